@@ -61,8 +61,8 @@ def _named(profile: Profile) -> set[str]:
 
 @dataclass(repr=False)
 class Target:
-    """Where to send, and the registry of secrets, which holds the token. `stop` ends what was started for the run;
-    `fetch` is the token command, which is run once more."""
+    """Address of the service, and the registry of secrets, which holds the token. `stop` ends what was started for the
+    run; `fetch` is the token command, which is run once more."""
 
     base_url: str
     secrets: Secrets
@@ -95,7 +95,7 @@ def _embedded(profile: Profile) -> Target:
 
 
 def _secrets(profile: Profile, token: str) -> Secrets:
-    """What is secret about a target, before anything is sent to it."""
+    """Secrets of a target that are known before anything is sent to it."""
     secrets = listed_secrets(profile)
     secrets.learn_token(token)
     for header, (name, value) in zip(profile.headers, resolve_headers(profile), strict=True):
@@ -168,7 +168,7 @@ def _content(profile: Profile, file: Path) -> str:
 
 
 def _output(profile: Profile, command: tuple[str, ...]) -> str:
-    """What the command prints, run in the folder of the profile."""
+    """Output of the command, run in the folder of the profile."""
     try:
         ended = subprocess.run(
             command, cwd=profile.path.absolute().parent,

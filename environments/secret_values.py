@@ -40,8 +40,8 @@ def ordinal(place: int) -> str:
 
 
 class Secrets:
-    """What a run knows of secrets: values in the order in which they became known. `known` only grows. `tokens` are the
-    access tokens that the run had; it sends the last one."""
+    """Secrets of a run, in the order in which they became known. `known` only grows. `tokens` are the access tokens of
+    the run, which sends the last one."""
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
         places = ((name, *each) for name, values in (listed or {}).items() for each in enumerate(values, 1))

@@ -1,4 +1,4 @@
-"""What trouble means for the requests after it: the service asks to come back later, or does not answer.
+"""Pauses and retries after a service asks to come back later, or does not answer.
 
 A service that says "later" (423, 403 with Retry-After, 429), or whose gateway gives up (502, 503, 504), gets nothing
 until the time that it names is over, or 1, 2 and 4 seconds. Beside other requests, that halves the number of places.

@@ -1,4 +1,4 @@
-"""How much a run may send, at what rate and for how long, and which transfers it prepares and executes.
+"""Limits of a run: its requests, their rate, its duration, and the transfers that it prepares and executes.
 
 A run ends while requests are on their way: its time is over, or it is stopped. Whatever waits, waits in `Ending`.
 """

@@ -35,7 +35,7 @@ _MEETS_S = 1.0
 
 
 class Channel(Protocol):
-    """What a door sends through."""
+    """Connection to the service that a door sends through."""
 
     def attempt(self, sending: Sending) -> Response | Failure:
         """Send once."""

@@ -30,7 +30,7 @@ class JournalError(ProfileError):
 
 @contextmanager
 def as_journal_error() -> Iterator[None]:
-    """What the file system refuses is a fault of the journal. Raises JournalError."""
+    """Raises JournalError in place of an OSError of the file system."""
     try:
         yield
     except OSError as error:
@@ -82,12 +82,12 @@ class EventLog:
 
     @as_journal_error()
     def events(self) -> list[Event]:
-        """What can be read of the log, whether or not it is whole. Raises JournalError."""
+        """Events that can be read, whether or not the log is whole. Raises JournalError."""
         return list(filter(None, map(event_in, self._lines())))
 
     @as_journal_error()
     def digest(self, subject: str) -> str:
-        """What stands for a subject in the log. Raises JournalError."""
+        """Digest that stands for a subject in the log. Raises JournalError."""
         return digest_of(self.key.read(), subject)
 
     def _new(self, subject: str, event: str, **clear: str) -> Event:
@@ -113,8 +113,8 @@ class EventLog:
 
 
 class KeyRecord(EventLog):
-    """What became of each key that runs registered at one environment, so that a later command can delete what is left.
-    It holds the last event of each key that is not gone. Keys and accounts of the profile stand in it as a digest
+    """Keys that runs registered at one environment, so that a later command can delete those that are left. The record
+    holds the last event of each key that is not gone. Keys and accounts of the profile stand in it as a digest
     alone; synthetic ones, and a key that the service made, in clear, as nothing else could name them later."""
 
     @as_journal_error()

@@ -54,7 +54,7 @@ class ExecutionGuard:
 
     @property
     def sent(self) -> int:
-        """How many transfers may have been executed, with whatever credential."""
+        """Number of transfers that may have been executed, with whatever credential."""
         return self.executed + len(self.unknown)
 
     # -- whether it may be sent -------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ _WITHOUT_IT = (
 
 
 class Outcome(StrEnum):
-    """What became of a code."""
+    """State of a code in the journal."""
 
     OFFERED = "offered"  # written before it is first sent, with any credential
     SENT = "sent"  # written before it is sent with the valid token
@@ -50,7 +50,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """What the journal says of one code: the last outcome, by whom, where and when, and the status of the answer."""
+    """Last outcome of one code, with its run, environment and time, and the status of the answer."""
 
     digest: str
     environment: str
@@ -85,7 +85,7 @@ class Journal(EventLog):
     # -- whether it can be relied on --------------------------------------------------------------------------
 
     def refusal(self) -> str:
-        """Why the codes of a profile are not sent; empty where they are. Raises JournalError."""
+        """Reason not to send the codes of a profile; empty if there is none. Raises JournalError."""
         is_started = any(event["event"] == _STARTED for event in self.events())
         if fault := self.fault() or ("" if is_started else _UNSTARTED):
             return f"transactions.codes are not sent: {self.path} does not say which were sent ({fault}): {_WITHOUT_IT}"
@@ -93,8 +93,8 @@ class Journal(EventLog):
 
     @as_journal_error()
     def fault(self) -> str:
-        """Why the journal is not to be relied on; empty where it is whole. One line more than the count is right: the
-        run was killed between the two."""
+        """Reason not to rely on the journal; empty if it is whole. One line more than the count is right: the run was
+        killed between the two."""
         lines, counted = self._lines(), self._counted()
         if not counted.isdecimal():
             return f"{self._count} is missing or damaged"
@@ -145,20 +145,20 @@ class Journal(EventLog):
     # -- what it says -----------------------------------------------------------------------------------------
 
     def entry(self, code: str) -> JournalEntry | None:
-        """What the journal says of a code. Raises JournalError."""
+        """Entry of a code; None if the journal has none. Raises JournalError."""
         digest = self.digest(canonical(code))
         return next((entry for entry in self.entries() if entry.digest == digest), None)
 
     def barring(self, code: str) -> JournalEntry | None:
-        """Where an earlier run, or another one, sent the code, and --resend-code does not name it, or cannot. Raises
-        JournalError."""
+        """Entry that keeps this run from sending the code: another run sent it, and --resend-code does not name it, or
+        it was executed. None if the code may be sent. Raises JournalError."""
         entry = self.entry(code)
         if entry is None or entry.outcome is Outcome.OFFERED or entry.run == self.run:
             return None
         return None if code in self.resend and entry.outcome is not Outcome.SUCCESS else entry
 
     def entries(self) -> list[JournalEntry]:
-        """What the journal says of every code, the oldest first. Raises JournalError."""
+        """Entries of all codes, the oldest first. Raises JournalError."""
         stands: defaultdict[str, list[JournalEntry]] = defaultdict(list)
         for event in self.events():
             if event["event"] in list(Outcome):
@@ -184,7 +184,7 @@ def canonical(code: str) -> str:
 
 
 def outcome_of(exchange: Exchange, *, executes: bool) -> Outcome:
-    """What the answer to a real code says of the transfer. With a wrong token, a code that is neither executed nor lost
+    """Outcome of a transfer, by the answer to its code. With a wrong token, a code that is neither executed nor lost
     was only offered."""
     response = exchange.response
     if response is None:

@@ -26,8 +26,8 @@ class LimitError(NotSentError):
 
 @dataclass(frozen=True)
 class Intent:
-    """What a request is for: the operation ("" for an undocumented path), the credential, and whether the interface
-    document promises a success. `part` names the part of the generated traffic that judges its answer, if any."""
+    """Purpose of a request: the operation ("" for an undocumented path), the credential, and `valid`, true if the
+    interface document promises success. `part` names the part of the generated traffic that judges its answer."""
 
     operation: str
     credential: str = VALID
@@ -55,9 +55,9 @@ class Sending:
     cleans_up: bool = False
     """It lists or deletes keys while the run has one to delete."""
     meeting: threading.Barrier | None = None
-    """Where it waits for another request, to leave at the same moment."""
+    """Barrier at which it waits for another request, to leave at the same moment."""
     held: ExitStack = field(default_factory=ExitStack)
-    """What is closed when the answer stands."""
+    """Resources that are closed when the answer stands."""
     number: int = 0
     beside: int = 0
     """The other requests that were on the wire at any time of it."""

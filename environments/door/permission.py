@@ -1,4 +1,4 @@
-"""What a request names: whether it may reach that is decided on its final path, by operation and never by method."""
+"""Permission to send a request, decided on its final path, by operation and never by method."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
 
 
 class KeyState(Enum):
-    """What became of a key. The text says why one is not cleaned up."""
+    """State of a key. The text says why one is not cleaned up."""
 
     NOT_SENT = "not sent"
     BEFORE = "there before the run"

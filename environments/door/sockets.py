@@ -19,7 +19,7 @@ from environments.door.budget import Ending
 KEPT_S = 3.0
 """A connection that was idle for longer may be closed by now: services keep one for seconds."""
 _HANGS_UP_S = 0.5
-"""How long a service may take to see that a connection is closed, and to close its end."""
+"""Seconds that a service may take to see that a connection is closed, and to close its end."""
 _LOOKS_EVERY_S = 0.05
 
 

@@ -147,7 +147,7 @@ def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
 # -- failures -------------------------------------------------------------------------------------------------------
 
 _ERRORS = (requests.RequestException, exceptions.HTTPError, HTTPException, OSError, ValueError)
-"""What an attempt may raise."""
+"""Exceptions that an attempt may raise."""
 _REMEDY = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
 _NO_CONNECTION = FailureKind.NO_CONNECTION
 _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
@@ -191,6 +191,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _tls_failure(error: ssl.SSLError) -> str:
-    """What OpenSSL says, without the line of its source: it names no more of the profile than the host."""
+    """Message of OpenSSL, without the line of its source: it names no more of the profile than the host."""
     text = getattr(error, "verify_message", "") or re.sub(r"^\[[^]]*\] | \(_ssl\.c.*$", "", str(error.args[-1]))
     return f"TLS failed ({text.strip().removesuffix('.')}): {_REMEDY}"

@@ -37,9 +37,9 @@ _KINDS = {
     "int": r"-?(0|[1-9]\d*)",
     "float": r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?",
 }
-"""What is no text when it stands without quotes (YAML 1.2, section 10.3). YAML 1.1 reads 010 as 8 and 1:30 as 90."""
+"""Values that are no text without quotes (YAML 1.2, section 10.3). YAML 1.1 reads 010 as 8 and 1:30 as 90."""
 _QUOTED = re.compile(r"""(['"])(?:(?P<plain>.{1,2}|<[a-z ]+>)|.*?)\1""")
-"""What PyYAML quotes comes from the file and may be a secret; punctuation and <stream end> are none."""
+"""Text that PyYAML quotes comes from the file and may be a secret; punctuation and <stream end> are none."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -69,7 +69,7 @@ for _name, _form in _KINDS.items():
 
 @dataclass(frozen=True)
 class Document:
-    """What a file holds, and where."""
+    """Data of a file, and the nodes that know its lines."""
 
     data: Any
     root: yaml.Node | None

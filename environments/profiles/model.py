@@ -54,13 +54,13 @@ ENVIRONMENTS = Path(__file__).parents[1]
 """The folder of the profiles that are named without a path."""
 EMBEDDED = "embedded"
 FAIL = "fail"
-"""What `drift` says where a run fails by it."""
+"""Value of `drift` with which drift fails a run."""
 RECORD = ".observed.yaml"
-"""How the file of a record ends: what was observed of an environment and accepted. It is no profile."""
+"""Ending of the name of a record: what was observed of an environment and accepted. It is no profile."""
 
 
 class ProfileError(Exception):
-    """What is wrong, where, what was expected and what to do: one line, whatever characters it was made of.
+    """Fault of a profile: what is wrong, where, what was expected and what to do, in one printable line.
 
     `problems` has a line for each, where the message tells the first of several and counts the others.
     """
@@ -100,7 +100,7 @@ class ProfileFile:
     insecure: bool = False
     """true permits http:// to another machine. The token can be read on the way."""
     base_url: str
-    """Where the service is, without /v1: every path of the interface begins with it already. An address that ends in
+    """Address of the service, without /v1: every path of the interface begins with it already. An address that ends in
     /v1 is refused. http:// is refused for any other machine than this one: anybody on the way can read the token."""
     sandbox: str | None = None
     """The host of base_url again, such as staging.example.test, where nothing is worth anything: no money, no person,
@@ -108,9 +108,9 @@ class ProfileFile:
     same time, and keeps no journal. A loopback address alone is no sandbox: it may lead to staging.
     `base_url: embedded` is one."""
     auth: Annotated[Auth, Field(validate_default=True)] = field(default_factory=Auth)
-    """Where the access token comes from: exactly one of these three. The token stands alone, without "Bearer"."""
+    """Source of the access token: exactly one of these three. The token stands alone, without "Bearer"."""
     allow: Annotated[frozenset[Permission], Field(min_length=1)] = frozenset({"read"})
-    """What the suite may send. It goes by operation, never by method: a GET executes a transfer.
+    """Requests that the suite may send, by operation and never by method: a GET executes a transfer.
     What is not permitted is listed in the report as out of scope, and nothing is sent for it.
 
     read: GET the accounts, a balance, the entries of an account and its keys. Changes nothing.
@@ -142,7 +142,7 @@ class ProfileFile:
     A key stays registered, and is listed, unless it is disposable: then the run deletes it, where no list showed it
     before the run."""
     key_at: Pointer | None = None
-    """Where the answer of listPixKeys has the keys, as a JSON pointer such as /data/keys/*/key; * stands for every
+    """Place of the keys in the answer of listPixKeys, as a JSON pointer such as /data/keys/*/key; * stands for every
     item. Without it, a key is in the list if one of its texts is the key."""
     not_for_this_account: frozenset[KeyType] = frozenset()
     """Key types that the first of the accounts may not have: [CNPJ] for a person. They are out of scope."""
@@ -181,7 +181,7 @@ class ProfileFile:
     """The share of the selected testable requirements at failing levels, such as 0.9, that a run must have tested. A
     run below it is incomplete (exit 6), so that a line that is lost in `allow` is noticed."""
     drift: Annotated[str, one_of("warn", FAIL)] = "warn"
-    """What drift is: behaviour that the interface document does not show, and that is not what the record says which
+    """Effect of drift: of behaviour that the interface document does not show, and that differs from the record which
     pytest --accept wrote beside this file. By default it is a warning; with fail, it fails the run (exit 1)."""
     language: Annotated[str, one_of("en", "pt-BR")] = "en"
     """The language of report.html: en (English) or pt-BR (Brazilian Portuguese). The terminal and the files for
@@ -241,7 +241,7 @@ class Profile(ProfileFile):
     path: Path
     """The file as it was named."""
     redirected: str = ""
-    """What ``--base-url`` left out of it; empty where that left it whole."""
+    """Note about the settings that ``--base-url`` removed; empty if none."""
 
     @property
     def is_sandbox(self) -> bool:

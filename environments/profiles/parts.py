@@ -183,16 +183,16 @@ class PixKey:
 
 @dataclass(frozen=True)
 class Prepare:
-    """How to prepare ``count`` transfers."""
+    """Request that prepares a transfer, sent ``count`` times."""
 
     operation: Annotated[str, one_of(*PREPARING)]
     """The operation that prepares. It needs transfer (createPix: create-pix) in allow."""
     json: Body = field(repr=False)
     """The body. {account}, {key} and {type} are filled in, as below."""
     code_at: Pointer
-    """Where the code stands in the answer, as a JSON pointer."""
+    """Place of the code in the answer, as a JSON pointer."""
     count: Count = 1
-    """How many to prepare; one without this line. Three show whether an execution needs more than is documented."""
+    """Number of transfers to prepare, 1 by default. Three show whether an execution needs more than is documented."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Transactions:
     codes: Identifiers = field(default=(), repr=False)
     """Codes that somebody prepared."""
     prepare: Prepare | None = None
-    """How the suite prepares codes."""
+    """Request with which the suite prepares codes."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What holds for all operations: requests and responses, routes, the token, JSON, the envelope, refusals.
+"""Parts that all operations share: requests and responses, routes, the token, JSON, the envelope, refusals.
 
 Each method decides one thing, so that a subclass can change that one thing.
 """
@@ -155,7 +155,7 @@ class HttpService:
             raise Refusal(401, "A valid access token is required: Authorization: Bearer <ACCESS_TOKEN>.", challenge)
 
     def is_token(self, credential: str) -> bool:
-        """Whether this is the token. The server reads the bytes of a header as Latin-1."""
+        """True if this is the token. The server reads the bytes of a header as Latin-1."""
         return hmac.compare_digest(credential.encode("latin-1", "replace"), self.token.encode())
 
     def perform(self, operation: str, request: Request, parameter: str | None) -> Data:

@@ -22,7 +22,7 @@ from environments.sandbox.protocol import MAX_BODY, HttpService, Request, Respon
 DRAIN = 16 * MAX_BODY
 """Bytes of a body too large that are read, so that the client gets to read the refusal."""
 POLL_SECONDS = 0.005
-"""How often the accepting thread looks whether to stop; half of it is the usual wait in `stop`."""
+"""Seconds after which the accepting thread looks again whether to stop; half of it is the usual wait in `stop`."""
 
 log = logging.getLogger(__name__)
 

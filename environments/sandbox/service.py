@@ -21,7 +21,7 @@ from environments.sandbox.protocol import Data, HttpService, Refusal, Request, i
 
 @dataclass(frozen=True)
 class Registration:
-    """What became of one request for a key; `made` where the service made the key itself."""
+    """One request for a key, and whether it was accepted; `made` if the service made the key itself."""
 
     number: int
     key: Key
@@ -70,7 +70,7 @@ class Service(HttpService):
         return {"entries": shown}
 
     def holder_result(self, account: Account) -> Data:
-        """Where an account is held and by whom, as an execution result shows its counterparty, too."""
+        """Bank, branch, number and holder of an account, as an execution result shows its counterparty, too."""
         return {
             "bank": account.bank,
             "account": account.number,
@@ -210,7 +210,7 @@ class Service(HttpService):
     # Preparation
 
     def order(self, operation: str, body: Data) -> dict[str, Any]:
-        """What a body asks for: from an account, to a PIX key. createPix has names of its own, and no date."""
+        """Transfer that a body asks for: from an account, to a PIX key. createPix has names of its own, and no date."""
         is_pix = operation == "createPix"
         return {
             "payer": text(body, "account" if is_pix else "from"),

@@ -1,4 +1,4 @@
-"""What the interface document does not show, as the traffic of the run shows it anyway."""
+"""Behaviour that the interface document does not show, and the traffic of the run does."""
 
 from __future__ import annotations
 

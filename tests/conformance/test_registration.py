@@ -39,7 +39,7 @@ OF_ANY_RESULT = (
 
 
 def deletions_needed(profile):
-    """Why a registration was not tried that may be accepted, and all that it needs."""
+    """Reason why a registration was not tried that may be accepted, and all that it needs."""
     body = say("supply requests.deletePixKey")
     if "delete-keys" in profile.allow:
         return say("not tried, as the key could not be deleted: {remedy}", remedy=body)

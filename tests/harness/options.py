@@ -86,5 +86,5 @@ def add_processes(group: pytest.OptionGroup) -> None:
 
 
 def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:
-    """Those of the options that are on the command line."""
+    """Given options that are on the command line."""
     return [option for option, name in options.items() if config.getoption(name, None) not in (None, False)]

@@ -136,8 +136,8 @@ def required_values(without: Mapping[str, Exchange], complete: Exchange | None) 
 
 
 def _needed(seen: Exchange, complete: Exchange | None) -> str:
-    """What a service that looks at the key first refuses, one that takes any key accepts: both answer it like a
-    complete one."""
+    """Observed answer to an incomplete registration. A service that looks at the key first refuses it, one that takes
+    any key accepts it: both answer it like a complete one."""
     if complete is None:
         return NOT_REQUIRED if registered(seen) else ""
     is_alike = registered(seen) and registered(complete)
@@ -147,7 +147,7 @@ def _needed(seen: Exchange, complete: Exchange | None) -> str:
 
 
 def relation_values(seen: Exchange | None, complete: Exchange | None) -> ObservedValues:
-    """What becomes of a registration whose body names another account than its path."""
+    """Outcome of a registration whose body names another account than its path."""
     told = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED}
     value = _needed(seen, complete) if seen else ""
     return {"an unknown account in the body": [told.get(value, value)]} if value else {}
@@ -162,7 +162,7 @@ def formats_of_granted(registrations: Registrations) -> ObservedValues:
 
 
 def formats_of_synthetic(seen: Exchange | None) -> ObservedValues:
-    """What becomes of a synthetic text that is sent as a key: it has the format of none."""
+    """Outcome of a synthetic text that is sent as a key: it has the format of none."""
     if seen is None or seen.response is None or refusal_kind(seen.response) in ABOUT_THE_CALLER:
         return {}
     return {f"{type_sent(seen)}, a text that is no such key": [_outcome(seen)]}

@@ -28,7 +28,7 @@ def sent(pytestconfig: pytest.Config) -> RunTraffic:
 
 @pytest.fixture(scope="session")
 def traffic(sent: RunTraffic) -> Traffic:
-    """What this run has sent for the selected requirements, without generated traffic."""
+    """Requests of this run for the selected requirements, without generated traffic."""
     return sent.traffic
 
 
@@ -71,6 +71,6 @@ def generation(sent: RunTraffic) -> Generation:
 
 @pytest.fixture(scope="session")
 def world(sent: RunTraffic) -> World | None:
-    """What sequences of operations showed."""
+    """Answers and findings of the sequences of operations."""
     supplied(sent.world, NO_ACCOUNT)
     return sent.world

@@ -120,7 +120,7 @@ MORE_STRINGS = {
     "text with line breaks": f"{MARK}\r\n\u2028",
     "text with half a surrogate pair": f"{MARK}\ud800",
 }
-"""Those that a key gets."""
+"""Texts for one member of a registration or deletion, the last that is a text: as a rule, the key."""
 
 _OF_A_READ = frozenset({"unknown", "with an encoded slash", ANOTHER})
 _OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
@@ -236,7 +236,7 @@ def _at_home(case: Case, profile: Profile) -> Case:
 
 
 def _registrations(case: Case, form: Form) -> Iterator[Case]:
-    """Those that name another account, which is synthetic in other forms anyway, or a key that does not fit its
+    """Registrations that name another account, which is synthetic in other forms anyway, or a key that does not fit its
     type."""
     yield from _with_member(case, form, "account", {"text": IN_PLACE_OF_A_NUMBER["text"]})
     for name in NAMED_TYPES:

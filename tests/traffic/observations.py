@@ -106,7 +106,7 @@ _CREDENTIALS = {
 
 
 def refusals_of(operation: str, traffic: Traffic) -> list[Situated]:
-    """What is refused of what was sent to an operation, and what is not although it is invalid."""
+    """Refused requests to an operation, and invalid ones that are accepted."""
     sent = [*_with_a_bad_credential(operation, traffic), *_invalid(operation, traffic)]
     settled = [(situation, settle(seen, traffic.reproduction.again)) for situation, seen in sent]
     return [(situation, seen) for situation, seen in settled if is_refused(seen) or _is_taken(seen)]
@@ -176,8 +176,8 @@ def codes_of(sent: Iterable[Situated]) -> ObservedValues:
 
 
 def wants_the_token(without: Exchange, valid: Exchange) -> str:
-    """Whether an operation wants the token, by a request without it, and the same with it; empty where that does not
-    tell."""
+    """REQUIRED or NOT_REQUIRED, by the answers to a request without the token and to the same with it; empty if they
+    do not tell."""
     if without.response is None or not counts(without):
         return ""
     turned_away = refusal_kind(without.response) in ABOUT_THE_CALLER or refuses_the_token(without.response)
@@ -218,7 +218,7 @@ def values_of(answers: Iterable[Exchange]) -> ObservedValues:
 
 
 def no_answer(operation: str, traffic: Traffic) -> Text:
-    """Why no answer of the operation shows its shape, and what to supply."""
+    """Reason why no answer of the operation shows its shape, and what to supply."""
     supply: Text = say("accounts that the token may read") if operation in READS else f"requests.{operation}"
     answer = next((say(seen.summary) for seen in _valid(operation, traffic)), say("no answer"))
     what = supply if traffic.profile.accounts else "accounts"
@@ -246,7 +246,7 @@ _OF_VERSIONS = ("API-Version", "Deprecation", "Sunset", "X-API-Deprecated", "X-A
 
 
 def rate_limits_of(exchanges: Iterable[Exchange]) -> ObservedValues:
-    """How a 429 looks like, and which headers about limits the answers to granted requests have."""
+    """Shape of a 429, and rate-limit headers of granted requests."""
     limited = [seen for seen in exchanges if seen.response and refusal_kind(seen.response) is RefusalKind.RATE_LIMIT]
     found: ObservedValues = {"a 429": [answer_of(seen) for seen in limited]} if limited else {"": ["no 429"]}
     return found | _headers_of(exchanges, _OF_LIMITS)

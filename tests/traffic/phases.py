@@ -48,12 +48,12 @@ IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, order)
 AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
 IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again)
-"""What needs the other answers: they leave a question open, or have changed since."""
+"""Scenarios that need the other answers: these leave a question open, or have changed since."""
 
 
 @dataclass(frozen=True)
 class RunTraffic:
-    """What was sent for the selected tests; `world` is None where nothing in sequences was."""
+    """Traffic of the selected tests; `world` is None if no sequences were sent."""
 
     traffic: Traffic
     generation: Generation
@@ -119,7 +119,8 @@ _SUCCESSFUL = {"status": "DONE", "Success": "true"}
 
 
 def planned(config: pytest.Config, profile: Profile, resend: Container[str], items: Sequence[pytest.Item]) -> Plan:
-    """What the selected tests would send. `resend` has the codes that may be sent although an earlier run sent them."""
+    """Plan of the requests of the selected tests. `resend` has the codes that may be sent although an earlier run sent
+    them."""
     door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend)
     client = Client(door)
     client.preflight()

@@ -1,4 +1,4 @@
-"""Which credentials are refused where: with codes that are offered before their execution, and with keys."""
+"""Bad credentials to try, with codes that are offered before their execution, and with keys."""
 
 from __future__ import annotations
 

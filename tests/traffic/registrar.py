@@ -57,7 +57,7 @@ OTHER_TYPES = (Attempted.UNDOCUMENTED_TYPE, Attempted.OTHER_NAME, Attempted.LOWE
 
 @dataclass
 class Registrations:
-    """What was sent to POST and DELETE /v1/pix/keys/{accountId}, and how it was answered."""
+    """Requests to POST and DELETE /v1/pix/keys/{accountId}, with their answers."""
 
     answers: list[Exchange] = field(default_factory=list)  # to valid registrations
     fresh: list[Exchange] = field(default_factory=list)  # those of keys that were not registered

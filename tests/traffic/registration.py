@@ -271,8 +271,8 @@ def _accept_another(registrar: Registrar, name: str) -> list[Exchange]:
 
 
 def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
-    """Where no registration is understood, send one with one difference after the other. `found.broken` says what the
-    service needs: what is accepted, while the documented registration is refused as before."""
+    """Send registrations with one difference each, if none is understood. `found.broken` says what the service needs:
+    what is accepted, while the documented registration is refused as before."""
     for requirement, what, sent in _differences(refused):
         accepted = registrar.register(body_sent(refused), **sent, valid=False)
         if registered(accepted):

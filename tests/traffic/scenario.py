@@ -67,8 +67,8 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
 """Requirements that synthetic transaction codes show: nothing is executed or prepared for them."""
 OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
-"""Where the requirements of no operation are seen: at the first of these that the profile permits, and nowhere where
-money may move."""
+"""Operations that show the requirements of no operation: the first of these groups that the profile permits, and none
+that may move money."""
 SURVEYS = (
     "serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit", "identifierFormat",
     "deprecation",
@@ -141,7 +141,7 @@ def _subjects_of(requirement: str, profile: Profile) -> tuple[str, ...]:
 
 
 class Traffic:
-    """What a run sends that is not generated, and to no operation that the selection does not reach."""
+    """Requests of a run that are not generated, to the operations that the selection reaches."""
 
     def __init__(
         self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction | None = None
@@ -181,16 +181,16 @@ class Traffic:
         return any(map(one.is_for, self.reach.names)) and (not one.needs or one.needs in self.profile.allow)
 
     def sent(self, one: Scenario[T]) -> T:
-        """What a scenario returned, with the answers that stand in the place of those beside other requests."""
+        """Result of a scenario, with the answers that stand in the place of those beside other requests."""
         found: T = self._standing(self._sent.get(one, one.otherwise))
         return found
 
     def permitted(self, operation: str) -> bool:
-        """Whether the profile allows the operation, and the selection reaches it."""
+        """True if the profile permits the operation, and the selection reaches it."""
         return operation in self.reach.operations
 
     def is_about(self, *operations: str) -> list[str]:
-        """Those of the operations that the selection is about."""
+        """Given operations that the selection is about."""
         return [operation for operation in operations if operation in self.reach.subjects]
 
     @property
@@ -200,5 +200,5 @@ class Traffic:
         return [seen for seen in self.client.door.exchanges if not seen.part and seen.number not in stands]
 
     def targeted(self, operation: str) -> list[Exchange]:
-        """What was sent to the operation, without generated traffic."""
+        """Exchanges with the operation, without generated traffic."""
         return [seen for seen in self.exchanges if seen.operation == operation]

@@ -18,7 +18,7 @@ from tests.traffic.scenario import Asking, Traffic, permits, scenario
 from tests.traffic.together import Send
 
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
-"""What may change the answers of reads: then each read is sent once more."""
+"""Operations after which each read is repeated, as they may change its answer."""
 Visits = dict[str, list[Exchange]]
 """By operation the requests to it, the valid one first."""
 
