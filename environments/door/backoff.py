@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from environments.door.budget import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
-from spec.answers import LATER, RefusalKind, refusal_kind
+from spec.answers import LATER, RefusalKind, refusal_kind, succeeded
 from spec.exchange import VALID, Exchange, FailureKind, Response
 
 WAITS_S = (1.0, 2.0, 4.0)
@@ -42,10 +42,12 @@ class Backoff:
         self._on_the_wire: list[Sending] = []
         self._want_it_empty, self._paused_until = 0, 0.0
         self._in_vain: set[tuple[str, bool]] = set()
+        self._may_be_locked_out = False
 
     def spare_codes(self, sending: Sending) -> None:
-        """Raises LimitError for an execution after a wrong token waited in vain: the caller may be locked out."""
-        if sending.executes and _WRONG_TOKEN in self._in_vain:
+        """Raises LimitError for an execution after a wrong token waited in vain, until a valid request succeeds: the
+        caller may be locked out."""
+        if sending.executes and self._may_be_locked_out:
             raise LimitError(IN_VAIN)
 
     @contextmanager
@@ -84,6 +86,7 @@ class Backoff:
         Beside others, that halves the number of places, unless it was halved since the request left.
         """
         response = sending.exchange.response
+        self._may_be_locked_out &= not succeeded(sending.exchange)
         if response is None:
             goes_again = self._may_be_lost_again(sending)
         elif refusal_kind(response) in PUT_OFF:
@@ -104,6 +107,7 @@ class Backoff:
         goes_again = False
         if sending.put_off >= len(waits) or (named or 0) > LONGEST_WAIT_S:
             self._in_vain.add(sort)
+            self._may_be_locked_out |= sort == _WRONG_TOKEN
         elif sort not in self._in_vain:
             self._pause(waits[sending.put_off] if named is None else named)
             goes_again = sending.repeatable if is_unknown else not sending.executes
