@@ -1,22 +1,31 @@
 """The rules: each a pure function of one exchange that answers for a requirement.
 
-`judge` is the only way in. Targeted tests, generated traffic and recorded traffic are judged by the same rules.
+`judge` is the only way in: targeted tests, generated traffic and recorded traffic are judged by the same rules.
+`Reproduction` judges by what showed again: answers to requests that were sent once more, alone. What was seen once may
+have been the network, or shows only while other requests are under way.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
 
-from spec.exchange import Exchange
-from spec.findings import Judgement, deviates, holds, inconclusive
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refusal_kind
+from spec.exchange import VALID, Exchange, FailureKind
+from spec.findings import Conclusion, Judgement, deviates, holds, inconclusive
 from spec.message import say
 from spec.rules import results, robustness, success
 from spec.rules.robustness import ROBUSTNESS
 from spec.rules.table import RULES, InconclusiveError
 
-__all__ = ["ROBUSTNESS", "RULES", "judge"]
+__all__ = ["ROBUSTNESS", "RULES", "Reproduction", "judge", "refused_or_lost", "robustness_of"]
 _MODULES = (success, results, robustness)
 """Imported for their rules."""
+_OF_ANOTHER = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
+"""Kinds of refusals that may belong to another request."""
+_WAYS = 3
+"""A service that limits requests at the same time says so in one of these ways, or in two."""
 
 
 def judge(requirement_id: str, exchange: Exchange) -> Judgement:
@@ -29,3 +38,100 @@ def judge(requirement_id: str, exchange: Exchange) -> Judgement:
     except InconclusiveError as error:
         return inconclusive(error.why, exchange)
     return deviates(replace(found, requirement=requirement_id), exchange) if found else holds(exchange)
+
+
+# -- what showed again ------------------------------------------------------------------------------------------------
+
+
+def robustness_of(operation: str) -> list[str]:
+    """The robustness requirements of an operation; none for an undocumented path."""
+    return [f"{operation}.{what}" for what in ROBUSTNESS] if operation else []
+
+
+def refused_or_lost(exchange: Exchange) -> RefusalKind | FailureKind | None:
+    """Kind of the refusal, or reason for a missing answer; None where the request succeeded."""
+    if exchange.response is None:
+        return exchange.failure.kind if exchange.failure else None
+    return refusal_kind(exchange.response)
+
+
+@dataclass(eq=False)
+class Reproduction:
+    """Judges exchanges by what showed again. `exchanges` are those of the run. `again` has the answers of requests that
+    were sent once more, by the number of the first; None where that might move money, or a limit is reached. `stands`
+    has those of them that stand for the first, which was refused, or not answered, beside other requests.
+
+    A robustness requirement is broken where a deviation was seen twice, or in an answer to what cannot be sent again. A
+    service may drop connections under load, and count one as open that was closed just now: a drop counts where it
+    showed again alone. Every other deviation counts at once, and says where it shows beside others only.
+    """
+
+    exchanges: list[Exchange] = field(default_factory=list)
+    again: dict[int, Exchange | None] = field(default_factory=dict)
+    stands: dict[int, Exchange] = field(default_factory=dict)
+
+    def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
+        """Judge an exchange. A robustness requirement holds where a deviation was seen once and not again."""
+        judgement = judge(requirement_id, exchange)
+        if not judgement.deviates:
+            return judgement
+        is_robustness = requirement_id in robustness_of(exchange.operation)
+        if is_robustness and not self._shows_again(requirement_id):
+            return holds(why=say("seen once and not again: {finding}", finding=judgement.message))
+        in_company = self._shows_in_company(
+            exchange, lambda seen: judge(requirement_id, seen).conclusion, holds_alone=is_robustness
+        )
+        return _in_company(judgement) if in_company else judgement
+
+    def marked(self, judgement: Judgement) -> Judgement:
+        """The judgement; it says so where requests with a bad credential were granted beside others only."""
+        granted = [seen for seen in judgement.exchanges if seen.credential != VALID and grants_protected_result(seen)]
+        in_company = granted and all(self._shows_in_company(seen, _granted) for seen in granted)
+        return _in_company(judgement) if in_company else judgement
+
+    def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
+        """Requests to the operation that were refused in this way for what is wrong with others: in more ways than a
+        limit has."""
+        seen = self.otherwise_alone
+        are_mixed_up = len(_OF_ANOTHER & set(map(refused_or_lost, seen))) >= _WAYS
+        return [one for one in seen if are_mixed_up and one.operation == operation and refused_or_lost(one) is kind]
+
+    @property
+    def otherwise_alone(self) -> list[Exchange]:
+        """The exchanges whose request was answered otherwise alone."""
+        first = (seen for seen in self.exchanges if seen.number in self.stands)
+        return [seen for seen in first if refused_or_lost(seen) != refused_or_lost(self.stands[seen.number])]
+
+    @cache  # noqa: B019 - one object for each run
+    def _shows_again(self, requirement_id: str) -> bool:
+        mine = (seen for seen in self.exchanges if seen.operation == requirement_id.partition(".")[0])
+        broken = [seen for seen in mine if judge(requirement_id, seen).deviates]
+        again = [self.again[seen.number] for seen in broken if seen.number in self.again]
+        if any(seen and judge(requirement_id, seen).deviates for seen in again):
+            return True
+        final = [seen for seen in broken if self.again.get(seen.number, seen) is None]
+        if requirement_id.endswith(".connection"):
+            return sum(not seen.beside for seen in final) > 1
+        return len(broken) > 1 or any(seen.response for seen in final)
+
+    def _shows_in_company(
+        self, exchange: Exchange, conclusion_of: Callable[[Exchange], Conclusion], *, holds_alone: bool = False
+    ) -> bool:
+        """True if it was seen beside others and not alone. A server error may stay away alone; all else has to hold."""
+        if not exchange.beside:
+            return False
+        alone = (seen for seen in self.exchanges if not seen.beside and _sort(seen) == _sort(exchange))
+        conclusions = set(map(conclusion_of, alone))
+        return Conclusion.DEVIATES not in conclusions and (holds_alone or Conclusion.HOLDS in conclusions)
+
+
+def _sort(exchange: Exchange) -> tuple[str, bool, bool]:
+    return exchange.operation, exchange.valid, exchange.credential == VALID
+
+
+def _granted(exchange: Exchange) -> Conclusion:
+    return Conclusion.DEVIATES if grants_protected_result(exchange) else Conclusion.HOLDS
+
+
+def _in_company(judgement: Judgement) -> Judgement:
+    return replace(judgement, findings=tuple(replace(each, alone=False) for each in judgement.findings))

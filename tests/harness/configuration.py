@@ -29,8 +29,7 @@ from reports.writing import RUNS
 from spec.requirements import requirements
 from tests.harness.controller import SendAll, open_run
 from tests.harness.options import HELPING, PRINTING, SHOWING, language_of, options_given, refuse_options
-from tests.harness.selection import group_of, only_selftests, selection, take_ids
-from tests.harness.watcher import requirement_of
+from tests.harness.selection import group_of, only_selftests, requirement_of, selection, take_ids
 
 SCENARIOS = pytest.StashKey[Callable[[str], Sequence[str]]]()
 """Tells what is sent for a requirement: tests/harness does not import tests/traffic."""

@@ -20,13 +20,12 @@ from reports.earlier_runs import read_record, read_run
 from reports.provenance import ci_job
 from reports.run import Run
 from reports.writing import PAGE, UnsafeFolderError, make_folder, run_folder
-from tests.harness.collector import Collector
+from tests.harness.collector import Collector, Watcher
 from tests.harness.options import examples_of
 from tests.harness.pen import Pen
 from tests.harness.reporter import Reporter
 from tests.harness.selection import selection
 from tests.harness.session import SENT, SESSION, Interruption, Session
-from tests.harness.watcher import Watcher
 
 EVERY_S, EVERY_S_IN_PLACE = 15.0, 0.25
 _NEW_LINE = "\r\x1b[K"

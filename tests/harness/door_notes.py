@@ -10,7 +10,7 @@ from reports.run import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refusal_kind
 from spec.exchange import VALID, Exchange
 from spec.message import Text, joined, say
-from spec.reproduction import Reproduction
+from spec.rules import Reproduction
 
 _MANY = 3
 SETTLE = say("then python -m environments journal --settle CODE ends this line")

@@ -16,9 +16,8 @@ from spec.exchange import Exchange
 from spec.facts import Facts, said
 from spec.findings import Conclusion, Finding, Judgement
 from spec.message import Text, joined, say
-from spec.reproduction import Reproduction
 from spec.requirements import requirements
-from spec.rules import ROBUSTNESS, RULES
+from spec.rules import ROBUSTNESS, RULES, Reproduction
 
 
 def requirement(requirement_id: str) -> pytest.MarkDecorator:

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from environments.profiles.model import Profile
-from spec.reproduction import Reproduction
-from tests.harness.selection import ids_of
+from spec.rules import Reproduction
+from tests.harness.selection import ids_of, requirement_of
 from tests.harness.session import SESSION, Session
-from tests.harness.watcher import requirement_of
 
 MARKERS = (
     "requirement(id): the requirement that a conformance test answers for",

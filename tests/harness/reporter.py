@@ -1,14 +1,19 @@
-"""Verdict and reports of a run, what it is compared with, and the record beside the profile, which --accept writes."""
+"""Verdict and reports of a run, what it is compared with, and the record beside the profile, which --accept writes; at
+the end the hooks that put our page before the table of pytest-html."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from collections.abc import Callable, Generator
+from contextlib import suppress
+from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
 from reports.behaviour import behaviour_of, drifts
@@ -16,12 +21,14 @@ from reports.comparison import compared, follows
 from reports.earlier_runs import UnreadableError, accepting, read_run, record_of, write_record
 from reports.formats.conformance_json import RunDocument, document_of
 from reports.formats.github import step_summary, workflow_commands
+from reports.language import language
+from reports.page.rendering import frame, page_title, requirements_from, summary_html
 from reports.run import Run
+from reports.show import printable
 from reports.terminal import summary
 from reports.wording import first_few
-from reports.writing import PAGE, SUMS, no_link, point_latest, write_outputs, write_sums
+from reports.writing import PAGE, SUMS, no_link, point_latest, reason, write, write_outputs, write_sums
 from spec.message import say_many
-from tests.harness.html_page import HtmlPage
 from tests.harness.pen import OurLine
 
 Clean = Callable[[str], str]
@@ -179,3 +186,57 @@ def _why_not(run: Run) -> str:
         "nothing was observed": not run.behaviour,
     }
     return next((str(why) for why, applies in reasons.items() if applies), "")
+
+
+# -- report.html ------------------------------------------------------------------------------------------------------
+
+
+class HtmlPage:
+    """Hooks that pytest-html calls while it makes its page."""
+
+    def __init__(self, run: Run, path: Path) -> None:
+        self.run, self.path = run, path
+        self._page: Any = None
+
+    def pytest_html_report_title(self, report: Any) -> None:
+        """Keep the page, whose title needs the verdict; empty its environment, which has variables of the CI."""
+        self._page = report
+        report.set_data("environment", {})
+
+    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
+        """A row that a keyboard opens, too. pytest-html does not escape test ids."""
+        cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
+        cells[1] = f'<td class="col-testId">{escape(printable(report.nodeid))}</td>'
+
+    def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
+        """The reason of a skip, without its place on this machine."""
+        if isinstance(report.longrepr, tuple):
+            why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
+            data[:] = [escape(language(self.run.profile.language).text(why))]
+
+    def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
+        """The tests are over. pytest-html has no option for its page, whose own has no language, no width and its table
+        in the middle; and it writes into a new file: one that only its owner reads, and no link."""
+        self._page.title = language(self.run.profile.language).text(page_title(self.run))
+        script = (files("pytest_html") / "resources" / "app.js").read_text("utf-8")
+        for plugin in _pages(session.config):
+            plugin._template = frame(script, self.run.profile.language)
+        prefix.append(summary_html(self.run, requirements_from(self.path.parent)))
+        write(self.path, "")
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """A page that cannot be made or written does not take the verdict with it, and half of one is not left."""
+        try:
+            return (yield)
+        except Exception as error:  # a fault of the suite in the page is no reason to lose the verdict of a run
+            self.run.unwritten = self.run.unwritten or f"{self.path} cannot be written: {reason(error)}"
+            with suppress(OSError):  # a folder that cannot be written holds no half of a page
+                self.path.unlink()
+            for plugin in _pages(session.config):  # pytest-html would still tell where the page is
+                session.config.pluginmanager.unregister(plugin)
+            return None
+
+
+def _pages(config: pytest.Config) -> list[BaseReport]:
+    return [plugin for plugin in config.pluginmanager.get_plugins() if isinstance(plugin, BaseReport)]

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from environments.profiles.model import Profile
 from reports.show import printable
-from reports.wording import one_line, shortened
-from spec.requirements import requirements
+from reports.wording import listed, missing_permission, one_line, shortened
+from spec.message import Text, say
+from spec.requirements import Requirement, requirements
 
 ROOT = Path(__file__).parents[2]
 _WHOLE = {ROOT, ROOT / "tests", ROOT / "tests" / "conformance"}
@@ -112,3 +114,31 @@ def uses(item: pytest.Item, *fixtures: str) -> bool:
 
 def _path(config: pytest.Config, argument: str) -> Path:
     return Path(config.invocation_params.dir, argument).resolve()
+
+
+# -- the requirement of a test ---------------------------------------------------------------------------------------
+
+
+def requirement_of(item: pytest.Item) -> Requirement | None:
+    """The requirement that a test answers for, None for other tests. Raises UsageError for an unknown id."""
+    marker = item.get_closest_marker("requirement")
+    if marker is None:
+        return None
+    requirement = requirements().get(marker.args[0])
+    if requirement is None:
+        raise pytest.UsageError(f"{item.nodeid}: {marker.args[0]}: no such requirement in spec/requirements.yaml")
+    return requirement
+
+
+def permission_missing_for(item: pytest.Item, requirement: Requirement, profile: Profile) -> Text:
+    """All that a test needs in allow and is not there; empty where it may run."""
+    marks = [marker.args for marker in item.iter_markers("needs")]
+    missing = [names for names in marks if not profile.allow.intersection(names)]
+    more = [say("one of {names}", names=listed(names)) if len(names) > 1 else names[0] for names in missing]
+    return missing_permission(requirement, profile.allow, more)
+
+
+def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:
+    """The tests of requirements that the profile permits."""
+    about = ((item, requirement_of(item)) for item in items)
+    return [item for item, one in about if one and not permission_missing_for(item, one, profile)]

@@ -12,8 +12,8 @@ from reports.formats.conformance_json import document_of
 from reports.run import Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import WORDS, facts_of, is_name, renamed, said
-from spec.reproduction import Reproduction
 from spec.requirements import requirements
+from spec.rules import Reproduction
 from tests.harness.judging import Recording, current, observe
 
 CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"

@@ -14,8 +14,8 @@ from environments.door.run_keys import Keys, KeyState
 from environments.profiles.loading import load
 from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
-from spec.reproduction import Reproduction
 from spec.requirements import requirements
+from spec.rules import Reproduction
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.one_run import CODE, Run, journal_in
 from tests.selftest.services.racing import HANGS_S

@@ -21,7 +21,7 @@ from reports.run import Note, NoteKind, Observation, Run, outcome_unknown
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
 from spec.findings import finding
 from spec.requirements import requirements
-from tests.harness.html_page import HtmlPage
+from tests.harness.reporter import HtmlPage
 from tests.selftest.services.forking import run_pytest
 
 REPOSITORY = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from spec import observed
 from spec.exchange import FailureKind
 from spec.facts import Facts, merged, said, text_of
 from spec.interface import PREPARING, READS
-from spec.reproduction import Reproduction
+from spec.rules import Reproduction
 from tests.selftest.exchanges import JSON, answer, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import page

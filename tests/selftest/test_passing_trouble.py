@@ -10,7 +10,7 @@ from environments.sandbox import Response
 from spec.answers import RefusalKind
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
-from spec.reproduction import Reproduction
+from spec.rules import Reproduction
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import EXECUTION, Raw, as_bytes

@@ -14,9 +14,8 @@ from spec.findings import Finding, Judgement, deviates, finding, holds
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.message import say
-from spec.reproduction import Reproduction, robustness_of
 from spec.requirements import requirements
-from spec.rules import RULES
+from spec.rules import RULES, Reproduction, robustness_of
 from tests.traffic.case import Case
 
 Sign = tuple[str, str, Finding]

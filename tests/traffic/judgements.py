@@ -16,8 +16,7 @@ from spec.findings import Conclusion, Judgement, deviates, finding, holds, incon
 from spec.interface import READS
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
-from spec.reproduction import Reproduction
-from spec.rules import judge
+from spec.rules import Reproduction, judge
 from tests.traffic.execution import Executions
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of
 from tests.traffic.registrar import Registrations

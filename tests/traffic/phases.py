@@ -26,12 +26,11 @@ from reports.plan import Plan
 from spec.exchange import VALID, Response
 from spec.interface import PREPARING, operations
 from spec.json_text import parts_of_pointer
-from spec.reproduction import Reproduction
 from spec.requirements import requirements
+from spec.rules import Reproduction
 from tests.harness.options import examples_of
-from tests.harness.selection import ids_tested, uses
+from tests.harness.selection import ids_tested, in_scope, uses
 from tests.harness.session import Session
-from tests.harness.watcher import in_scope
 from tests.traffic.execution import execute
 from tests.traffic.existence import find_out
 from tests.traffic.property import Generation

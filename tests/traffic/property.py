@@ -13,7 +13,7 @@ from environments.door.client import Client
 from environments.profiles.model import Profile
 from spec.exchange import Exchange
 from spec.interface import READS, operations
-from spec.reproduction import Reproduction
+from spec.rules import Reproduction
 from tests.traffic.case import Case, bounded
 from tests.traffic.collecting import Findings
 from tests.traffic.invalid import in_turns, invalid_requests

@@ -19,8 +19,8 @@ from environments.profiles.model import Profile
 from spec.exchange import Exchange
 from spec.findings import Judgement
 from spec.interface import PREPARING, READS, operations
-from spec.reproduction import Reproduction
 from spec.requirements import requirements
+from spec.rules import Reproduction
 from tests.traffic.together import Send, Together
 
 T = TypeVar("T")

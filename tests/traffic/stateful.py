@@ -18,7 +18,7 @@ from spec.exchange import Exchange
 from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
 from spec.observed import answer_of, counts
-from spec.reproduction import Reproduction
+from spec.rules import Reproduction
 from tests.traffic.case import Case
 from tests.traffic.collecting import Findings
 from tests.traffic.registrar import Registrar, body_sent

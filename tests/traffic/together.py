@@ -22,8 +22,7 @@ from environments.door.door import Door
 from environments.door.permission import synthetic
 from spec.answers import ABOUT_THE_CALLER, grants_protected_result
 from spec.exchange import VALID, Exchange
-from spec.reproduction import Reproduction, refused_or_lost, robustness_of
-from spec.rules import RULES, judge
+from spec.rules import RULES, Reproduction, judge, refused_or_lost, robustness_of
 
 T = TypeVar("T")
 _STILL_UNDER_WAY_S = 0.1

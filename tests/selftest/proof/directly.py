@@ -25,10 +25,9 @@ from environments.sandbox import Request, Server, Service
 from environments.secret_values import listed_secrets
 from reports.run import Run
 from spec.exchange import Failure, FailureKind, Response
-from tests.harness.collector import Collector
+from tests.harness.collector import Collector, Watcher
 from tests.harness.judging import DeviationError, Untested, current
 from tests.harness.session import SENT, SESSION, Session
-from tests.harness.watcher import Watcher
 from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
 from tests.traffic.phases import send
 
