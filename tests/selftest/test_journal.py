@@ -1,445 +1,337 @@
 """The journal: no code is sent twice with the valid token, by whatever spelling, profile, copy or accident."""
 
+import errno
 import json
 import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
-import threading
-from types import SimpleNamespace
+import stat
+from pathlib import Path
 
 import pytest
 from filelock import FileLock, Timeout
 
+from environments.__main__ import main
 from environments.door.event_log import JournalError, LogKey
-from environments.door.journal import Journal, Outcome
+from environments.door.journal import Journal, Outcome, outcome_of
+from environments.door.opening import journal_of
+from environments.profiles.loading import load
+from environments.profiles.model import ProfileError
 from environments.sandbox import Response
+from environments.sent_codes import code_from, code_to_resend, start_journal
+from spec.exchange import FailureKind
+from tests.selftest.exchanges import execution, failed
+from tests.selftest.generated_runs import PLUGINS
+from tests.selftest.proof.trial import run_of
 from tests.selftest.services import trouble_with_money as trouble
-from tests.selftest.services.forking import ROOT
-from tests.selftest.services.one_run import CODE, OTHER, Run, journal_in, profile_of
-from tests.selftest.services.running import TOKEN, environment, run, started, write_profile
-from tests.selftest.services.serving import Raw, as_bytes, is_real, real_codes, served_by
-from tests.selftest.services.waiting import await_event
+from tests.selftest.services.one_run import (
+    CODE,
+    OTHER,
+    PREPARE,
+    Bank,
+    Run,
+    bank_profile,
+    notes_of,
+    profile_of,
+    whole_run,
+)
+from tests.selftest.services.running import write_profile
+from tests.selftest.services.serving import Raw, as_bytes, is_real, served_by
 
-ONLY_EXECUTIONS = ("-k", "executePix.document or executePix.token.required")
+ONLY_EXECUTIONS = "executePix.document or executePix.token.required"
 THIRD = "SBX-CPF-1"
-PREPARE = {
-    "operation": "createPix",
-    "json": {"account": "ac-0001", "pixKey": "+5511955500101", "value": 10.5},
-    "code_at": "/data/transactionId",
-    "count": 1,
-}
 
 
-def bank(folder, service, name="profile", **changes):
-    """A profile of a target that is no sandbox."""
-    profile = write_profile(folder, service.base_url, **{"sandbox": None, **changes})
-    return profile.rename(profile.with_name(f"{name}.yaml"))
+# -- the file -----------------------------------------------------------------------------------------------------
 
 
-def sent_by(profile, *options, selection=ONLY_EXECUTIONS, **variables):
-    """A run of executions whose journal is that of one user, beside the profile: what it left, and what it said."""
-    state = {"XDG_STATE_HOME": str(profile.parent / "state")}
-    shutil.rmtree(profile.parent / "report", ignore_errors=True)
-    result = run(profile, *selection, *options, **state | variables)
-    document = result.document if (result.folder / "conformance.json").exists() else {"notes": []}
-    return SimpleNamespace(status=result.status, output=result.output, document=document, notes=document["notes"])
+def log_in(folder, *, given=None, run="one"):
+    """The journal of a run, with the key of the folder or with one that is given."""
+    return Journal(folder / "journal.jsonl", LogKey(folder / "journal.key", given), environment="staging", run=run)
 
 
-def command(folder, *arguments):
-    """`python -m environments journal`: exit status and lines."""
-    variables = environment(**TOKEN, XDG_STATE_HOME=str(folder / "state"))
-    whole = [sys.executable, "-m", "environments", "journal", *map(str, arguments)]
-    ended = subprocess.run(whole, cwd=ROOT, env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    return ended.returncode, (ended.stdout + ended.stderr).splitlines()
+@pytest.fixture
+def log(tmp_path):
+    """A journal with three events of two codes."""
+    log = log_in(tmp_path)
+    for code, event in ((CODE, "sent"), (OTHER, "sent"), (CODE, "success")):
+        log.write(code, event)
+    return log
 
 
-def file_with(folder, code):
-    """A file that holds a code."""
-    (folder / "code").write_text(f"{code}\n")
-    return folder / "code"
+def test_a_code_stands_in_the_journal_by_its_digest_alone(log, tmp_path):
+    """Environment, time, run and what is given stand beside it. All files are their owner's alone."""
+    log.write(OTHER, "refused", status="404")
+    entries = [(one.environment, one.run, one.outcome, one.status) for one in log_in(tmp_path, run="two").entries()]
+    files = list(tmp_path.iterdir())
+
+    assert entries == [("staging", "one", "success", ""), ("staging", "one", "refused", "404")]
+    assert not [file for file in files if CODE.casefold().encode() in file.read_bytes().lower()]
+    assert {stat.S_IMODE(file.stat().st_mode) & 0o077 for file in files} == {0}
 
 
-# -- never twice ------------------------------------------------------------------------------------------------
+def test_a_key_that_is_given_is_not_written(tmp_path):
+    """No file of a key lies beside the journal, and another key does not fit."""
+    log_in(tmp_path, given=b"from the environment").write(CODE, "sent")
+
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["journal.count", "journal.jsonl", "journal.jsonl.lock"]
+    assert log_in(tmp_path, given=b"from the environment").fault() == ""
+    assert log_in(tmp_path, given=b"another").fault() == "line 1 was edited, or written with another key"
+
+
+def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(log):
+    """One line more than the count is right; half a line is cut, because nothing was sent for it."""
+    log.path.with_suffix(".count").write_text("2")
+    with log.path.open("a") as file:
+        file.write('{"at": "2026-')
+
+    assert log.fault() == ""
+    log.write(OTHER, "success")
+    assert [bool(json.loads(line)) for line in log.path.read_text().splitlines()] == [True] * 4
+
+
+def test_what_is_written_is_on_the_disk_before_it_is_counted(tmp_path, monkeypatch):
+    """It outlasts the machine."""
+    forced, count = [], tmp_path / "journal.count"
+    monkeypatch.setattr(os, "fsync", lambda descriptor: forced.append((os.fstat(descriptor).st_size, count.exists())))
+    log_in(tmp_path).write(CODE, "sent")
+
+    assert ((tmp_path / "journal.jsonl").stat().st_size, False) in forced
+
+
+def test_a_full_disk_leaves_the_journal_as_it_was(log, monkeypatch):
+    """The error is one line; half of what was to be written is taken back."""
+    before = log.path.read_text()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(JournalError, match="No space left on device"):
+        log.write(OTHER, "sent")
+
+    assert (log.path.read_text(), log.fault()) == (before, "")
+
+
+@pytest.mark.parametrize("place", ["/dev/full", ".", "link"])
+def test_what_is_no_file_is_neither_read_nor_written(place, tmp_path):
+    """A device, a folder, and a link, which leads to what somebody else chose, stay what they are."""
+    (tmp_path / "kept").write_text("kept")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    log = Journal(tmp_path / place, LogKey(tmp_path / "key"))
+
+    for use in (log.fault, log.events, lambda: log.write(CODE, "sent")):
+        with pytest.raises(JournalError, match="is no file: name another place in journal"):
+            use()
+    assert (tmp_path / "kept").read_text() == "kept"
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+
+
+# -- never twice --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "address", ["http://bank.example:80", "http://bank.example:8080", "http://bank.example/prefix"]
+    ("address", "spelling"),
+    [
+        ("http://bank.example:80", CODE),
+        ("http://bank.example/prefix", CODE.lower()),
+        ("http://other.example", CODE.replace("P", "Ｐ")),
+    ],
 )
-def test_another_spelling_of_the_address_meets_the_same_entry(address, service, tmp_path):
-    """The entry is keyed by the code and nothing else."""
-    Run(service, tmp_path, proxied=True).execute()
-    again = Run(service, tmp_path, name="two", proxied=True, base_url=address, environment="other").execute()
+def test_other_profiles_copies_and_addresses_meet_the_same_entry(address, spelling, service, tmp_path):
+    """The entry is keyed by the code and nothing else; a service may ignore letter case and width."""
+    runs = [Run(service, tmp_path, proxied=True)]
+    runs.append(Run(service, tmp_path, name="two", proxied=True, base_url=address, environment="other"))
+    for each in runs:
+        each.secrets.learn("code", spelling)
+    runs[0].execute()
+    runs[0].execute(spelling)
+    again = runs[1].execute(spelling)
 
-    assert re.search(r"the journal says that this code was sent at 20.* \(success\)", again.failure.message)
-    assert len(real_codes(service)) == 1
-
-
-@pytest.mark.parametrize("spelling", [CODE.lower(), CODE.replace("P", "Ｐ")], ids=["letter case", "width"])
-def test_another_spelling_of_the_code_meets_the_same_entry(spelling, service, tmp_path):
-    """A service may ignore letter case and width: in the same run, and in a later one."""
-    first, later = Run(service, tmp_path), Run(service, tmp_path, name="two")
-    for a_run in (first, later):
-        a_run.secrets.learn("code", spelling)
-    first.execute()
-    first.execute(spelling)
-    later.execute(spelling)
-
-    assert len(real_codes(service)) == 1
-
-
-def test_other_profiles_copies_and_addresses_meet_the_same_entry(service, tmp_path):
-    """A renamed profile, and --base-url with another spelling: the code goes out once in three runs."""
-    profile = bank(tmp_path, service)
-    first = sent_by(profile, "--new-journal")
-    copy = shutil.copy(profile, tmp_path / "renamed.yaml")
-    sent_by(copy)
-    elsewhere = sent_by(profile, f"--base-url={service.base_url.replace('127.0.0.1', 'LOCALHOST')}")
-
+    assert "the journal says that this code was sent at 20" in again.failure.message
+    assert again.failure.message.endswith(" (success)")
     assert service.executions == [CODE]
-    assert first.document["traffic"]["executions"] == 1
-    assert elsewhere.notes[0].startswith(
-        "1 of 1 transaction codes were sent by an earlier run according to the journal"
-    )
+
+
+def test_one_user_of_a_machine_has_one_journal(tmp_path, monkeypatch):
+    """Whatever the profile is called."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    profile = write_profile(tmp_path, "https://bank.example", sandbox=None)
+    paths = {journal_of(load(str(each))).path for each in (profile, shutil.copy(profile, tmp_path / "other.yaml"))}
+
+    assert paths == {tmp_path / "pix-conformance" / "journal.jsonl"}
+
+
+def cut(path):
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
 
 
 ACCIDENTS = {
-    "deleted": lambda path: path.unlink(),
-    "emptied": lambda path: path.write_text(""),
-    "cut at a line end": lambda path: path.write_text("".join(path.read_text().splitlines(keepends=True)[:1])),
-    "damaged": lambda path: path.write_text(path.read_text().replace(Outcome.SUCCESS, Outcome.OFFERED)),
-    "without its key": lambda path: path.with_suffix(".key").unlink(),
-    "with an empty key": lambda path: path.with_suffix(".key").write_bytes(b""),
-    "with another key": lambda path: path.with_suffix(".key").write_bytes(b"of another journal"),
-    "without its count": lambda path: path.with_suffix(".count").unlink(),
+    "deleted": (Path.unlink, "it has 0 lines and had 7"),
+    "emptied": (lambda path: path.write_text(""), "it has 0 lines and had 7"),
+    "cut at a line end": (cut, "it has 6 lines and had 7"),
+    "twice": (lambda path: path.write_text(path.read_text() * 2), "it has 14 lines and had 7"),
+    "edited": (lambda path: path.write_text(path.read_text().replace("success", "offered")), "line 4 was edited"),
+    "with a broken line": (lambda path: path.write_text(path.read_text() + "{\n"), "line 8 was edited"),
+    "without its key": (lambda path: path.with_suffix(".key").unlink(), "line 1 was edited"),
+    "with an empty key": (lambda path: path.with_suffix(".key").write_bytes(b""), "line 1 was edited"),
+    "without its count": (lambda path: path.with_suffix(".count").unlink(), "journal.count is missing or damaged"),
 }
 
 
-@pytest.mark.parametrize("accident", ACCIDENTS.values(), ids=ACCIDENTS)
-def test_no_code_of_the_profile_is_sent_after_an_accident(accident, service, tmp_path):
-    """It may be any of them that was sent before; the line says what to do."""
-    Run(service, tmp_path).execute()
-    accident(tmp_path / "journal.jsonl")
+@pytest.mark.parametrize(("accident", "said"), ACCIDENTS.values(), ids=ACCIDENTS)
+def test_no_code_of_the_profile_is_sent_after_an_accident(accident, said, service, tmp_path):
+    """It may be any of them that was sent before; the line says what to do. It stays so when more is written."""
+    first = Run(service, tmp_path)
+    first.execute()
+    first.execute(OTHER, credential="no header")
+    first.execute(OTHER)
+    accident(first.journal)
     later = Run(service, tmp_path, name="two")
-    refused = [later.execute(OTHER), later.execute(), later.execute(credential="no header")]
+    later.secrets.learn("code", THIRD)
+    fault, usable = log_in(tmp_path).fault(), later.door.guard.open([THIRD])
+    log_in(tmp_path).write("TX-PREPARED", "sent")
+    refused = [later.execute(THIRD), later.execute(), later.execute(THIRD, credential="no header")]
 
+    assert (said in fault, usable) == (True, [])
     assert {one.failure.message for one in refused} == {later.door.guard.supplied_trouble}
     assert "transactions.codes are not sent" in later.door.guard.supplied_trouble
-    assert "--new-journal" in later.door.guard.supplied_trouble
-    assert [code for code, _ in real_codes(service)] == [CODE]
+    assert service.executions == [CODE, OTHER]
 
 
-@pytest.mark.parametrize("accident", ["damaged", "without its count", "cut at a line end"])
+@pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
 def test_what_can_be_read_of_a_damaged_journal_still_counts(accident, service, tmp_path):
-    """--new-journal keeps the old file under another name."""
+    """--new-journal keeps the old file under another name; it is refused where the journal is whole."""
     first = Run(service, tmp_path)
     first.execute()
     first.execute(OTHER)
-    ACCIDENTS[accident](first.journal)
+    with pytest.raises(JournalError, match="can be read: leave the option out"):
+        log_in(tmp_path).start()
+    ACCIDENTS[accident][0](first.journal)
     before = first.journal.read_text()
-    said = journal_in(tmp_path).start()
+    said = log_in(tmp_path).start()
     later = Run(service, tmp_path, name="two")
     later.secrets.learn("code", THIRD)
-    later.execute(OTHER)
-    later.execute(THIRD)
+    for code in (CODE, OTHER, THIRD):
+        later.execute(code)
 
     [kept] = tmp_path.glob("journal-until-*.jsonl")
     assert kept.read_text() == before
     assert said.endswith(f"; the old one is kept as {kept.name}")
-    assert service.executions == [CODE, OTHER, *([OTHER] if accident == "cut at a line end" else []), THIRD]
+    assert service.executions == [CODE, OTHER, THIRD]
 
 
-def test_a_journal_that_a_run_began_for_its_own_codes_is_not_enough(service, tmp_path):
-    """The journal of before may be gone: two runs prepare and execute, and leave the codes of the profile alone."""
-    profile = bank(tmp_path, service, transactions={"codes": [CODE], "prepare": PREPARE})
-    results = [sent_by(profile), sent_by(profile)]
+def test_the_first_use_says_what_to_do(tmp_path):
+    """Nor is a journal enough that a run began for codes of its own: the one of before may be gone."""
+    bank = Bank()
+    profile = bank_profile(tmp_path, transactions={"codes": [CODE], "prepare": PREPARE})
+    notes = [notes_of(whole_run(bank, profile, ONLY_EXECUTIONS))[0] for _ in range(2)]
 
-    assert len(service.executions) == 2
-    assert CODE not in [code for code, _ in real_codes(service)]
-    assert ["transactions.codes are not sent" in result.notes[0] for result in results] == [True, True]
-
-
-# -- the first use, and --new-journal ---------------------------------------------------------------------------
-
-
-def test_the_first_use_says_what_to_do(service, tmp_path):
-    """No code is sent without a journal; --new-journal starts one, and is refused where one can be read."""
-    profile = bank(tmp_path, service)
-    first = sent_by(profile)
-    before = real_codes(service)
-    started_one, again = sent_by(profile, "--new-journal"), sent_by(profile, "--new-journal")
-
-    path = tmp_path / "state" / "pix-conformance" / "journal.jsonl"
-    assert first.status == 6
-    assert first.notes[0] == (
-        f"transactions.codes are not sent: {path} does not say which were sent (no --new-journal started it): start one with "
-        "--new-journal, if this is the first use here; else bring it back, or start a new one: what can be read of the old "
-        "one still counts, and the file is kept"
-    )
-    assert before == []
-    assert started_one.notes[0] == f"a new journal was started: {path}"
-    assert (again.status, again.output.strip()) == (
-        4,
-        f"ERROR: --new-journal: {path} can be read: leave the option out",
-    )
-    assert service.executions == [CODE]
-    assert not (tmp_path / "report").exists()
+    assert set(notes) == {
+        f"transactions.codes are not sent: {profile.journal} does not say which were sent (no --new-journal started it): "
+        "start one with --new-journal, if this is the first use here; else bring it back, or start a new one: what can be "
+        "read of the old one still counts, and the file is kept"
+    }
+    assert len(bank.executions) == 2
+    assert not [seen for seen in bank.seen if seen.path.endswith(CODE)]
 
 
-def test_a_sandbox_keeps_no_journal(service, tmp_path):
+def test_a_sandbox_keeps_no_journal(tmp_path):
     """Each run sends its codes, and nothing stands beside them."""
-    profile = write_profile(tmp_path, service.base_url)
-    sent_by(profile)
-    sent_by(profile)
+    bank, profile = Bank(), bank_profile(tmp_path, sandbox="127.0.0.1")
+    for _ in range(2):
+        whole_run(bank, profile, "executePix.document")
 
-    assert service.executions == [CODE, CODE]
-    assert not list((tmp_path / "state").rglob("journal.*"))
-    assert sent_by(profile, "--new-journal").output.strip().endswith("a sandbox has no journal; leave it out")
+    assert bank.executions == [CODE, CODE]
+    assert not list(tmp_path.glob("journal.*"))
+    with pytest.raises(ProfileError, match="a sandbox has no journal; leave it out"):
+        start_journal(profile)
 
 
-def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepared(service, tmp_path):
+# -- trouble in the middle ----------------------------------------------------------------------------------------
+
+
+def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepared(tmp_path):
     """A file stands where its folder would be."""
     (tmp_path / "state").write_text("in the way")
-    result = sent_by(bank(tmp_path, service, transactions={"prepare": PREPARE, "codes": [CODE]}))
+    bank = Bank()
+    transactions = {"prepare": PREPARE, "codes": [CODE]}
+    profile = bank_profile(tmp_path, journal=str(tmp_path / "state" / "j"), transactions=transactions)
+    model = whole_run(bank, profile, ONLY_EXECUTIONS)
 
-    assert [seen.path for seen in service.seen if seen.path == "/v1/pix"] == []
-    assert real_codes(service) == []
-    assert result.notes[0].startswith("executions were stopped: the journal cannot be read or written")
-    assert result.status == 6
-
-
-# -- trouble in the middle --------------------------------------------------------------------------------------
-
-
-class BreaksTheJournal(trouble.Trouble):
-    """Executes, and meanwhile the folder of the journal takes no file any more."""
-
-    journal = None
-
-    def execute(self, connection, request):
-        self.journal.unlink()
-        self.journal.mkdir()
-        connection.sendall(as_bytes(self.service.respond(request)))
+    assert {seen.path for seen in bank.seen if is_real(seen.path) or seen.path == "/v1/pix"} == set()
+    assert notes_of(model)[0].startswith("executions were stopped: the journal cannot be read or written")
+    assert model.result().verdict.exit_status == 6
 
 
-@served_by(BreaksTheJournal)
-def test_a_journal_that_breaks_in_the_middle_ends_executions(service, tmp_path):
+def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
     """The answer stands and is counted; no further code goes out, and the run is incomplete."""
-    service.journal = tmp_path / "codes.jsonl"
-    profile = bank(tmp_path, service, journal=str(service.journal), transactions={"codes": [CODE, OTHER, THIRD]})
-    result = sent_by(profile, "--new-journal")
+    profile = bank_profile(tmp_path, transactions={"codes": [CODE, OTHER, THIRD]})
+    start_journal(profile)
 
-    assert service.executions == [CODE]
-    assert result.document["traffic"]["executions"] == 1
-    assert f"executions were stopped: {service.journal} is no file: name another place in journal" in result.notes
-    assert (result.document["verdict"], result.status) == ("incomplete", 6)
+    class BreaksTheJournal(Bank):
+        """Executes, and meanwhile a folder comes to stand in the place of the journal."""
 
+        def execute(self, request):
+            profile.journal.unlink()
+            profile.journal.mkdir()
+            return self.respond(request)
 
-@served_by(trouble.NeverAnswersAnExecution)
-def test_a_run_that_was_killed_leaves_an_unknown_outcome(service, tmp_path):
-    """Later runs of the environment repeat it, whatever they do, send the code never again, and suggest no such thing;
-    until it is settled."""
-    profile = bank(tmp_path, service)
-    with started(profile, "--new-journal", *ONLY_EXECUTIONS, XDG_STATE_HOME=str(tmp_path / "state")) as process:
-        await_event(service.silent, process)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    later = sent_by(profile)
-    reads = bank(tmp_path, service, allow=["read"], transactions={})
-    reading = {"selection": ("-k", "listAccounts.exists")}
-    without_codes = sent_by(reads, **reading)
-    another = sent_by(shutil.copy(reads, tmp_path / "another.yaml"), **reading)
-    settled = command(tmp_path, f"--settle={CODE}")
-    after = sent_by(reads, **reading)
+    bank = BreaksTheJournal()
+    model = whole_run(bank, profile, ONLY_EXECUTIONS)
 
-    assert service.executions == [CODE]
-    assert later.status == 6
-    assert "resend-code" not in later.output
-    assert without_codes.status == 0
-    for result in (later, without_codes):
-        assert result.notes[0].startswith("OUTCOME UNKNOWN of an execution of an earlier run (sent at 20")
-        assert "python -m environments journal --settle CODE" in result.notes[0]
-    assert settled[0] == 0
-    assert settled[1][0].startswith("settled: profile, sent at 20")
-    assert [note for result in (another, after) for note in result.notes if "OUTCOME UNKNOWN" in note] == []
-
-
-@pytest.mark.parametrize("credential", ["a wrong token", "no header"])
-def test_a_code_that_was_offered_by_a_run_that_was_killed_is_sent(credential, service, tmp_path, monkeypatch):
-    """An entry that ends at `offered` bars nothing; the later run says that the code was offered."""
-    killed = Run(service, tmp_path)
-    _kill_on_the_wire(killed.door, monkeypatch)
-    with pytest.raises(_KilledError):
-        killed.execute(credential=credential)
-    later = Run(service, tmp_path, name="two")
-    usable = later.door.guard.open([CODE])
-    later.execute()
-
-    assert (usable, later.door.guard.offered) == ([CODE], {CODE})
-    assert service.executions == [CODE]
-
-
-def test_a_code_that_was_sent_by_a_run_that_was_killed_is_barred(service, tmp_path, monkeypatch):
-    """It is written down before the send: the outcome is unknown until the answer."""
-    killed = Run(service, tmp_path)
-    _kill_on_the_wire(killed.door, monkeypatch)
-    with pytest.raises(_KilledError):
-        killed.execute()
-    later = Run(service, tmp_path, name="two")
-    later.execute(credential="no header")
-    later.execute()
-
-    assert real_codes(service) == []
+    assert (bank.executions, model.executions) == ([CODE], 1)
+    assert f"executions were stopped: {profile.journal} is no file: name another place in journal" in notes_of(model)
+    assert model.result().verdict.exit_status == 6
 
 
 class _KilledError(Exception):
     """Stands for the end of a process that could not write anything any more."""
 
 
-def _kill_on_the_wire(door, monkeypatch):
+@pytest.mark.parametrize(
+    ("credential", "executions"), [("a wrong token", [CODE]), ("no header", [CODE]), ("valid", [])]
+)
+def test_a_code_of_a_run_that_was_killed_is_barred_where_it_was_sent(
+    credential, executions, service, tmp_path, monkeypatch
+):
+    """It is written down before the send. One that was only offered bars nothing; the later run says so."""
+
     def killed(*_):
         raise _KilledError
 
-    monkeypatch.setattr(door.wire, "attempt", killed)
-    monkeypatch.setattr(door.guard, "_settle", killed)
+    first = Run(service, tmp_path)
+    monkeypatch.setattr(first.door.wire, "attempt", killed)
+    monkeypatch.setattr(first.door.guard, "_settle", killed)
+    with pytest.raises(_KilledError):
+        first.execute(credential=credential)
+    later = Run(service, tmp_path, name="two")
+    usable = later.door.guard.open([CODE])
+    later.execute(credential="no header")
+    later.execute()
+
+    assert service.executions == usable == executions
+    assert (later.door.guard.offered, set(later.door.guard.barred)) == (set(executions), {CODE} - set(executions))
 
 
-# -- what an answer says ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (execution(), Outcome.SUCCESS),
+        (execution(status=201), Outcome.SUCCESS),
+        (execution(status=302), Outcome.UNKNOWN),
+        *((execution({}, status=status), Outcome.REFUSED) for status in (400, 401, 404, 409, 422, 429)),
+        *((execution({}, status=status), Outcome.UNKNOWN) for status in (302, 408, 499, 500, 503, 504)),
+        (failed(FailureKind.TIMEOUT), Outcome.UNKNOWN),
+        (failed(FailureKind.DROPPED), Outcome.UNKNOWN),
+        (failed(FailureKind.NO_CONNECTION), Outcome.NOT_SENT),
+    ],
+)
+def test_an_answer_has_one_outcome(answer, outcome):
+    """Every 4xx but 408 and 499 is a refusal; what is neither a refusal nor a success may have moved money."""
+    assert outcome_of(answer, executes=True) is outcome
 
 
-class ExecutesAndAnswers(trouble.Trouble):
-    """Executes, and says so with a status that is no success."""
-
-    status = 500
-
-    def execute(self, connection, request):
-        body = self.service.respond(request).body
-        connection.sendall(as_bytes(Response(self.status, body)))
-
-
-class AnswersWith302(ExecutesAndAnswers):
-    """A redirect that is not followed."""
-
-    status = 302
-
-
-class AnswersWith408(ExecutesAndAnswers):
-    """The service gave up waiting for the request, it says."""
-
-    status = 408
-
-
-@served_by(ExecutesAndAnswers, AnswersWith302, AnswersWith408)
-def test_an_execution_whose_answer_says_nothing_may_have_moved_money(service, tmp_path):
-    """It is counted, said first, and judged; after two in a row no further code is sent."""
-    result = sent_by(bank(tmp_path, service, transactions={"codes": [CODE, OTHER, THIRD]}), "--new-journal")
-
-    assert service.executions == [CODE, OTHER]
-    assert {code for code, _ in real_codes(service)} == {CODE, OTHER}
-    assert result.document["traffic"]["executions"] == 2
-    assert [note.startswith("OUTCOME UNKNOWN of exchange ") for note in result.notes[:3]] == [True, True, False]
-    assert "not executed" not in result.output
-    assert any("in a row is unknown: no further transaction code was sent" in note for note in result.notes)
-
-
-class Refuses(trouble.Trouble):
-    """Refuses an execution with 404."""
-
-    def execute(self, connection, request):
-        connection.sendall(as_bytes(Response(404, b"{}")))
-
-
-@served_by(Refuses)
-def test_a_refusal_moves_no_money(service, a_run):
-    """It is written down as one."""
-    exchanges = [a_run.execute(), a_run.execute(OTHER)]
-
-    assert a_run.events == ["sent", "refused", "sent", "refused"]
-    assert a_run.door.guard.sent == 0
-    assert [entry.status for entry in a_run.door.guard.journal.entries()] == ["404", "404"]
-    assert all(exchange.number for exchange in exchanges)
-
-
-# -- prepared codes ---------------------------------------------------------------------------------------------
-
-
-class Prepares(Raw):
-    """Prepares a transfer, and gives this code for it."""
-
-    code = "."
-
-    def answer(self, connection, request):
-        if request.path != "/v1/pix":
-            super().answer(connection, request)
-            return
-        body = json.dumps({"code": 0, "data": {"transactionId": self.code}}).encode()
-        connection.sendall(as_bytes(Response(200, body)))
-
-
-UNUSABLE = [
-    ".",
-    "..",
-    "Tok-3n.Of-The_Service",
-    "x-tok-3n.of-the_service",
-    "a b",
-    "é",
-    "1" * 201,
-    "executePix.document.masked",
-]
-
-
-@pytest.mark.parametrize("code", UNUSABLE)
-def test_a_prepared_code_that_cannot_be_one_is_not_sent(code, tmp_path):
-    """A dot would change the address, a token would be written into it; the run says what to look at."""
-    with Prepares() as service:
-        service.code = code
-        a_run = Run(service, tmp_path)
-        found = a_run.execute_all(profile_of(tmp_path, [], prepare=PREPARE | {"count": 3}))
-
-    assert [seen.path for seen in service.seen if is_real(seen.path)] == []
-    assert found.answers == []
-    assert " is not sent: it " in a_run.door.guard.notes[0]
-    assert len([seen for seen in service.seen if seen.path == "/v1/pix"]) == 1
-
-
-def test_a_prepared_code_that_the_profile_names_is_sent_once(tmp_path):
-    """As a code of the profile."""
-    with Prepares() as service:
-        service.code = CODE.lower()
-        a_run = Run(service, tmp_path)
-        a_run.execute_all(profile_of(tmp_path, [CODE], prepare=PREPARE))
-        executions = service.executions
-
-    assert executions == [CODE]
-    assert "one of transactions.codes" in a_run.door.guard.notes[0]
-
-
-def test_a_prepared_code_is_sent_without_a_journal_of_before(service, tmp_path):
-    """A new one is begun for it, and it is barred by it."""
-    a_run = Run(service, tmp_path)
-    shutil.rmtree(tmp_path)
-    tmp_path.mkdir()
-    a_run.execute_all(profile_of(tmp_path, [], prepare=PREPARE))
-
-    assert len(service.executions) == 1
-    assert [entry.outcome for entry in a_run.door.guard.journal.entries()] == [Outcome.SUCCESS]
-
-
-# -- two runs at once -------------------------------------------------------------------------------------------
-
-
-def test_two_runs_at_once_send_a_code_once(service, tmp_path):
-    """From the question whether it was sent to its outcome, the other run waits."""
-    runs = [Run(service, tmp_path, name=name) for name in ("one", "two", "three")]
-    threads = [threading.Thread(target=a_run.execute) for a_run in runs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert service.executions == [CODE]
+# -- two runs at once ---------------------------------------------------------------------------------------------
 
 
 class LooksAtTheLock(Raw):
@@ -463,7 +355,7 @@ class LooksAtTheLock(Raw):
 
 @served_by(LooksAtTheLock)
 def test_the_journal_is_locked_while_a_code_is_on_the_wire(service, a_run):
-    """With whatever credential."""
+    """With whatever credential, so that two runs at once take turns."""
     service.journal = a_run.journal
     a_run.execute(credential="a wrong token")
     a_run.execute()
@@ -472,106 +364,129 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(service, a_run):
     assert not a_run.door.guard.journal.lock.is_locked
 
 
-# -- what people do ---------------------------------------------------------------------------------------------
+# -- prepared codes -----------------------------------------------------------------------------------------------
 
 
-def test_the_journal_is_listed(service, tmp_path):
-    """By environment, time and outcome; no code is shown."""
-    (tmp_path / "state/pix-conformance").mkdir(parents=True)
-    folder = tmp_path / "state/pix-conformance"
-    a_run = Run(service, folder)
-    a_run.execute()
-    Run(service, folder, name="two", environment="qa").execute(OTHER, credential="no header")
-    status, lines = command(tmp_path)
+class Prepares(Raw):
+    """Prepares a transfer, and gives this code for it."""
 
-    assert (status, len(lines)) == (0, 3)
-    assert lines[0][14:].startswith("staging  20")
-    assert lines[0].endswith("  success 200")
-    assert lines[1][14:].startswith("qa  20")
-    assert lines[1].endswith("  offered")
-    assert lines[2] == f"2 codes in {folder / 'journal.jsonl'}"
+    code = ""
+
+    def answer(self, connection, request):
+        if request.path == "/v1/pix":
+            body = json.dumps({"code": 0, "data": {"transactionId": self.code}}).encode()
+            connection.sendall(as_bytes(Response(200, body)))
+        else:
+            super().answer(connection, request)
 
 
-def test_the_code_of_a_prepared_transfer_is_settled_by_the_name_of_its_entry(tmp_path):
-    """No report shows the code: the list names the entry."""
-    path = tmp_path / "state/pix-conformance/journal.jsonl"
-    journal = Journal(path, LogKey(path.with_suffix(".key")), environment="staging", run="one")
+UNUSABLE = [".", "..", "Tok-3n.Of-The_Service", "x-tok-3n.of-the_service", "a b", "é", "1" * 201, "executePix.id.type"]
+
+
+@pytest.mark.parametrize("code", [*UNUSABLE, CODE.lower()])
+@served_by(Prepares)
+def test_a_prepared_code_that_cannot_be_one_is_not_sent(service, code, tmp_path):
+    """A dot would change the address, a token would be written into it, and a code of the profile is sent once. The run
+    says what to look at, and prepares no more."""
+    service.code = code
+    a_run = Run(service, tmp_path)
+    a_run.execute_all(profile_of(tmp_path, [CODE], prepare=PREPARE | {"count": 3}))
+
+    assert service.executions == [CODE]
+    assert " is not sent: it " in a_run.door.guard.notes[0]
+    assert len([seen for seen in service.seen if seen.path == "/v1/pix"]) == 1
+
+
+def test_a_prepared_code_is_sent_without_a_journal_of_before(service, tmp_path):
+    """A new one is begun for it, and it is barred by it."""
+    a_run = Run(service, tmp_path)
+    shutil.rmtree(tmp_path)
+    tmp_path.mkdir()
+    a_run.execute_all(profile_of(tmp_path, [], prepare=PREPARE))
+
+    assert len(service.executions) == 1
+    assert [entry.outcome for entry in a_run.door.guard.journal.entries()] == [Outcome.SUCCESS]
+
+
+# -- what people do -----------------------------------------------------------------------------------------------
+
+
+def command(capsys, *arguments):
+    """`python -m environments journal`: exit status and lines."""
+    status = main(["journal", *map(str, arguments)])
+    out, err = capsys.readouterr()
+    return status, (out + err).splitlines()
+
+
+def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, monkeypatch):
+    """By each later run of the environment, whatever it may do. It is listed without its code, and settled by the code
+    or by the name of its entry; no other outcome is."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    journal = Journal(tmp_path / "pix-conformance/journal.jsonl", LogKey(tmp_path / "pix-conformance/journal.key"))
     journal.start()
-    journal.write("TX-PREPARED-1", Outcome.SENT)
-    unknown = command(tmp_path)[1][0]
-    name = unknown.split()[0]
+    for code, environment, outcome in (
+        (CODE, "profile", "sent"), (OTHER, "profile", "unknown"), ("TX-1", "qa", "unknown"), (THIRD, "qa", "success"),
+    ):  # fmt: skip
+        journal.environment = environment
+        journal.write(code, outcome)
+    reads = bank_profile(tmp_path, allow=["read"], transactions=None, journal=None)
+    models = [whole_run(Bank(), reads, "listAccounts.exists")]
+    status, lines = command(capsys)
+    name = lines[1].split()[0]
+    settled = [command(capsys, f"--settle={each}") for each in (CODE, name, THIRD, "TX-OF-NOBODY")]
+    models.append(whole_run(Bank(), reads, "listAccounts.exists"))
 
-    assert unknown.endswith(f"  unknown: look the transfer up, then settle it with --settle {name}")
-    assert command(tmp_path, f"--settle={name}")[0] == 0
-    assert command(tmp_path)[1][0].endswith("  settled")
+    assert [[note[:57] for note in notes_of(model) if "OUTCOME" in note] for model in models] == [
+        ["OUTCOME UNKNOWN of an execution of an earlier run (sent a"] * 2, [],
+    ]  # fmt: skip
+    assert "python -m environments journal --settle CODE" in notes_of(models[0])[0]
+    assert "resend" not in str(notes_of(models[0]))
+    assert (status, len(lines)) == (0, 5)
+    assert lines[1].endswith(f"  unknown: look the transfer up, then settle it with --settle {name}")
+    assert lines[3].split()[1:] == ["qa", lines[3].split()[2], "success"]
+    assert [code for code, _ in settled] == [0, 0, 4, 4]
+    assert settled[2][1] == ["error: --settle: its outcome is not unknown: success"]
     assert journal.fault() == ""
 
 
-def test_only_an_unknown_outcome_is_settled(service, tmp_path):
-    """A code that nobody sent, and one that succeeded, are not."""
-    folder = tmp_path / "state/pix-conformance"
-    folder.mkdir(parents=True)
-    Run(service, folder).execute()
-
-    assert command(tmp_path, f"--settle={OTHER}")[1][0].endswith(" does not know it")
-    assert command(tmp_path, f"--settle={CODE}") == (
-        4, ["error: --settle: its outcome is not unknown: success 200"]
-    )  # fmt: skip
-
-
-@served_by(Refuses)
-def test_one_code_is_sent_again_where_a_file_names_it(service, tmp_path):
-    """It was refused; the other one stays barred."""
-    profile = bank(tmp_path, service, transactions={"codes": [CODE, OTHER]})
-    sent_by(profile, "--new-journal")
-    sent_by(profile, f"--resend-code={file_with(tmp_path, OTHER)}")
-
-    assert service.executions == [CODE, OTHER, OTHER]
-
-
 def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
-    """Nor one that the profile does not have; the message does not repeat it, and a code on the command line is none."""
-    profile = bank(tmp_path, service)
-    sent_by(profile, "--new-journal")
-    results = [
-        sent_by(profile, f"--resend-code={file_with(tmp_path, CODE)}"),
-        sent_by(profile, f"--resend-code={file_with(tmp_path, 'TX-OF-NOBODY')}"),
-        sent_by(profile, "--resend-code=TX-OF-NOBODY"),
-        sent_by(profile, "--resend-code=-"),
-    ]
-
-    assert service.executions == [CODE]
-    assert [result.status for result in results] == [4, 4, 4, 4]
-    assert "--resend-code: this code was executed at 20" in results[0].output
-    assert "--resend-code: no such code in transactions.codes" in results[1].output
-    assert all("--resend-code: expected a file that holds one code" in result.output for result in results[2:])
-    assert not [result for result in results if "TX-OF-NOBODY" in result.output]
-
-
-def test_a_code_that_succeeded_is_barred_at_the_door_too(service, tmp_path):
-    """By any name of the environment."""
+    """Nor one that the profile does not have; one that was refused is, where --resend-code names it. No message repeats
+    the code."""
+    profile = bank_profile(tmp_path, transactions={"codes": [CODE, OTHER]})
+    start_journal(profile)
     Run(service, tmp_path).execute()
-    Run(service, tmp_path, name="two", resend={CODE}).execute()
+    Run(service, tmp_path, token="another-Tok3n.of-Nobody").execute(OTHER)
+    skipped = Run(service, tmp_path, name="two").execute(OTHER)
+    again = Run(service, tmp_path, name="three", resend={CODE, OTHER})
+    again.execute()
+    again.execute(OTHER)
 
-    assert service.executions == [CODE]
+    assert skipped.failure.message.endswith(" (refused)")
+    assert service.executions == [CODE, OTHER]
+    for code, said in ((CODE, "this code was executed at 20"), ("TX-OF-NOBODY", "no such code in transactions.codes")):
+        with pytest.raises(ProfileError, match=f"^--resend-code: {said}(?!.*{code})"):
+            code_to_resend(profile, code)
+    with pytest.raises(ProfileError, match=r"expected a file that holds one code(?!.*TX-OF-NOBODY)"):
+        code_from("TX-OF-NOBODY")
 
 
-def test_a_whole_journal_is_not_started_anew(tmp_path):
-    """It would forget nothing, and asking for it is a mistake."""
-    with pytest.raises(JournalError, match="can be read: leave the option out"):
-        journal_in(tmp_path).start()
+@served_by(trouble.RefusesEveryExecution)
+def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, monkeypatch):
+    """The key of a pipeline comes from a variable, and nothing is sent without it."""
+    profile = write_profile(
+        tmp_path, service.base_url, sandbox=None, journal="kept/journal.jsonl", journal_key_env="PIX_JOURNAL_KEY",
+        allow=["execute"],
+    )  # fmt: skip
+    options = [*PLUGINS, "--no-report", "-k", "executePix.document", f"--environment={profile}"]
+    (tmp_path / "code").write_text(f"{CODE}\n")
+    notes = []
+    with pytest.raises(ProfileError, match="PIX_JOURNAL_KEY is not set in the environment"):
+        start_journal(load(str(profile)))
+    for option in ("--new-journal", f"--resend-code={tmp_path / 'code'}"):
+        monkeypatch.setenv("PIX_TOKEN", service.service.token)
+        monkeypatch.setenv("PIX_JOURNAL_KEY", "a-key-of-the-pipeline")
+        notes += notes_of(run_of(*options, option)[1])
 
-
-def test_the_key_of_a_pipeline_is_not_written(service, tmp_path):
-    """It comes from a variable; without it the run is refused in one line."""
-    profile = bank(tmp_path, service, journal="kept/journal.jsonl", journal_key_env="PIX_JOURNAL_KEY")
-    refused = sent_by(profile, "--new-journal")
-    result = sent_by(profile, "--new-journal", PIX_JOURNAL_KEY="a-key-of-the-pipeline")
-    sent_by(profile, PIX_JOURNAL_KEY="a-key-of-the-pipeline")
-    wrong = sent_by(profile, PIX_JOURNAL_KEY="another-key")
-
-    assert refused.status == 4
-    assert "PIX_JOURNAL_KEY is not set in the environment" in refused.output
-    assert service.executions == [CODE], result.output
+    assert f"a new journal was started: {tmp_path / 'kept/journal.jsonl'}" in notes
+    assert service.executions == [CODE, CODE]
     assert not (tmp_path / "kept" / "journal.key").exists()
-    assert "line 1 was edited, or written with another key" in wrong.notes[0]

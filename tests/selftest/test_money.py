@@ -1,22 +1,33 @@
 """An execution happens once, with a code that was supplied, and never again when its outcome is unknown."""
 
-import json
-import os
-import signal
-import stat
-
 import pytest
 import requests
 
 from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
+from environments.sandbox import Response
+from environments.sent_codes import start_journal
 from spec.exchange import Failure, FailureKind
+from spec.interface import operations, operations_reached
 from tests.selftest.services import trouble_with_money as trouble
-from tests.selftest.services.one_run import CODE, EVERYTHING, OTHER, Run
-from tests.selftest.services.running import run, started, write_profile
-from tests.selftest.services.serving import served_by
-from tests.selftest.services.waiting import await_event
+from tests.selftest.services.one_run import (
+    CODE,
+    EVERYTHING,
+    OTHER,
+    PREPARE,
+    Bank,
+    Run,
+    bank_profile,
+    notes_of,
+    profile_of,
+    whole_run,
+)
+from tests.selftest.services.serving import real_codes, served_by
 
+ONLY_EXECUTIONS = "executePix.document or executePix.token.required"
+THIRD = "SBX-CPF-1"
+CODES = (CODE, OTHER, THIRD)
+WRONG = "another-Tok3n.of-Nobody"
 SILENT = (
     trouble.NeverAnswersAnExecution,
     trouble.ResetsAnExecution,
@@ -24,11 +35,9 @@ SILENT = (
     trouble.CutsAnExecutionShort,
     trouble.GatewayTimesOut,
 )
-REDIRECTING = (trouble.RedirectsAnExecution, trouble.RedirectsAnExecutionForGood)
-ONLY_EXECUTIONS = ("-k", "executePix.document or executePix.token.required")
 
 
-# -- sent once --------------------------------------------------------------------------------------------------
+# -- sent once ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("proxied", [False, True], ids=["direct", "through a proxy"])
@@ -46,21 +55,13 @@ def test_an_execution_without_an_answer_is_seen_once(service, proxied, tmp_path)
     assert "is not sent again" in again.failure.message
 
 
-@served_by(*REDIRECTING)
+@served_by(trouble.RedirectsToAnExecution)
 def test_a_redirected_execution_is_not_followed(service, a_run):
-    """307 and 308 are answers like any other."""
-    answer = a_run.execute().response
+    """A redirect is an answer like any other, also that of a read to the execution of a code."""
+    answers = [a_run.client.send("listAccounts"), a_run.execute()]
 
-    assert answer.status == service.status
+    assert [answer.response.status for answer in answers] == [307, 307]
     assert service.executions == [CODE]
-
-
-@served_by(trouble.RedirectsReadsToAnExecution)
-def test_a_read_is_not_redirected_to_an_execution(service, a_run):
-    """A service cannot have a code executed by redirecting to it."""
-    a_run.client.send("listAccounts")
-
-    assert service.executions == []
 
 
 @served_by(trouble.SlowsAnExecutionDown)
@@ -74,7 +75,7 @@ def test_an_execution_that_is_put_off_is_not_sent_again(service, a_run):
 
 
 @served_by(trouble.NeverAnswersARefusal)
-def test_a_refusal_probe_without_an_answer_burns_the_code(service, a_run, tmp_path):
+def test_a_wrong_token_without_an_answer_spends_the_code(service, a_run, tmp_path):
     """The service may have executed it without the token: it is not sent with the token any more."""
     probe = a_run.execute(credential="a wrong token")
     a_run.execute()
@@ -86,82 +87,88 @@ def test_a_refusal_probe_without_an_answer_burns_the_code(service, a_run, tmp_pa
 
 def test_a_code_that_never_left_is_executed_by_a_later_run(service, tmp_path):
     """There was no connection to send it over."""
-    away = Run(service, tmp_path)
-    refused = Failure(FailureKind.NO_CONNECTION, "the connection is refused")
-    away.door.wire.attempt = lambda sending: refused
+    away, later = Run(service, tmp_path), Run(service, tmp_path, name="two")
+    away.door.wire.attempt = lambda sending: Failure(FailureKind.NO_CONNECTION, "the connection is refused")
     away.execute()
-    later = Run(service, tmp_path, name="two")
-    later.execute()
-
-    assert service.executions == [CODE]
-    assert Run(service, tmp_path, name="three").door.guard.open([CODE]) == []
-
-
-def test_a_code_whose_bad_credentials_were_refused_is_executed_by_a_later_run(service, tmp_path):
-    """Nothing was executed with it, and nobody is kept from it."""
-    first = Run(service, tmp_path)
-    first.execute(credential="a wrong token")
-    first.execute(credential="no header")
-    later = Run(service, tmp_path, name="two")
     later.execute()
 
     assert service.executions == [CODE]
 
 
-@served_by(trouble.ExecutesForAnybody)
-def test_a_code_that_was_executed_without_the_token_is_spent(service, a_run, tmp_path):
-    """What a probe executed is not executed again, by this run or a later one."""
-    a_run.execute(credential="no header")
+def test_no_code_is_written_down_without_being_sent(service, tmp_path):
+    """Where limits.requests is spent, the journal stays as it is, and the code can be used later."""
+    a_run = Run(service, tmp_path, requests=0)
+
+    assert "limits.requests" in a_run.execute().failure.message
+    assert a_run.door.guard.journal.entries() == []
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_a_code_is_executed_a_second_time_on_a_sandbox_only(prepared, service, tmp_path):
+    """One that the run prepared, where that was permitted once; not a third time."""
+    a_run = Run(service, tmp_path, outlives=not prepared)
     a_run.execute()
-    Run(service, tmp_path, name="two").execute()
+    permission = a_run.door.guard.permit_again(CODE)
+    answers = [a_run.execute(), a_run.execute()]
 
-    assert service.executions == []
+    assert permission is prepared
+    assert [bool(answer.response) for answer in answers] == [prepared, False]
 
 
-# -- only what was supplied -------------------------------------------------------------------------------------
+# -- only what was supplied, and is permitted -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/v1/execute/pix/TX9",
-        "/V1/EXECUTE/PIX/TX9",
-        "/v1/execute//pix/TX9",
-        "/v1/execute/pix/TX9/",
-        "/v1/%65xecute/pix/TX9",
-        "/v1/pixconf-/../execute/pix/TX9",
-        "/v1/execute/pix/pixconf-1%2F..%2FTX9",
-        f"/v1/execute/pix/{CODE}%2F..%2FTX9",
-    ],
-)
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_a_code_that_nobody_supplied_is_not_sent(path, method, service, a_run):
+def let_through(a_run, service, paths, methods=("GET",)):
+    """The requests that the door lets through, or sends."""
+    passed = []
+    for method, path in ((method, path) for method in methods for path in paths):
+        request = requests.Request(method, service.base_url + path).prepare()
+        request.url = service.base_url + path
+        try:
+            a_run.door.exchange(request, Intent(""))
+        except ForbiddenError:
+            continue
+        passed.append((method, path))
+    return passed + service.seen
+
+
+def test_a_code_that_nobody_supplied_is_not_sent(service, a_run):
     """However a server reads the path, the code is a supplied one or carries the mark of the suite."""
+    paths = (
+        "/v1/execute/pix/TX9", "/V1/EXECUTE/PIX/TX9", "/v1/execute//pix/TX9", "/v1/execute/pix/TX9/",
+        "/v1/%65xecute/pix/TX9", "/v1/pixconf-/../execute/pix/TX9", "/v1/execute/pix/pixconf-1%2F..%2FTX9",
+        f"/v1/execute/pix/{CODE}%2F..%2FTX9",
+    )  # fmt: skip
 
-    with pytest.raises(ForbiddenError):
-        a_run.door.exchange(raw_request(method, service.base_url + path), Intent(""))
-
-    assert service.seen == []
+    assert let_through(a_run, service, paths, ("GET", "HEAD", "POST")) == []
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "permission"),
+    ("permission", "method", "path"),
     [
-        ("GET", f"/v1/execute/pix/{CODE}", "execute"),
-        ("POST", "/v1/pix/keys/..", "create-pix"),
-        ("POST", "/v1/pix/keys/%2e%2e", "create-pix"),
-        ("HEAD", f"/v1/accounts/../execute/pix/{CODE}", "execute"),
-        ("GET", "/v1/accounts", "read"),
+        ("execute", "GET", f"/v1/execute/pix/{CODE}"),
+        ("execute", "HEAD", f"/v1/accounts/../execute/pix/{CODE}"),
+        ("create-pix", "POST", "/v1/pix/keys/%2e%2e"),
+        ("read", "GET", "/v1/accounts"),
     ],
 )
-def test_permission_is_decided_on_the_final_path(method, path, permission, service, tmp_path):
+def test_permission_is_decided_on_the_final_path(permission, method, path, service, tmp_path):
     """Whatever a request is meant for, it needs the permission of every operation that it may reach."""
     a_run = Run(service, tmp_path, allow=EVERYTHING - {permission})
 
-    with pytest.raises(ForbiddenError, match=permission):
-        a_run.door.exchange(raw_request(method, service.base_url + path), Intent(""))
+    assert let_through(a_run, service, [path], [method]) == []
 
-    assert service.seen == []
+
+@pytest.mark.parametrize("permission", sorted(EVERYTHING))
+def test_a_permission_alone_is_enough_for_a_run(permission, tmp_path):
+    """What would need another permission is not sent, and is no error of the suite."""
+    bank = Bank()
+    model = whole_run(bank, bank_profile(tmp_path, allow=[permission, "fuzz"], sandbox="127.0.0.1"))
+    reached = {name for seen in bank.seen for name in operations_reached(seen.method, seen.path)}
+
+    assert model.result().verdict in ("partial", "incomplete")
+    assert not model.errors
+    assert {operations()[name].permission for name in reached} == {permission} - {"fuzz"}
 
 
 def test_a_code_with_a_slash_is_executed(service, a_run):
@@ -172,116 +179,174 @@ def test_a_code_with_a_slash_is_executed(service, a_run):
     assert service.executions == ["TX%2F1%3Ba%20b"]
 
 
-def raw_request(method, url):
-    """A request whose path goes as it is written."""
-    request = requests.Request(method, url).prepare()
-    request.url = url
-    return request
+# -- a refused token, and unknown outcomes --------------------------------------------------------------------------
 
 
-# -- budget and journal -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("codes", [CODES, ()], ids=["codes", "prepared alone"])
+def test_a_wrong_token_spends_one_code(codes, service, tmp_path):
+    """After the 401 no code goes out in any form, and no transfer is prepared; without codes one shows it."""
+    a_run = Run(service, tmp_path, token=WRONG)
+    a_run.execute_all(profile_of(tmp_path, codes, prepare=PREPARE))
+
+    assert real_codes(service) == [(code, f"Bearer {WRONG}") for code in codes[:1]]
+    assert len([seen for seen in service.seen if seen.path == "/v1/pix"]) == (0 if codes else 1)
 
 
-def test_no_code_is_written_down_without_being_sent(service, tmp_path):
-    """Where limits.requests is spent, the journal stays as it is, and the code can be used later."""
-    a_run = Run(service, tmp_path, requests=0)
-    exchange = a_run.execute()
+@served_by(trouble.RefusesEveryExecution, trouble.RefusesEveryExecutionIn200)
+def test_executions_end_with_the_second_401(service, a_run):
+    """By status, or by the code of the envelope. Between them a new token was fetched, and a read succeeded with it;
+    what reads accept shows nothing. With one that reads do not accept none goes on, in any form."""
+    a_run.secrets.learn("code", *CODES)
+    a_run.client.send("listAccounts", valid=True)
+    a_run.execute(CODE)
+    kept = [a_run.execute(OTHER), a_run.execute(OTHER, credential="no header")]
+    a_run.secrets.learn_token("a-token-as-dead-as-before")
+    kept.append(a_run.execute(OTHER))
+    service.service.token = "Tok-4n.Of-The_Service"
+    a_run.secrets.learn_token(service.service.token)
+    for code in (CODE, OTHER, THIRD):
+        a_run.execute(code)
 
-    assert "limits.requests" in exchange.failure.message
-    assert a_run.door.guard.journal.entries() == []
-
-
-def test_the_journal_is_written_before_the_execution_is_sent(service, tmp_path):
-    """Without a journal there is no execution."""
-    folder = tmp_path / "file"
-    folder.write_text("in the way")
-    exchange = Run(service, folder).execute()
-
-    assert "journal" in exchange.failure.message
-    assert service.seen == []
-
-
-def test_the_journal_holds_no_code_and_is_private(a_run, tmp_path):
-    """The journal and its key are readable by their owner alone and hold a digest."""
-    a_run.execute()
-    files = [a_run.journal, tmp_path / "journal.key"]
-
-    assert CODE.encode() not in b"".join(file.read_bytes() for file in files)
-    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    said = "an execution was answered 401: no more codes are sent with this token"
+    assert {one.failure.message for one in kept} == {said}
+    assert [code for code, _ in real_codes(service)] == [CODE, OTHER]
+    assert a_run.events == ["sent", "refused"] * 2
 
 
-# -- whole runs -------------------------------------------------------------------------------------------------
+def test_without_read_no_code_goes_on(service, tmp_path):
+    """Another token alone shows nothing."""
+    a_run = Run(service, tmp_path, token=WRONG, allow=EVERYTHING - {"read"})
+    a_run.execute(CODE)
+    a_run.secrets.learn_token(service.service.token)
+    a_run.execute(OTHER)
+
+    assert [code for code, _ in real_codes(service)] == [CODE]
 
 
-def test_only_what_the_journal_is_refused_is_a_fault_of_the_journal(a_run, monkeypatch):
-    """Any other error of the system is a fault of the suite, and is raised."""
+def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(tmp_path):
+    """What happened, and what to do. The other codes are executed as ever."""
+    profile = bank_profile(tmp_path, allow=["execute"], transactions={"codes": list(CODES)})
+    start_journal(profile)
+    refuses, bank = Bank(), Bank()
+    refuses.execute = lambda request: Response(401, b'{"code": 401}', (("Content-Type", "application/json"),))
+    wrong, right = whole_run(refuses, profile, ONLY_EXECUTIONS), whole_run(bank, profile, ONLY_EXECUTIONS)
 
-    def refused(*_, **__):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(a_run.door.budget, "_take", refused)
-    with pytest.raises(PermissionError):
-        a_run.execute()
-    before = a_run.door.guard.journal_trouble
-    monkeypatch.undo()
-    monkeypatch.setattr("environments.door.event_log.os.open", refused)
-    a_run.execute()
-
-    assert before == ""
-    assert a_run.door.guard.journal_trouble == (
-        "the journal cannot be read or written (Permission denied): check journal"
+    assert [note.partition(")")[2] for note in notes_of(wrong) if "code was sent" in note] == [
+        ", and no further transaction code was sent with this token: check auth; then name this one code in --resend-code"
+    ]
+    assert (wrong.result().verdict, wrong.executions) == ("incomplete", 0)
+    assert notes_of(right)[0] == (
+        "1 of 3 transaction codes were sent by an earlier run according to the journal, and not by this one: prepare new "
+        "ones; or name one that was refused in --resend-code; 1 of them got 401: the token was at fault"
     )
+    assert bank.executions == [OTHER, THIRD]
 
 
-@served_by(trouble.ResetsAnExecution)
-def test_an_unknown_outcome_is_said_first(service, tmp_path):
-    """The report begins with the execution whose outcome is unknown; the run is not green."""
-    result = run(write_profile(tmp_path, service.base_url), *ONLY_EXECUTIONS)
+@pytest.mark.parametrize("answer", [None, 500, 302])
+def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(answer, tmp_path):
+    """They count as executed, and are said first."""
+    bank = Bank()
+    bank.execute = lambda request: bank.respond(request) and (answer and Response(answer, b""))
+    profile = bank_profile(tmp_path, transactions={"codes": list(CODES)})
+    start_journal(profile)
+    model = whole_run(bank, profile, ONLY_EXECUTIONS)
 
-    page = (result.folder / "report.html").read_text().rpartition("<body>")[2]
-
-    assert result.notes[0].startswith("OUTCOME UNKNOWN")
-    lines = [line for line in result.output.splitlines() if "INCOMPLETE" in line or "OUTCOME UNKNOWN" in line]
-    assert ["INCOMPLETE" in line for line in lines[:2]] == [True, False]
-    assert page.count("OUTCOME UNKNOWN") > 0
-    assert service.executions == [CODE]
-    assert result.status == 6
-
-
-@pytest.mark.parametrize("status", [409, 200])
-def test_a_key_that_was_there_before_the_run_is_left_alone(status, tmp_path):
-    """Deleted is what the run registered: the operator receives payments with the other keys."""
-    key = b"qa@pix-conformance.example"
-    with trouble.HasAKeyAlready(key, status) as service:
-        run(write_profile(tmp_path, service.base_url), "-m", "property or not property", "--examples=3")
-    deleted = [request.body for request in service.seen if request.method == "DELETE" and key in request.body]
-
-    assert [request for request in service.seen if request.method == "POST" and key in request.body]
-    assert deleted == []
+    assert bank.executions == [CODE, OTHER]
+    assert {code for code, _ in real_codes(bank)} == {CODE, OTHER}
+    assert model.executions == 2
+    assert [note.startswith("OUTCOME UNKNOWN of exchange ") for note in notes_of(model)[:3]] == [True, True, False]
+    assert any("in a row is unknown: no further transaction code was sent" in note for note in notes_of(model))
 
 
-@pytest.mark.parametrize("permission", sorted(EVERYTHING))
-def test_a_permission_alone_is_enough_for_a_run(permission, service, tmp_path):
-    """What would need another permission is not sent, and is no error of the suite."""
-    result = run(write_profile(tmp_path, service.base_url, allow=[permission, "fuzz"]))
-
-    assert result.document["verdict"] in ("partial", "incomplete")
-    assert bool(service.seen) == (permission != "fuzz")  # by itself it permits no operation
+# -- executions are counted by effect -------------------------------------------------------------------------------
 
 
-@served_by(trouble.NeverAnswersAnExecution)
-def test_an_interrupted_execution_is_an_unknown_outcome(service, tmp_path):
-    """Ctrl-C between sending and answering is said first, and the journal says it too."""
-    journal = tmp_path / "codes.jsonl"
-    limits = {"executions": 2, "requests": 400}
-    profile = write_profile(tmp_path, service.base_url, sandbox=None, journal=str(journal), limits=limits)
-    with started(profile, "--new-journal", *ONLY_EXECUTIONS) as process:
-        await_event(service.silent, process)
-        os.killpg(process.pid, signal.SIGINT)
-        process.communicate()
-    document = json.loads((tmp_path / "report" / "conformance.json").read_text())
+@served_by(trouble.ExecutesForAnybody)
+def test_a_code_that_was_executed_without_the_token_is_spent(service, a_run, tmp_path):
+    """It is not executed again, by this run or a later one. One proof is enough; it counts as an execution."""
+    a_run.execute_all(profile_of(tmp_path, CODES))
+    Run(service, tmp_path, name="two").execute(OTHER)
 
-    assert (process.returncode, document["verdict"]) == (2, "interrupted")
-    assert document["notes"][0].startswith("OUTCOME UNKNOWN")
-    assert "sent" in journal.read_text()
-    assert service.executions == [CODE]
+    assert [code for code, _ in real_codes(service)] == list(CODES)
+    assert service.executions == [CODE, THIRD]
+    assert a_run.door.guard.sent == 3
+
+
+@served_by(trouble.ExecutesForAnybody)
+def test_a_code_that_anybody_executed_takes_its_room(service, tmp_path):
+    """With room for one execution, the one that no token was needed for is the last."""
+    a_run = Run(service, tmp_path, executions=1)
+    a_run.execute(CODE, credential="no header")
+
+    assert a_run.execute(OTHER).failure.message == "limits.executions (1) is spent"
+    assert service.executions == []
+
+
+def test_limits_executions_counts_what_was_executed(tmp_path):
+    """Refused credentials and the codes of earlier runs take no room; what is left out is said."""
+    profile = bank_profile(tmp_path, transactions={"codes": list(CODES)}, limits={"executions": 1, "requests": 400})
+    start_journal(profile)
+    bank = Bank()
+    models = [whole_run(bank, profile, ONLY_EXECUTIONS) for _ in CODES]
+    said = "limits.executions (1) leaves out {} of {} transaction codes: not all requests to executePix were sent"
+
+    assert bank.executions == list(CODES)
+    assert [model.executions for model in models] == [1, 1, 1]
+    assert len(real_codes(bank)) > 6
+    assert [note for model in models for note in notes_of(model) if "leaves out" in note] == [
+        said.format(2, 3), said.format(1, 2),
+    ]  # fmt: skip
+
+
+# -- prepared transfers are not forgotten ---------------------------------------------------------------------------
+
+
+def prepared(bank, folder, only=ONLY_EXECUTIONS, **changes):
+    """A run that prepares a transfer: its notes, and the transfers that it leaves."""
+    transactions = {"prepare": PREPARE | changes}
+    model = whole_run(bank, bank_profile(folder, transactions=transactions, requests=None), only)
+    return notes_of(model), list(model.not_executed)
+
+
+def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
+    """With the facts of the answer and none of its values; one transfer is prepared, and listed as not executed."""
+    bank = Bank()
+    [first, *_], left = prepared(bank, tmp_path, code_at="/data/id", count=3)
+    number = first.partition("(exchange ")[2].partition(")")[0]
+
+    assert first == (
+        "transactions.prepare.code_at (/data/id) matches no text and no number in the answer to createPix (exchange "
+        f"{number}), which holds /code number, /data/date number, /data/document string, /data/name string, /data/status "
+        "string, /data/transactionId string, /data/value number: correct code_at; the transfer is not executed"
+    )
+    assert left == [
+        f"a transfer that createPix prepared (exchange {number}): not executed: transactions.prepare.code_at is wrong"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "only", "left"),
+    [
+        (Response(404, b""), ONLY_EXECUTIONS, ["its execution was refused (404 without a media type)"]),
+        (None, ONLY_EXECUTIONS, []),
+        (None, "createPix.shape", ["its code was not sent"]),
+    ],
+    ids=["refused", "unknown", "not selected"],
+)
+def test_a_transfer_that_was_not_executed_is_listed(answer, only, left, tmp_path):
+    """Whatever kept the run from executing it; where the outcome is unknown it does not wait."""
+    bank = Bank()
+    bank.execute = lambda request: answer
+
+    assert [line.partition("not executed: ")[2] for line in prepared(bank, tmp_path, only)[1]] == left
+
+
+def test_a_transfer_waits_where_the_target_is_gone(tmp_path):
+    """One that was executed does not."""
+    assert prepared(Bank(), tmp_path)[1] == []
+    with trouble.VanishesAfterPreparing() as service:
+        a_run = Run(service, tmp_path)
+        a_run.execute_all(profile_of(tmp_path, (), prepare={**PREPARE, "count": 2}))
+
+    left = list(a_run.door.guard.prepared.not_executed(a_run.door.exchanges))
+    assert left[0].endswith(": not executed: its code was not sent")

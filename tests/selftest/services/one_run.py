@@ -1,6 +1,7 @@
-"""The door of one run, without pytest: what is sent by whom, and what the journal says of it."""
+"""Runs without pytest: the door of one, and what the journal says of it; and whole ones, in this process."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 from environments.door.budget import Budget
@@ -11,16 +12,28 @@ from environments.door.journal import Journal, Outcome
 from environments.door.wire import Wire
 from environments.profiles.loading import load
 from environments.profiles.model import Limits, Profile, Tls
+from environments.sandbox import Request, Response, Service
 from environments.secret_values import Secrets
+from reports.run import Run as Model
 from spec.exchange import VALID
 from spec.interface import operations
 from spec.requirements import requirements
+from tests.harness.selection import ids_of
+from tests.selftest.proof.directly import run_in_memory
 from tests.selftest.services.running import write_profile
+from tests.selftest.services.serving import EXECUTION, is_real
 from tests.selftest.services.waiting import CutsWhen
 from tests.traffic.execution import Executions, execute
 from tests.traffic.scenario import Traffic, reach_of
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
+PREPARE = {
+    "operation": "createPix",
+    "json": {"account": "ac-0001", "pixKey": "+5511955500101", "value": 10.5},
+    "code_at": "/data/transactionId",
+    "count": 1,
+}
+TARGETED, GENERATED, BOTH = (False,), (True,), (False, True)
 EVERYTHING = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
 
 
@@ -82,3 +95,53 @@ def profile_of(folder, codes=(CODE, OTHER), *, prepare=None, executions=5) -> Pr
     limits = {"executions": executions, "requests": 400}
     path = write_profile(folder, "http://127.0.0.1:1", transactions=transactions, limits=limits)
     return load(str(path), folder=folder)
+
+
+class Bank(Service):
+    """The sandbox in this process. `seen` are the requests. `execute` answers a real code with the valid token."""
+
+    def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
+        super().__init__(token=token)
+        self.seen: list[Request] = []
+
+    def serve(self, request: Request, connection: object) -> Response | None:
+        self.seen.append(request)
+        return self.execute(request) if self.is_execution(request) else self.respond(request)
+
+    def execute(self, request: Request) -> Response | None:
+        """Say what a lawful service says; None hangs up."""
+        return self.respond(request)
+
+    def is_execution(self, request: Request) -> bool:
+        return is_real(request.path) and self.is_granted(request)
+
+    def is_granted(self, request: Request) -> bool:
+        return request.header("Authorization") == f"Bearer {self.token}"
+
+    @property
+    def executions(self) -> list[str]:
+        """The codes that were sent with the valid token."""
+        return [seen.path.removeprefix(EXECUTION) for seen in filter(self.is_execution, self.seen)]
+
+
+def bank_profile(folder, **changes) -> Profile:
+    """A profile of a target that is no sandbox, unless `changes` say so, with a journal of its own."""
+    changes = {"sandbox": None, "journal": str(folder / "journal.jsonl"), **changes}
+    profile = load(str(write_profile(folder, "http://127.0.0.1:1", **changes)), folder=folder)
+    return replace(profile, limits=replace(profile.limits, parallel=1))
+
+
+def whole_run(service: Service, profile: Profile, only: str = "", among: tuple[bool, ...] = TARGETED) -> Model:
+    """A run in this process for these requirements, or all."""
+    ids = ids_of(only) if only else requirements()
+
+    def takes(item) -> bool:
+        is_generated = item.get_closest_marker("property") is not None
+        return is_generated in among and item.get_closest_marker("requirement").args[0] in ids
+
+    return run_in_memory(service, profile, takes)
+
+
+def notes_of(model: Model) -> list[str]:
+    """What the report of a run says first."""
+    return [str(note.text) for note in model.notes()]
