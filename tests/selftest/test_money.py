@@ -7,7 +7,6 @@ from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
 from environments.sandbox import Response
 from environments.sent_codes import start_journal
-from spec.exchange import Failure, FailureKind
 from spec.interface import operations, operations_reached
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import (
@@ -85,24 +84,6 @@ def test_a_wrong_token_without_an_answer_spends_the_code(service, a_run, tmp_pat
     assert service.executions == []
 
 
-def test_a_code_that_never_left_is_executed_by_a_later_run(service, tmp_path):
-    """There was no connection to send it over."""
-    away, later = Run(service, tmp_path), Run(service, tmp_path, name="two")
-    away.door.wire.attempt = lambda sending: Failure(FailureKind.NO_CONNECTION, "the connection is refused")
-    away.execute()
-    later.execute()
-
-    assert service.executions == [CODE]
-
-
-def test_no_code_is_written_down_without_being_sent(service, tmp_path):
-    """Where limits.requests is spent, the journal stays as it is, and the code can be used later."""
-    a_run = Run(service, tmp_path, requests=0)
-
-    assert "limits.requests" in a_run.execute().failure.message
-    assert a_run.door.guard.journal.entries() == []
-
-
 @pytest.mark.parametrize("prepared", [False, True])
 def test_a_code_is_executed_a_second_time_on_a_sandbox_only(prepared, service, tmp_path):
     """One that the run prepared, where that was permitted once; not a third time."""
@@ -169,14 +150,6 @@ def test_a_permission_alone_is_enough_for_a_run(permission, tmp_path):
     assert model.result().verdict in ("partial", "incomplete")
     assert not model.errors
     assert {operations()[name].permission for name in reached} == {permission} - {"fuzz"}
-
-
-def test_a_code_with_a_slash_is_executed(service, a_run):
-    """A supplied code stands in the path percent-encoded, whatever its characters."""
-    a_run.secrets.learn("code", "TX/1;a b")
-    a_run.execute("TX/1;a b")
-
-    assert service.executions == ["TX%2F1%3Ba%20b"]
 
 
 # -- a refused token, and unknown outcomes --------------------------------------------------------------------------
@@ -325,28 +298,18 @@ def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("answer", "only", "left"),
+    ("execute", "only", "left"),
     [
-        (Response(404, b""), ONLY_EXECUTIONS, ["its execution was refused (404 without a media type)"]),
+        (lambda _: Response(404, b""), ONLY_EXECUTIONS, ["its execution was refused (404 without a media type)"]),
+        (lambda _: None, ONLY_EXECUTIONS, []),
         (None, ONLY_EXECUTIONS, []),
         (None, "createPix.shape", ["its code was not sent"]),
     ],
-    ids=["refused", "unknown", "not selected"],
+    ids=["refused", "unknown", "executed", "not selected"],
 )
-def test_a_transfer_that_was_not_executed_is_listed(answer, only, left, tmp_path):
+def test_a_transfer_that_was_not_executed_is_listed(execute, only, left, tmp_path):
     """Whatever kept the run from executing it; where the outcome is unknown it does not wait."""
     bank = Bank()
-    bank.execute = lambda request: answer
+    bank.execute = execute or bank.execute
 
     assert [line.partition("not executed: ")[2] for line in prepared(bank, tmp_path, only)[1]] == left
-
-
-def test_a_transfer_waits_where_the_target_is_gone(tmp_path):
-    """One that was executed does not."""
-    assert prepared(Bank(), tmp_path)[1] == []
-    with trouble.VanishesAfterPreparing() as service:
-        a_run = Run(service, tmp_path)
-        a_run.execute_all(profile_of(tmp_path, (), prepare={**PREPARE, "count": 2}))
-
-    left = list(a_run.door.guard.prepared.not_executed(a_run.door.exchanges))
-    assert left[0].endswith(": not executed: its code was not sent")

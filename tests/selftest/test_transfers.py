@@ -1,4 +1,4 @@
-"""Transfers that a run may prepare: how many, of which amount, for whom, and what is said of those that stay.
+"""Transfers that a run may prepare, and what its invalid and generated requests name: nobody.
 
 The service accepts whatever it is sent, and keeps a log of its own.
 """
@@ -8,80 +8,55 @@ import re
 import threading
 from collections import Counter
 from dataclasses import replace
+from urllib.parse import unquote
 
 import pytest
 
 from environments.door.budget import may_have_prepared
-from environments.profiles.loading import load
-from environments.sandbox import Request, Response, Server
-from reports.formats.conformance_json import document_of
-from spec.interface import MARK, PREPARING
+from environments.profiles.model import RequestBody
+from environments.sandbox import Request, Response
+from spec.exchange import Response as Answer
+from spec.interface import KEY_TYPES, MARK, PREPARING, operations
 from spec.json_text import leaves_of
-from tests.selftest.generated_runs import PLUGINS, Logs
-from tests.selftest.proof.trial import run_of
-from tests.selftest.services.one_run import Run
-from tests.selftest.services.running import write_profile
-from tests.selftest.test_stopped_runs import HANGS_S
-from tests.traffic.case import Case, bounded
-from tests.traffic.invalid import invalid_requests
+from tests.selftest.exchanges import execution
+from tests.selftest.services.one_run import BOTH, CODE, GENERATED, PREPARE, Bank, Run, bank_profile, notes_of, whole_run
+from tests.selftest.services.racing import HANGS_S
+from tests.traffic.case import Case, bounded, form_of
+from tests.traffic.invalid import UNREADABLE, invalid_requests
 
 OWN = ("ac-0001", "ac-0002")
 LIMIT = 20
-READS_AND_TRANSFERS = ["read", "create-pix", "transfer"]
-PERMITTED = {
-    "transfers": READS_AND_TRANSFERS,
-    "transfers and fuzz": [*READS_AND_TRANSFERS, "fuzz"],
-    "one operation and fuzz": ["read", "create-pix", "fuzz"],
-    "everything": ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"],
-}
+TRANSFERS = ["read", "create-pix", "transfer"]
+EVERYTHING = [*TRANSFERS, "register-keys", "delete-keys", "execute", "fuzz"]
+MOST = {"createPix": 1.25, "transferExternal": 2.5, "transferInternal": 3, "transferP2p": 0.01}
+"""The amounts of the profile's bodies."""
 
 
-class AcceptsEverything(Logs):
+class AcceptsEverything(Bank):
     """The sandbox, which prepares whatever transfer it is asked for, and registers any key."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.prepared: list[tuple[str, bytes]] = []
-        self.keys: list[tuple[str, bytes]] = []
+        self.prepared: list[tuple[str, object]] = []
+        self.registered: list[tuple[str, object]] = []
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        self.requests.append(request)
-        if operation in PREPARING and response.status != 401:
-            self.prepared.append((operation, request.body))
-            if response.status >= 300:
-                return Response(
-                    200, b'{"code": 0, "data": {"transactionId": "SBX-0123456789ABCDEF"}}', response.headers
-                )
-        if operation == "registerPixKey" and response.status != 401:
-            self.keys.append((request.path, request.body))
+        if response.status == 401:
+            return response
+        if operation in PREPARING:
+            self.prepared.append((operation, _read(request.body)))
+            result = b'{"code": 0, "data": {"transactionId": "SBX-0123456789ABCDEF"}}'
+            return Response(200, result, response.headers) if response.status >= 300 else response
+        if operation == "registerPixKey":
+            self.registered.append((request.path, _read(request.body)))
             result = b'{"code": 0, "data": {"Success": "true", "Message": "", "Key": null, "DocumentNumber": 1}}'
             return Response(200, result, response.headers)
         return response
 
-
-class Ended:
-    """A run against the service, and the log of the service."""
-
-    def __init__(self, folder, allow, *arguments, service=None, **changes):
-        self.service = service or AcceptsEverything()
-        with Server(self.service) as server:
-            limits = {"limits": {"transfers": LIMIT, "executions": 12, "requests": 2000} | changes.pop("limits", {})}
-            path = write_profile(folder, server.base_url, allow=allow, **limits, **changes)
-            variables = pytest.MonkeyPatch()
-            variables.setenv("PIX_TOKEN", self.service.token)
-            self.status, self.run = run_of(*PLUGINS, "--no-report", f"--environment={path}", *arguments)
-            variables.undo()
-        self.profile = load(str(path), folder=folder)
-        self.bodies = [(name, _read(body)) for name, body in self.service.prepared]
-
     @property
     def invalid(self):
-        """The bodies that name no account of the profile."""
-        return [(name, value) for name, value in self.bodies if not any(own in str(value) for own in OWN)]
-
-    @property
-    def left(self):
-        return [line for line in self.run.not_executed if "transfer" in line]
+        """The transfers that name no account of the profile."""
+        return [(name, value) for name, value in self.prepared if not any(own in str(value) for own in OWN)]
 
 
 def _read(body):
@@ -91,132 +66,189 @@ def _read(body):
         return body.decode("utf-8", "replace")
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["elsewhere", "sandbox"])
-def is_sandbox(request):
-    return request.param
+def leaves(value):
+    return leaves_of(value) if not isinstance(value, str) else ()
 
 
-@pytest.fixture(scope="module", params=PERMITTED)
-def ended(request, is_sandbox, tmp_path_factory):
-    changes = {} if is_sandbox else {"sandbox": None, "transactions": None}
-    return Ended(tmp_path_factory.mktemp("run"), PERMITTED[request.param], **changes)
+def is_number(item):
+    return isinstance(item, int | float) and not isinstance(item, bool)
+
+
+def run_against(service, folder, allow, **changes):
+    """The model of a run off a sandbox."""
+    limits = {"requests": 5000, "transfers": LIMIT} | changes.pop("limits", {})
+    return whole_run(service, bank_profile(folder, allow=allow, limits=limits, transactions=None), among=BOTH)
+
+
+# -- how many -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """The service, and a run off a sandbox that has more bodies than places."""
+    service = AcceptsEverything()
+    return service, run_against(service, tmp_path_factory.mktemp("run"), [*TRANSFERS, "fuzz"])
 
 
 def test_no_more_transfers_succeed_than_the_limit(ended):
-    """All bodies count: valid, invalid and generated ones."""
-    assert 0 < len(ended.service.prepared) <= LIMIT
+    """All bodies count: valid, invalid and generated ones. Operations take turns."""
+    service, _ = ended
+    counts = Counter(name for name, _ in service.prepared)
 
-
-def test_every_operation_has_its_turn(ended):
-    """With the limit reached none of those that are permitted got nothing, and none got half of the places more than another.
-
-    Several are on the wire at once, so that one may get a few more than another.
-    """
-    counts = Counter(name for name, _ in ended.bodies)
-    permitted = [name for name in PREPARING if ended.profile.allow & {"transfer"} or name == "createPix"]
-
-    assert set(counts) == set(permitted)
+    assert len(service.prepared) == LIMIT
+    assert set(counts) == set(PREPARING)
     assert max(counts.values()) - min(counts.values()) < LIMIT // 2
 
 
-def test_invalid_bodies_name_nobody(ended):
-    """Each text that may name an account or a key is synthetic or empty, and no number but 0 stands in its place."""
-    for _, value in ended.invalid:
-        for path, item in leaves_of(value):
-            if path and path[-1] in ("from", "to", "account", "pixKey") and isinstance(item, str):
-                assert not item or item.startswith(MARK), value
+def test_a_limit_that_is_reached_changes_no_verdict(ended):
+    """What was tested stands: every operation was exercised. It is said."""
+    _, model = ended
+    missing = [one.id for one, result in model.requirements() if result.verdict == "not-exercised"]
 
-
-def test_a_limit_that_is_reached_is_said_and_changes_no_verdict(ended):
-    """What was tested stands: every operation was exercised."""
-    said = [cut for cut in document_of(ended.run)["cut"] if cut["why"] == f"limits.transfers ({LIMIT}) is reached"]
-
-    assert bool(said) == (len(ended.service.prepared) == LIMIT)
-    missing = [one.id for one, result in ended.run.requirements() if result.verdict == "not-exercised"]
+    assert [note for note in notes_of(model) if note.startswith(f"limits.transfers ({LIMIT}) is reached")]
     assert not [id for id in missing if id.split(".")[0] in PREPARING and id.endswith((".exists", ".serverError"))]
 
 
 def test_what_stays_is_listed(ended):
     """Each transfer with an account of the profile by itself, and the synthetic ones by their count."""
-    own = [line for line in ended.left if line.startswith("a transfer that ")]
-    others = [line for line in ended.left if line.startswith("transfers of synthetic accounts: ")]
+    service, model = ended
+    own = [line for line in model.not_executed if line.startswith("a transfer that ")]
+    others = [line for line in model.not_executed if line.startswith("transfers of synthetic accounts: ")]
 
-    assert len(own) + ended.run.executions >= len(ended.bodies) - len(ended.invalid)
-    assert [int(line.split(": ")[1].split()[0]) for line in others] == [len(ended.invalid)] * bool(ended.invalid)
-
-
-MOST = {"createPix": 1.25, "transferExternal": 2.5, "transferInternal": 3, "transferP2p": 0.01}
-"""The amounts of the profile's bodies."""
+    assert len(own) == LIMIT - len(service.invalid)
+    assert [int(line.split(": ")[1].split()[0]) for line in others] == [len(service.invalid)]
 
 
-def amounts(bodies):
-    for name, value in bodies:
-        for path, number in leaves_of(value) if not isinstance(value, str) else ():
-            if "value" in path and isinstance(number, int | float) and not isinstance(number, bool):
-                yield name, number
+def test_no_transfer_is_an_allowance_too(tmp_path):
+    """With limits.transfers 0 no body is sent, and the requirements say why."""
+    service = AcceptsEverything()
+    model = run_against(service, tmp_path, TRANSFERS, limits={"transfers": 0})
+    why = {
+        str(result.message)
+        for one, result in model.requirements()
+        if one.id in {f"{name}.exists" for name in PREPARING}
+    }
+
+    assert (service.prepared, model.result().verdict) == ([], "incomplete")
+    assert why == {"no valid request was granted (limits.transfers (0) is reached); limits.transfers (0) is reached"}
+
+
+def test_a_request_waits_for_a_place_that_a_refusal_gives_back(service, tmp_path, monkeypatch):
+    """It is not left out while only requests on the wire have places. A status that leaves the outcome open keeps it."""
+    keep = {
+        status
+        for status in range(200, 600)
+        if may_have_prepared(replace(execution(), response=Answer(status, (), b"")))
+    }
+    a_run, another_waits = Run(service, tmp_path, transfers=1, parallel=2), threading.Event()
+    wait_for = a_run.door.ending.wait_for
+
+    def noticed(is_so):
+        """The same; the service learns that somebody waits."""
+        if not is_so():
+            another_waits.set()
+        wait_for(is_so)
+
+    def refuse_late(sending):
+        another_waits.wait(HANGS_S)
+        return Answer(400, (), b"")
+
+    monkeypatch.setattr(a_run.door.ending, "wait_for", noticed)
+    monkeypatch.setattr(a_run.door.wire, "attempt", refuse_late)
+    threads = [threading.Thread(target=a_run.client.send, args=("createPix",), kwargs={"json": {}}) for _ in "12"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANGS_S)
+
+    assert not {400, 404, 409, 422, 429} & keep
+    assert {200, 201, 302, 408, 499, 500, 503} <= keep
+    assert [seen.response.status for seen in a_run.door.exchanges] == [400, 400]
+    assert another_waits.is_set()
+
+
+# -- what is named, off a sandbox -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def all_bodies(tmp_path_factory):
-    """What a run sends to a service that is no sandbox, with room for all of it."""
-    allow, limits = [*READS_AND_TRANSFERS, "fuzz"], {"transfers": 2000, "requests": 5000}
-    options = ("-m", "property or not property", "--examples=60")
-    return Ended(
-        tmp_path_factory.mktemp("run"), allow, *options, sandbox=None, transactions=None, limits=limits
-    )  # fmt: skip
+def bank(tmp_path_factory):
+    """A service that is no sandbox, after a run with room for all that it sends."""
+    service = AcceptsEverything()
+    allow = [each for each in EVERYTHING if each != "execute"]
+    run_against(service, tmp_path_factory.mktemp("run"), allow, limits={"transfers": 2000, "examples": 10})
+    return service
 
 
-def test_no_amount_off_a_sandbox_is_above_that_of_the_profile(all_bodies):
+def test_invalid_bodies_name_nobody(bank):
+    """A text in the place of an account or a key is synthetic or empty, and no number but 0 or -1 stands there."""
+    named = [
+        (path[-1], item)
+        for _, value in bank.invalid
+        for path, item in leaves(value)
+        if path and {"from", "to", "account", "pixKey"} & set(path)
+    ]
+
+    assert len(named) > 150
+    assert [item for _, item in named if isinstance(item, str) and item and not item.startswith(MARK)] == []
+    assert [item for name, item in named if is_number(item) and name != "account" and item not in (0, -1)] == []
+
+
+def test_no_amount_off_a_sandbox_is_above_that_of_the_profile(bank):
     """Each number under value is above 0, and at most that of the body for the same operation."""
-    sent = list(amounts(all_bodies.bodies))
+    sent = [
+        (name, item)
+        for name, value in bank.prepared
+        for path, item in leaves(value)
+        if "value" in path and is_number(item)
+    ]
 
-    assert len(all_bodies.bodies) > 150
     assert {name for name, _ in sent} == set(PREPARING)
     assert [(name, number) for name, number in sent if not 0 < number <= MOST[name]] == []
 
 
-def test_a_number_off_a_sandbox_is_nobody(all_bodies):
-    """None stands where an account or a key does, in no invalid body."""
-    for _, value in all_bodies.invalid:
-        found = leaves_of(value) if not isinstance(value, str) else ()
-        named = [item for path, item in found if set(path) & {"from", "to", "pixKey"}]
-        assert not [item for item in named if isinstance(item, int | float) and not isinstance(item, bool)], value
-
-
-@pytest.mark.parametrize("amount", [None, 0, -5, "7.50"], ids=["none", "zero", "negative", "text"])
+@pytest.mark.parametrize("amount", [None, -5, "7.50"], ids=["none", "negative", "text"])
 def test_without_an_amount_of_the_profile_it_is_the_smallest(amount, tmp_path):
     """One hundredth, in whatever form an operator leaves it out."""
     body = {"from": "{account}", "to": "24681357928", **({} if amount is None else {"value": amount})}
-    profile = load(str(write_profile(tmp_path, "https://bank.example", sandbox=None)), folder=tmp_path)
-    profile = replace(profile, requests={"transferP2p": replace(profile.requests["transferP2p"], json=body)})
-    cases = list(invalid_requests("transferP2p", profile))
-    sent = [number for _, number in amounts(("transferP2p", _read(case.body or b"")) for case in cases)]
+    profile = replace(bank_profile(tmp_path), requests={"transferP2p": RequestBody(body)})
+    sent = {
+        item
+        for case in invalid_requests("transferP2p", profile)
+        for path, item in leaves(_read(case.body or b""))
+        if "value" in path and is_number(item)
+    }
 
-    assert len(cases) > 30
-    assert set(sent) <= {0.01}
-
-
-HARD = {
-    "empty": "",
-    "only the mark": MARK,
-    "the mark and a blank": f"{MARK} ",
-    "a line break": f"{MARK}a\n",
-    "NUL": f"{MARK}\0",
-    "half a surrogate pair": f"{MARK}\ud800",
-    "long": MARK + "x" * 193,
-}
+    assert sent <= {0.01}
 
 
-def registration_of(key, operation="registerPixKey"):
-    return Case(operation, path_parameter=OWN[0], body=json.dumps({"account": OWN[0], "pixKey": key}).encode())
+def test_no_key_at_the_own_account_is_hard_to_delete(bank):
+    """Neither in the path nor in the body of what a service took that takes anything for a key."""
+    own = [value for path, value in bank.registered if any(name in path or name in str(value) for name in OWN)]
+    asked = [value for value in own if isinstance(value, dict) and value.get("pixKeyType") not in ("RANDOM", "EVP")]
+    keys = [value["pixKey"] for value in asked if isinstance(value.get("pixKey"), str)]
+    raw = [value for value in own if isinstance(value, str)]
+
+    assert len(keys) > 20
+    assert [key for key in keys if not key.strip() or key.strip() == MARK or len(key) > 200] == []
+    assert [key for key in (*keys, *raw) if re.search(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]", key)] == []
+
+
+def test_no_number_is_sent_as_a_key(bank):
+    """It might be the CPF or the phone number of somebody."""
+    under = [item for _, value in bank.registered for path, item in leaves(value) if "pixKey" in path]
+
+    assert len(under) > 20
+    assert [item for item in under if is_number(item)] == []
 
 
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
-@pytest.mark.parametrize("key", HARD.values(), ids=HARD)
+@pytest.mark.parametrize(
+    "key", ["", MARK, f"{MARK} ", f"{MARK}a\n", f"{MARK}\0", f"{MARK}\ud800", MARK + "x" * 193], ids=ascii
+)
 def test_a_key_that_is_hard_to_delete_is_for_nobody(key, operation, tmp_path):
     """The account is synthetic in the path and in the body; on a sandbox it may be the own one."""
-    profile = load(str(write_profile(tmp_path, "http://127.0.0.1:1", sandbox=None)), folder=tmp_path)
-    case = registration_of(key, operation)
+    profile = bank_profile(tmp_path)
+    case = Case(operation, path_parameter=OWN[0], body=json.dumps({"account": OWN[0], "pixKey": key}).encode())
     (sent,) = bounded([case], profile)
 
     assert sent.path_parameter.startswith(MARK)
@@ -224,130 +256,99 @@ def test_a_key_that_is_hard_to_delete_is_for_nobody(key, operation, tmp_path):
     assert list(bounded([case], replace(profile, sandbox="127.0.0.1"))) == [case]
 
 
+# -- what is named, on a sandbox too ----------------------------------------------------------------------------------
+
+
 @pytest.fixture(scope="module")
-def registered(tmp_path_factory):
-    """What a run asks a service to register that takes anything for a key, and is no sandbox."""
-    allow = ["read", "register-keys", "delete-keys", "fuzz"]
-    options = ("-m", "property or not property", "--examples=60")
-    found = Ended(
-        tmp_path_factory.mktemp("run"), allow, *options, sandbox=None, transactions=None, limits={"requests": 5000}
-    )  # fmt: skip
-    return found.service.keys
+def generated(tmp_path_factory):
+    """The service and the profile of a run of generated traffic alone, on a sandbox."""
+    service, changes = Bank(), {"sandbox": "127.0.0.1", "limits": {"requests": 5000, "examples": 10}}
+    profile = bank_profile(tmp_path_factory.mktemp("run"), allow=EVERYTHING, **changes)
+    whole_run(service, profile, "not executePix.repeated", GENERATED)
+    return service, profile
 
 
-def test_no_key_at_the_own_account_is_hard_to_delete(registered):
-    """Neither in the path nor in the body of what a service took that takes anything for a key."""
-    own = [_read(body) for path, body in registered if any(name in path or name.encode() in body for name in OWN)]
-    asked = [value for value in own if isinstance(value, dict) and value.get("pixKeyType") not in ("RANDOM", "EVP")]
-    keys = [value["pixKey"] for value in asked if isinstance(value.get("pixKey"), str)]
-    raw = [value for value in own if isinstance(value, str)]
+def test_generated_requests_name_no_code(generated):
+    """Every code carries the mark, in each part that a lenient reader splits it into; only documented methods are sent."""
+    service, profile = generated
+    sent = [unquote(unquote(seen.path)).partition("/v1/execute/pix/")[2] for seen in service.seen]
+    parts = [part for code in sent if code for part in re.split(r"[/\\]", code)]
 
-    assert len(keys) > 30
-    assert [key for key in keys if not key.strip() or key.strip() == MARK or len(key) > 200] == []
-    assert [key for key in (*keys, *raw) if re.search(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]", key)] == []
-
-
-def test_no_number_is_sent_as_a_key(registered):
-    """It might be the CPF or the phone number of somebody."""
-    sent = [value for _, body in registered if isinstance(value := _read(body), dict)]
-    under = [item for value in sent for path, item in leaves_of(value) if "pixKey" in path]
-
-    assert [item for item in under if isinstance(item, int | float) and not isinstance(item, bool)] == []
+    assert parts
+    assert [part for part in parts if not part.startswith(MARK)] == []
+    assert not [seen for seen in service.seen if profile.transactions.codes[0].encode() in seen.body]
+    assert {seen.method for seen in service.seen} <= {operation.method for operation in operations().values()}
+    assert not [name for seen in service.seen for name in seen.headers if "override" in name or name == "x-method"]
 
 
-def test_no_transfer_is_an_allowance_too(tmp_path):
-    """With limits.transfers 0 no body is sent, and the requirements say why."""
-    ended = Ended(tmp_path, READS_AND_TRANSFERS, limits={"transfers": 0}, transactions=None)
-    why = {
-        str(result.message)
-        for one, result in ended.run.requirements()
-        if one.id in {f"{name}.exists" for name in PREPARING}
-    }
+def test_generated_keys_are_those_of_the_profile_or_marked(generated):
+    """RANDOM is never asked for, as it would be made; a deletion at an own account names such a key, or is no JSON."""
+    service, profile = generated
+    own = {key.key for key in profile.pix_keys} | set(KEY_TYPES)
+    of_keys = [seen for seen in service.seen if seen.path.startswith("/v1/pix/keys/")]
+    registered = [value for seen in of_keys if seen.method == "POST" and isinstance(value := _read(seen.body), dict)]
+    at_home = [seen for seen in of_keys if seen.method == "DELETE" and seen.path.endswith(OWN)]
+    deleted = [_read(seen.body).get("pixKey") for seen in at_home if seen.body not in UNREADABLE.values()]
+    keys = [value["pixKey"] for value in registered if isinstance(value.get("pixKey"), str)]
 
-    assert (ended.service.prepared, ended.status) == ([], 6)
-    assert why == {"no valid request was granted (limits.transfers (0) is reached); limits.transfers (0) is reached"}
-
-
-class FallsOnce(AcceptsEverything):
-    """The service, which answers a request that takes one of the last places with 500."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.guard, self.fell = threading.Lock(), False
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        answer = super().finish(request, operation, response)
-        with self.guard:
-            falls = operation in PREPARING and answer.status == 200 and len(self.prepared) == LIMIT and not self.fell
-            self.fell |= falls
-        return Response(500, b"{}", answer.headers) if falls else answer
+    assert keys
+    assert deleted
+    assert [key for key in (*keys, *deleted) if key not in own and MARK not in key] == []
+    assert [value for value in registered if value.get("pixKeyType") == "RANDOM"] == []
 
 
-def test_a_limit_hides_no_failure(tmp_path):
-    """A server error counts although there is no place left to reproduce it; it may have prepared a transfer, too."""
-    ended = Ended(tmp_path, PERMITTED["transfers and fuzz"], service=FallsOnce())
-    failing = [one.id for one, result in ended.run.requirements() if result.verdict == "fail"]
+def test_what_is_sent_without_the_token_is_harmless_with_it(generated):
+    """An operation that writes may be open: what comes without the token names a key or an account that nobody has."""
+    service, _ = generated
+    writes = [seen.body for seen in service.seen if seen.method != "GET" and not service.is_granted(seen)]
 
-    assert len(ended.service.prepared) == LIMIT
-    assert [id.partition(".")[2] for id in failing] == ["serverError"]
-    assert ended.status == 1
-
-
-@pytest.mark.parametrize(
-    ("status", "may"), [(200, True), (400, False), (404, False), (408, True), (499, True), (500, True), (503, True)]
-)
-def test_a_refusal_gives_the_place_back(status, may, tmp_path):
-    """A status that leaves the outcome open keeps it."""
-    with Server(Answers(status)) as server:
-        a_run = Run(server, tmp_path, token="t", transfers=1, parallel=1)
-        sent = [a_run.client.send("createPix", json={}) for _ in range(2)]
-
-    assert may_have_prepared(sent[0]) == may
-    assert bool(sent[1].number) != may
+    assert writes
+    assert [body for body in writes if MARK.encode() not in body] == []
 
 
-class Answers(Logs):
-    """The sandbox, which answers with one status."""
+@pytest.mark.parametrize("operation", PREPARING)
+def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_path):
+    """A service that strips what is no digit from a CPF or a phone number finds none of them, and one that ignores the
+    Content-Type finds no amount in what is targeted."""
+    profile = bank_profile(tmp_path, sandbox="127.0.0.1")
+    identifiers = (b"24681357928", b"98765432000198", b"5511955500777")
+    bodies = [case.body for case in invalid_requests(operation, profile) if case.body]
+    targeted = [_read(case.body) for case in invalid_requests(operation, profile, observed=True) if case.body]
+    amounts = [value.get("value") for value in targeted if isinstance(value, dict)]
 
-    def __init__(self, status: int) -> None:
-        super().__init__()
-        self.status = status
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        return Response(self.status, b"{}", response.headers)
-
-
-class RefusesLate(Logs):
-    """The sandbox, which refuses a transfer once another waits for its place."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.another_waits = threading.Event()
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        self.another_waits.wait(HANGS_S)
-        return Response(400, b"{}", response.headers)
+    assert not [body for body in bodies if any(one in re.sub(rb"\D", b"", body) for one in identifiers)]
+    assert amounts
+    assert not [amount for amount in amounts if is_number(amount) and amount >= 0]
 
 
-def test_a_request_waits_for_a_place_that_may_be_given_back(tmp_path, monkeypatch):
-    """It is not left out while only requests on the wire have places."""
-    service = RefusesLate()
-    with Server(service) as server:
-        a_run = Run(server, tmp_path, token="t", transfers=1, parallel=2)
-        wait_for = a_run.door.ending.wait_for
+def test_a_body_of_any_shape_names_nobody(tmp_path):
+    """Numbers and texts in lists are identifiers, too; an amount that is not called value is none."""
+    payees = {"to": {"cpf": 24681357928}, "payees": [{"share": 0.01}, "98.765.432/0001-98"], "value": 7, "amount": 7}
+    profile = replace(bank_profile(tmp_path), requests={"transferP2p": RequestBody(payees)})
 
-        def noticed(is_so):
-            """The same; the service learns that somebody waits."""
-            if not is_so():
-                service.another_waits.set()
-            wait_for(is_so)
+    assert form_of("transferP2p", profile) == {
+        "to": {"cpf": 0}, "payees": [{"share": 0}, f"{MARK}payees"], "value": 7, "amount": 0,
+    }  # fmt: skip
 
-        monkeypatch.setattr(a_run.door.ending, "wait_for", noticed)
-        threads = [threading.Thread(target=a_run.client.send, args=("createPix",), kwargs={"json": {}}) for _ in "12"]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
 
-    assert [seen.response.status for seen in a_run.door.exchanges] == [400, 400]
-    assert service.another_waits.is_set()
+# -- a code twice, on a sandbox ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moves_again", [True, False])
+def test_a_code_is_executed_twice_only_where_the_run_prepared_it(moves_again, tmp_path):
+    """On a sandbox one is; whether money moves again is observed, and said first."""
+    service = Bank()
+    if moves_again:
+        service.check_prepared = lambda transfer: None
+    transactions = {"codes": [CODE], "prepare": PREPARE}
+    profile = bank_profile(tmp_path, allow=EVERYTHING, sandbox="127.0.0.1", transactions=transactions)
+    model = whole_run(service, profile, "executePix", BOTH)
+    times = Counter(service.executions)
+    observed = str([one.facts for one in model.observations if one.id == "executePix.repeated"])
+
+    assert times.pop(CODE) == 1
+    assert sorted(times.values())[-1:] == [2]
+    assert ("MONEY MOVED TWICE" in observed, "MONEY MOVED TWICE" in str(notes_of(model)[:1])) == (
+        moves_again,
+        moves_again,
+    )

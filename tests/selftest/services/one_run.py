@@ -128,7 +128,7 @@ def bank_profile(folder, **changes) -> Profile:
     """A profile of a target that is no sandbox, unless `changes` say so, with a journal of its own."""
     changes = {"sandbox": None, "journal": str(folder / "journal.jsonl"), **changes}
     profile = load(str(write_profile(folder, "http://127.0.0.1:1", **changes)), folder=folder)
-    return replace(profile, limits=replace(profile.limits, parallel=1))
+    return replace(profile, limits=replace(profile.limits, parallel=1, examples=profile.limits.examples or 2))
 
 
 def whole_run(service: Service, profile: Profile, only: str = "", among: tuple[bool, ...] = TARGETED) -> Model:

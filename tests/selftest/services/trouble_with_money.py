@@ -104,13 +104,3 @@ class RefusesEveryExecutionIn200(Trouble):
     """Says so in the envelope of a 200."""
 
     answers = Response(200, b'{"code": 401, "data": null}', (("Content-Type", "application/json"),))
-
-
-class VanishesAfterPreparing(Raw):
-    """Prepares two transfers, and takes no connection any more."""
-
-    def answer(self, connection, request):
-        super().answer(connection, request)
-        if [seen.path for seen in self.seen].count("/v1/pix") == 2:
-            self._listener.close()
-            connection.shutdown(socket.SHUT_RDWR)
