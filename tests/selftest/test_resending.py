@@ -75,9 +75,6 @@ def test_evidence_shows_placeholders_and_shapes():
     [
         ("Authorization", f"Bearer {TOKEN}", "Bearer <token>"),
         ("authorization", f"bearer {TOKEN}x", "bearer <another token>"),
-        ("Authorization", "Bearer anything else", "Bearer <another token>"),
-        ("Authorization", "Bearer", "Bearer"),
-        ("Authorization", "Basic cGl4", "Basic <another token>"),
         ("Authorization", TOKEN, "<token>"),
         ("Authorization", "who knows", "<another token>"),
         ("X-Tenant", "tenant-4711-abc", "<header X-Tenant>"),
@@ -127,18 +124,6 @@ def test_a_body_that_no_line_can_hold_is_named_only(body):
     line = line_of("https://host/", TYPED, body)
 
     assert line.startswith(f"# not the whole request, which has a body of {len(body)} bytes: curl")
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_long_runs_of_one_character_are_short(shell):
-    """An over-long text is made by the shell."""
-    body = b'{"message": "pixconf-' + b"x" * 70_000 + b'"}'
-    line = line_of("https://host/" + "y" * 4_000, TYPED, body)
-
-    words, said = sent(line, shell)
-
-    assert len(line) < 400
-    assert (words[-1], said) == (b"https://host/" + b"y" * 4_000, body)
 
 
 @pytest.mark.parametrize("shell", SHELLS)

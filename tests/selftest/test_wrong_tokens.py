@@ -97,8 +97,6 @@ def test_a_form_that_a_new_token_does_not_have_is_another_token():
         (ANOTHER, {"signature"}, {}),
         ("the token with another bit in its signature", {"signature"}, {}),
         ("the token without a signature (none)", {"algorithm", "signature"}, {}),
-        ("the token without a signature (NONE)", {"algorithm", "signature"}, {}),
-        ("the token without a signature (None)", {"algorithm", "signature"}, {}),
         ("the token with an expired exp", {"signature", "exp"}, {"exp": 1_000_000_000}),
         ("the token with an nbf in the future", {"signature", "nbf"}, {"nbf": 4_102_444_800}),
         ("the token of another subject", {"signature", "sub"}, {"sub": f"{MARK}subject"}),
@@ -115,21 +113,6 @@ def test_a_signed_token_is_wrong_in_just_what_its_name_says(name, flaws, claims)
 
     assert Signing().flaws_of(wrong) == flaws
     assert json.loads(decoded(signed_parts(wrong)[1])) == {**CLAIMS, **claims}
-
-
-def test_only_one_bit_of_the_signature_is_another():
-    """It stands in the middle."""
-    wrong = wrong_tokens(SIGNED)["the token with another bit in its signature"]
-    right, other = (decoded(signed_parts(token)[2]) for token in (SIGNED, wrong))
-
-    assert [one ^ two for one, two in zip(right, other, strict=True)] == [0] * 16 + [16] + [0] * 15
-
-
-def test_what_has_no_header_and_claims_is_a_text():
-    """Three parts are not enough: header and claims are JSON objects in base64url."""
-    texts = ("a.b.c", "e30.e30", "W10.e30.c2ln", "e30.W10.c2ln", "e30.!!!.c2ln", "e30.e3.c2ln", "/w.e30.c2ln", "5.5.5")
-
-    assert [text for text in (*texts, f"{'W10' * 9000}.e30.c2ln") if signed_parts(text)] == []
 
 
 @each_token
@@ -161,13 +144,6 @@ def test_another_token_has_nothing_of_a_short_one(token):
     """Nor of one with a short signature, which would tell nearly all of it: it is random, with 128 bits."""
     assert re.fullmatch(f"{MARK}[0-9a-f]{{32}}", wrong_tokens(token)[ANOTHER])
     assert "the token without a signature (none)" not in wrong_tokens(token)
-
-
-def test_a_form_that_changes_nothing_is_another_token():
-    """Where the end of a token is punctuation, another ending would be the token itself."""
-    token = "".join(map(str, range(20))) + "-" * 8
-
-    assert token not in {authorization(name, token).split(" ")[-1] for name in NAMES}
 
 
 def test_the_scheme_is_spelled_as_the_standard_permits():

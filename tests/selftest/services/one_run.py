@@ -21,7 +21,7 @@ from spec.requirements import requirements
 from tests.harness.selection import ids_of
 from tests.selftest.proof.directly import run_in_memory
 from tests.selftest.services.running import write_profile
-from tests.selftest.services.serving import EXECUTION, is_real
+from tests.selftest.services.serving import is_real, real_codes
 from tests.selftest.services.waiting import CutsWhen
 from tests.traffic.execution import Executions, execute
 from tests.traffic.scenario import Traffic, reach_of
@@ -106,14 +106,12 @@ class Bank(Service):
 
     def serve(self, request: Request, connection: object) -> Response | None:
         self.seen.append(request)
-        return self.execute(request) if self.is_execution(request) else self.respond(request)
+        is_execution = is_real(request.path) and self.is_granted(request)
+        return self.execute(request) if is_execution else self.respond(request)
 
     def execute(self, request: Request) -> Response | None:
         """Say what a lawful service says; None hangs up."""
         return self.respond(request)
-
-    def is_execution(self, request: Request) -> bool:
-        return is_real(request.path) and self.is_granted(request)
 
     def is_granted(self, request: Request) -> bool:
         return request.header("Authorization") == f"Bearer {self.token}"
@@ -121,7 +119,7 @@ class Bank(Service):
     @property
     def executions(self) -> list[str]:
         """The codes that were sent with the valid token."""
-        return [seen.path.removeprefix(EXECUTION) for seen in filter(self.is_execution, self.seen)]
+        return [code for code, sent in real_codes(self) if sent == f"Bearer {self.token}"]
 
 
 def bank_profile(folder, **changes) -> Profile:
