@@ -1,9 +1,13 @@
 """What docs/traffic.md promises is a self-test, and the promises that no other module proves."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 
-from tests.selftest.services.running import run, write_profile
+from environments.credentials import open_target
+from environments.door.opening import open_client, open_door
+from environments.profiles.loading import load
+from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
 
 ROOT = Path(__file__).parents[2]
@@ -19,21 +23,19 @@ def test_each_never_is_a_self_test_by_that_name():
     assert [name for name in names if not re.search(rf"^def test_{name}\(", tests, re.MULTILINE)] == []
 
 
-def test_proxies_and_credentials_of_the_machine_are_not_used(service, tmp_path):
+def test_proxies_and_credentials_of_the_machine_are_not_used(service, tmp_path, monkeypatch):
     """Neither the variables of a proxy, nor .netrc, which has a password for the host."""
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login somebody password pa55word\n", "utf-8")
     (tmp_path / ".netrc").chmod(0o600)
+    monkeypatch.setenv("PIX_TOKEN", service.service.token)
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    profile = load(str(write_profile(tmp_path, service.base_url)))
     with Raw() as proxy:
-        names = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
-        variables = {
-            **dict.fromkeys(names, proxy.base_url),
-            "NETRC": str(tmp_path / ".netrc"),
-            "NO_PROXY": "",
-            "no_proxy": "",
-        }
-        ended = run(write_profile(tmp_path, service.base_url), "-k", "listAccounts", **variables)
-    sent = {seen.header("Authorization") for seen in service.seen}
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.base_url)
+        with closing(open_door(profile, open_target(profile))) as door:
+            sent = [open_client(door, profile).send("listAccounts", credential=name) for name in ("valid", "no header")]
 
-    assert ended.status == 0, ended.output
+    assert [exchange.response.status for exchange in sent] == [200, 401]
     assert proxy.seen == []
-    assert not {header for header in sent if header and header.startswith("Basic") and "cGl4Y29uZ" not in header}
+    assert [seen.header("Authorization") for seen in service.seen] == [f"Bearer {service.service.token}", ""]
