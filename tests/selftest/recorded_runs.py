@@ -8,18 +8,20 @@ import signal
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import pytest
 import yaml
 
 from environments.sandbox import Server, Service
 from reports.run import Run
-from tests.selftest.proof.trial import ADDOPTS, run_of
+from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE
 from tests.selftest.services.running import SANDBOX, TOKEN, write_profile
 
 HOSTILE = "</pre></details><script>x</script><!-- ]]> & &amp; \u202e \x01 {{ 1 }}"
@@ -54,7 +56,8 @@ class IsStopped(Service):
         return response
 
 
-PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", "-p", "no:cacheprovider"]
+PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", "--parallel=1", "-p", "no:cacheprovider"]
+VARIABLES = TOKEN | {"BUILD_NUMBER": "CI-4711", "JENKINS_URL": "https://ci.example"}
 _DATA = yaml.safe_load(SANDBOX.read_text("utf-8"))
 WHOLE = {"transactions": _DATA["transactions"], "limits": _DATA["limits"] | {"examples": 1}}
 RUNS: dict[str, tuple[type[Service] | None, str, dict[str, Any]]] = {
@@ -74,7 +77,7 @@ class Recorded:
     """What a run left: its exit status, its model, what it printed, and the folder of its files."""
 
     status: int
-    run: Run
+    run: Run | None
     output: str
     folder: Path
 
@@ -103,14 +106,28 @@ def recorded(name: str) -> Recorded:
 
 def record(folder: Path, service: type[Service] | None, *options: str, **changes: Any) -> Recorded:
     """A run in this process, with all its files, against the service, or against nobody. `changes` are those of its
-    profile; its name is staging."""
+    profile, whose name is staging."""
     with _serving(service) as base_url:
-        profile = write_profile(folder, base_url, **changes).rename(folder / "staging.yaml")
-        os.environ |= TOKEN
-        named = [f"--environment={profile}", f"--report-dir={folder / 'report'}", "--seed=1", "--parallel=1"]
-        with redirect_stdout(StringIO()) as printed:
-            status, run = run_of(*named, *options, quiet=PYTEST)
-    return Recorded(status, run, printed.getvalue(), folder / "report")
+        profile = write_profile(folder, changes.pop("base_url", base_url), **changes).rename(folder / "staging.yaml")
+        return run_here(f"--environment={profile}", f"--report-dir={folder / 'report'}", "--seed=1", *options)
+
+
+def run_here(*options: str) -> Recorded:
+    """Run pytest in this process. A command line that is wrong gives a result without a model."""
+    keeps = _KeepsTheRun()
+    paths = [] if any(option.startswith(str(CONFORMANCE)) for option in options) else [str(CONFORMANCE)]
+    folder = next((Path(one.partition("=")[2]) for one in options if one.startswith("--report-dir=")), Path())
+    with redirect_stdout(StringIO()) as printed, redirect_stderr(printed), mock.patch.dict(os.environ, VARIABLES):
+        status = pytest.main([*PYTEST, *options, *paths], plugins=[keeps])
+    return Recorded(int(status), keeps.run, printed.getvalue(), folder)
+
+
+class _KeepsTheRun:
+    run: Run | None = None
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        reporter = session.config.pluginmanager.get_plugin("conformance-reporter")
+        self.run = reporter.run if reporter else None
 
 
 @contextmanager
