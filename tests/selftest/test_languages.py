@@ -191,7 +191,7 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
     """Values stay; a verdict of two words has no hyphen, and several of them are plural."""
     lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
     run.said.append(Note(NoteKind.SET_UP, lost))
-    run.selected |= {"executePix.unknownCode", "executePix.status", "executePix.json"}
+    run.selected |= {"executePix.status", "executePix.json"}
     run.record = {"accepted": "2026-11-20", "suite_version": "0.1.0"}
     drifted = {"id": "executePix.repeated", "situation": "the answer", "place": ""}
     run.drift = [drifted | {"was": "the same result", "is": "another result"}]
