@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -117,9 +116,11 @@ def run_here(*options: str) -> Recorded:
     keeps = _KeepsTheRun()
     paths = [] if any(option.startswith(str(CONFORMANCE)) for option in options) else [str(CONFORMANCE)]
     folder = next((Path(one.partition("=")[2]) for one in options if one.startswith("--report-dir=")), Path())
-    with redirect_stdout(StringIO()) as printed, redirect_stderr(printed), mock.patch.dict(os.environ, VARIABLES):
-        status = pytest.main([*PYTEST, *options, *paths], plugins=[keeps])
-    return Recorded(int(status), keeps.run, printed.getvalue(), folder)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as printed, mock.patch.dict(os.environ, VARIABLES):
+        with redirect_stdout(printed), redirect_stderr(printed):
+            status = pytest.main([*PYTEST, *options, *paths], plugins=[keeps])
+        printed.flush()
+        return Recorded(int(status), keeps.run, Path(printed.name).read_text("utf-8"), folder)
 
 
 class _KeepsTheRun:
