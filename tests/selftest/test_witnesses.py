@@ -24,23 +24,18 @@ def test_an_independent_linter_finds_nothing_in_the_schema():
     assert found.returncode == 0, found.stdout + found.stderr
 
 
-@pytest.fixture(scope="module")
-def documented(tmp_path_factory):
-    """What a run says of the service that Prism makes from the schema."""
-    return _tried(tmp_path_factory.mktemp("prism"))
-
-
-def test_a_service_made_from_the_schema_fails_in_the_one_thing_that_it_does_not_do(documented):
+def test_a_service_made_from_the_schema_fails_in_the_one_thing_that_it_does_not_do(tmp_path):
     """Prism's examples keep every documented statement; that it takes any token is found."""
+    documented = _tried(tmp_path)
+
     assert documented.failing == NO_TOKEN_IS_CHECKED
     assert documented.exit_status == 1
     assert not documented.errors
 
 
-@pytest.mark.parametrize("seed", ["1", "2", "3"])
-def test_random_answers_that_the_schema_allows_fail_in_nothing_else(tmp_path, seed):
+def test_random_answers_that_the_schema_allows_fail_in_nothing_else(tmp_path):
     """Whatever values the schema allows, Prism's random ones among them, raise no false alarm."""
-    trial = _tried(tmp_path, "--dynamic", "--seed", seed)
+    trial = _tried(tmp_path, "--dynamic", "--seed", "1")
 
     assert trial.failing <= NO_TOKEN_IS_CHECKED
     assert not trial.errors
