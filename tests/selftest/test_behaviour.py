@@ -12,8 +12,6 @@ from reports.formats.conformance_json import document_of
 from reports.run import Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import WORDS, facts_of, is_name, renamed, said
-from spec.reproduction import Reproduction
-from tests.harness.judging import Recording, current, observe
 
 CODES, UNKNOWN, SHAPE = "executePix.status.values", "executePix.unknownCode", "listAccounts.shape"
 REFUSED = said("401 application/problem+json [WWW-Authenticate: Bearer]")
@@ -26,21 +24,6 @@ def run_with(*observations):
     run.results += (RequirementResult(seen.id, Verdict.OBSERVED) for seen in observations)
     run.close()
     return run
-
-
-def test_a_test_observes_values_by_situation():
-    """A text is a phrase; with no situation there is one."""
-    recording = Recording(RequirementResult(UNKNOWN, Verdict.PASS), Reproduction(), ())
-    current.set(recording)
-    observe({"without a token": [REFUSED, "refused"]})
-    observe("404")
-
-    assert recording.own.verdict is Verdict.OBSERVED
-    assert recording.observations == [
-        Observation(UNKNOWN, REFUSED, "without a token"),
-        Observation(UNKNOWN, said("refused"), "without a token"),
-        Observation(UNKNOWN, said("404")),
-    ]
 
 
 ACCOUNTS = said("200 application/json") | facts_of({"accounts": [{"bank": "341"}]})
@@ -100,15 +83,6 @@ def test_a_run_says_what_all_tests_observed():
     assert messages[UNKNOWN] == "a and b: 404: /* number, /id number; c: MONEY MOVED TWICE"
     assert document["observed"] == {UNKNOWN: {"a": places, "b": places, "c": {"": ["MONEY MOVED TWICE"]}}}
     assert [str(note.text) for note in run.notes()] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
-
-
-def test_what_is_the_same_once_it_is_cleaned_is_merged():
-    """Nothing is lost of two situations that become one, and no value is said twice."""
-    seen = {UNKNOWN: {"for  ac-1": said("refused") | said("taken by ac-1"), "for ac-1": said("taken by  ac-1")}}
-
-    assert behaviour_of(data_of_behaviour(seen), lambda text: " ".join(text.replace("ac-1", "<account>").split())) == {
-        UNKNOWN: {"for <account>": said("refused") | said("taken by <account>")}
-    }
 
 
 # -- drift ----------------------------------------------------------------------------------------------------------
