@@ -21,7 +21,7 @@ from reports.run import Note, NoteKind, Observation, Run, outcome_unknown
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
 from spec.findings import finding
 from spec.requirements import requirements
-from tests.harness.html_page import HtmlPage
+from tests.harness.reporter import HtmlPage
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.witnesses import VALIDATOR, validate
 
