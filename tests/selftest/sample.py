@@ -4,8 +4,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from environments.sandbox import Server, Service
-from tests.selftest.services.running import run, write_profile
+from environments.sandbox import Service
+from tests.selftest.recorded_runs import record
 
 README = Path(__file__).parents[2] / "README.md"
 IN_README = re.compile(r"(?<=```\n)NON-CONFORMANT.*?(?=```)", re.DOTALL)
@@ -22,11 +22,9 @@ class ShowsTheTaxDocument(Service):
 
 def sample() -> str:
     """The lines below pytest's heading `conformance`; address, folder and digest, which change, are those of an example."""
-    service = ShowsTheTaxDocument()
-    with tempfile.TemporaryDirectory() as folder, Server(service) as server:
-        profile = write_profile(Path(folder), server.base_url).rename(Path(folder, "staging.yaml"))
-        ended = run(profile, "-m", "", "--parallel=1", "-k", "executePix.document", PIX_TOKEN=service.token)
-        output = ended.output.replace(server.base_url, ADDRESS).replace(str(ended.folder), REPORT)
+    with tempfile.TemporaryDirectory() as folder:
+        ended = record(Path(folder), ShowsTheTaxDocument, "-q", "-k", "executePix.document")
+    output = ended.output.replace(ended.run.base_url, ADDRESS).replace(str(ended.folder), REPORT)
     _, _, closing = DIGEST.sub("9f86d081…b0f00a08", output).partition(" conformance =")
     return closing.partition("\n")[2].partition("\n---")[0] + "\n"
 

@@ -1,4 +1,4 @@
-"""What was observed is merged into one behaviour, no matter who saw it and in which order, and said in words."""
+"""What was observed is one behaviour, no matter who saw it and in which order; what has nothing in common drifts."""
 
 import itertools
 import json
@@ -7,50 +7,23 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.loading import load
-from reports.behaviour import behaviour, behaviour_of, data_of_behaviour, in_words
+from reports.behaviour import behaviour, behaviour_of, data_of_behaviour, drifts, in_words
 from reports.formats.conformance_json import document_of
 from reports.run import Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import WORDS, facts_of, is_name, renamed, said
-from spec.requirements import requirements
-from spec.rules import Reproduction
-from tests.harness.judging import Recording, current, observe
 
-CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
+CODES, UNKNOWN, SHAPE = "executePix.status.values", "executePix.unknownCode", "listAccounts.shape"
 REFUSED = said("401 application/problem+json [WWW-Authenticate: Bearer]")
 SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
 
 
-def recorded(*calls):
-    """What a test for UNKNOWN observes."""
-    recording = Recording(RequirementResult(UNKNOWN, Verdict.PASS), Reproduction(), ())
-    current.set(recording)
-    for seen in calls:
-        observe(seen)
-    return recording
-
-
 def run_with(*observations):
     """A run in which each observation was made by a test of its own."""
-    run = Run(SANDBOX, "http://127.0.0.1:1")
-    for seen in observations:
-        result = RequirementResult(seen.id, Verdict.OBSERVED)
-        run.results.append(result)
-        run.observations.append(seen)
+    run = Run(SANDBOX, "http://127.0.0.1:1", observations=[*observations])
+    run.results += (RequirementResult(seen.id, Verdict.OBSERVED) for seen in observations)
     run.close()
     return run
-
-
-def test_a_test_observes_values_by_situation():
-    """A text is a phrase; with no situation there is one."""
-    recording = recorded({"without a token": [REFUSED, "refused"]}, "404")
-
-    assert recording.own.verdict is Verdict.OBSERVED
-    assert recording.observations == [
-        Observation(UNKNOWN, REFUSED, "without a token"),
-        Observation(UNKNOWN, said("refused"), "without a token"),
-        Observation(UNKNOWN, said("404")),
-    ]
 
 
 ACCOUNTS = said("200 application/json") | facts_of({"accounts": [{"bank": "341"}]})
@@ -63,12 +36,9 @@ SEEN = [
 ]
 
 
-@pytest.mark.parametrize("seen", list(itertools.permutations(SEEN))[::7])
-def test_the_order_changes_nothing(seen):
-    """Requirements in the order of the requirements, situations, places and types sorted, each once."""
-    found = behaviour((*seen, SEEN[0]))
-
-    assert json.dumps(data_of_behaviour(found)) == json.dumps(
+def test_the_order_changes_nothing():
+    """Requirements in the order of the requirements, situations, places and types sorted, each once; there and back."""
+    one = json.dumps(
         {
             CODES: {"": {"": ["DONE"]}},
             UNKNOWN: {
@@ -83,14 +53,10 @@ def test_the_order_changes_nothing(seen):
             },
         }
     )
-    assert list(requirements()).index(CODES) < list(requirements()).index(UNKNOWN)
+    orders = list(itertools.permutations(SEEN))[::7]
 
-
-def test_plain_data_is_the_behaviour():
-    """There and back."""
-    found = behaviour([(UNKNOWN, "a", REFUSED), *SEEN])
-
-    assert behaviour_of(json.loads(json.dumps(data_of_behaviour(found))), str) == found
+    assert {json.dumps(data_of_behaviour(behaviour((*seen, SEEN[0])))) for seen in orders} == {one}
+    assert behaviour_of(json.loads(one), str) == behaviour(SEEN)
 
 
 def test_a_behaviour_in_words():
@@ -105,50 +71,73 @@ def test_a_behaviour_in_words():
 
 
 def test_a_run_says_what_all_tests_observed():
-    """The message of the requirement and `observed` are made from the merged behaviour, in any order."""
-    observations = [
-        Observation(UNKNOWN, said("404"), "b"),
-        Observation(UNKNOWN, said("404"), "a"),
-        Observation(SIZE, said("none")),
-    ]
-    one, other = (document_of(run_with(*each)) for each in (observations, reversed(observations)))
-    messages = {entry["id"]: entry["message"] for entry in one["requirements"]}
+    """The message of the requirement and `observed` are made from the merged behaviour; no name that may be data is
+    shown, and what is said first is a note."""
+    facts = renamed(said("404") | {("/ac-0001-77", "number"), ("/id", "number")}, str)
+    first = Observation(UNKNOWN, said("MONEY MOVED TWICE"), "c", first=True)
+    run = run_with(Observation(UNKNOWN, facts, "b"), Observation(UNKNOWN, facts, "a"), first)
+    document = document_of(run)
+    messages = {entry["id"]: str(entry["message"]) for entry in document["requirements"]}
+    places = {"": ["404"], "/*": ["number"], "/id": ["number"]}
 
-    assert (messages[UNKNOWN], messages[SIZE]) == ("a and b: 404", "none")
-    assert one["observed"] == {
-        UNKNOWN: {"a": {"": ["404"]}, "b": {"": ["404"]}},
-        SIZE: {"": {"": ["none"]}},
-    }
-    assert [one["observed"], messages] == [
-        other["observed"],
-        {entry["id"]: entry["message"] for entry in other["requirements"]},
-    ]
-
-
-def test_no_name_that_may_be_data_is_shown():
-    """Neither of an observation nor of a file of another version: what its names are is told anew."""
-    facts = said("404") | {("/ac-0001-77", "number"), ("/id", "number")}
-
-    assert document_of(run_with(Observation(UNKNOWN, renamed(facts, str))))["observed"][UNKNOWN][""] == {
-        "": ["404"],
-        "/*": ["number"],
-        "/id": ["number"],
-    }
-
-
-def test_what_is_said_first_is_a_note():
-    """And an observation like any other."""
-    run = run_with(Observation(UNKNOWN, said("MONEY MOVED TWICE"), first=True))
-
+    assert messages[UNKNOWN] == "a and b: 404: /* number, /id number; c: MONEY MOVED TWICE"
+    assert document["observed"] == {UNKNOWN: {"a": places, "b": places, "c": {"": ["MONEY MOVED TWICE"]}}}
     assert [str(note.text) for note in run.notes()] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
 
 
-def test_what_is_the_same_once_it_is_cleaned_is_merged():
-    """Nothing is lost of two situations that become one, and no value is said twice."""
-    seen = {
-        UNKNOWN: {"for  ac-1": said("refused") | said("taken by ac-1"), "for ac-1": said("taken by  ac-1")},
-    }
+# -- drift ----------------------------------------------------------------------------------------------------------
 
-    assert behaviour_of(data_of_behaviour(seen), lambda text: " ".join(text.replace("ac-1", "<account>").split())) == {
-        UNKNOWN: {"for <account>": said("refused") | said("taken by <account>")}
-    }
+HTML, JSON = said("404 text/html"), said("404 application/json")
+
+
+def answer(body, status=200):
+    """An answer that has the facts of a body."""
+    return said(f"{status} application/json") | facts_of(body)
+
+
+def seen(*values, situation="", requirement=UNKNOWN):
+    return behaviour((requirement, situation, value) for value in values)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "found"),
+    [
+        ([JSON, HTML], [said("410")], [("", "404 application/json or 404 text/html", "410")]),
+        ([answer({"account": ""}, 404)], [JSON], [("/", "object", "absent")]),
+        (
+            [answer({"account": ""})],
+            [answer({"bank": ""}, 404)],
+            [("", "200 application/json", "404 application/json")],
+        ),
+        (
+            [answer([{"account": "2026-11-20", "bank": ""}])],
+            [answer([{"account": "20/11/2026", "bank": True}])],
+            [("/*/account", "date", "string"), ("/*/bank", "string", "boolean")],
+        ),
+        ([JSON, HTML], [HTML, said("410")], []),
+    ],
+    ids=["answers", "a body", "an answer, so not its body", "places of a body", "one answer in common"],
+)
+def test_what_has_nothing_in_common_drifts(was, now, found):
+    """As a whole, or place by place in the body of an answer that is the same otherwise."""
+    assert [(one["place"], one["was"], one["is"]) for one in drifts(seen(*was), seen(*now))] == found
+    assert len(drifts(seen(*now), seen(*was))) == len(found)
+
+
+def test_what_one_side_did_not_exercise_is_no_drift():
+    """Neither a requirement nor a situation."""
+    was = seen(JSON, situation="a") | seen(said("milliseconds"), requirement="executePix.date.unit")
+    now = seen(HTML, situation="b") | seen(answer({}), requirement=SHAPE)
+
+    assert drifts(was, now) == drifts(now, was) == drifts({}, now) == drifts(now, {}) == []
+
+
+def test_drift_is_in_the_order_of_the_requirements():
+    """With its situation; what is said of a place is short."""
+    many = [said(f"{status} application/json") for status in range(400, 600)]
+    was = seen(*many, situation="again") | seen(answer([True]), requirement=SHAPE)
+    shape, code = drifts(was, behaviour([(UNKNOWN, "again", HTML), (SHAPE, "", answer(["x"]))]))
+
+    assert shape == {"id": SHAPE, "situation": "", "place": "/*", "was": "boolean", "is": "string"}
+    assert (code["id"], code["situation"], code["is"]) == (UNKNOWN, "again", "404 text/html")
+    assert (len(code["was"]) < 400, code["was"][-1]) == (True, "…")

@@ -1,11 +1,16 @@
-"""What changed between two runs: which requirements, what is comparable, and what is worse."""
+"""What changed between two runs: which requirements, what is comparable, what is worse, and where a run says so."""
 
 import copy
+import json
+import re
 
 import pytest
 
+from environments.sandbox import Service
 from reports.__main__ import text
 from reports.comparison import CHANGES, compared
+from tests.harness.reporter import comparison_of
+from tests.selftest.recorded_runs import record, recorded, run_here
 
 ROW, OTHER = "executePix.document.masked", "executePix.name.type"
 STANDINGS = {
@@ -55,31 +60,22 @@ def lists(comparison):
     return {name: comparison[name] for name in CHANGES if comparison[name]}
 
 
-@pytest.mark.parametrize(
-    ("was", "now", "change"),
-    [
-        ("holds", "fails", "newly_failing"),
-        ("untested", "fails", "newly_failing"),
-        ("known", "fails", "newly_failing"),
-        ("fails", "holds", "fixed"),
-        ("fails", "known", "newly_warning"),
-        ("holds", "known", "newly_warning"),
-        ("known", "holds", "no_longer_warning"),
-        ("known", "warns", None),
-        ("warns", "holds", "no_longer_warning"),
-        ("fails", "untested", "no_longer_exercised"),
-        ("holds", "untested", "no_longer_exercised"),
-        ("untested", "holds", "newly_exercised"),
-        ("untested", "warns", "newly_exercised"),
-        ("holds", "holds", None),
-    ],
-)
-def test_a_requirement_that_stands_elsewhere_is_in_one_list(was, now, change):
+def test_a_requirement_that_stands_elsewhere_is_in_one_list():
     """One that stands where it stood is in none; a known failure stands with the warnings."""
-    before = changed(requirements={ROW: STANDINGS[was]}, started=RUN["started"])
-    found = compare(changed(requirements={ROW: STANDINGS[now]}), before)
+    changes = {
+        **dict.fromkeys(["holds fails", "untested fails", "known fails"], "newly_failing"),
+        **dict.fromkeys(["fails known", "holds known"], "newly_warning"),
+        **dict.fromkeys(["known holds", "warns holds"], "no_longer_warning"),
+        **dict.fromkeys(["fails untested", "holds untested"], "no_longer_exercised"),
+        **dict.fromkeys(["untested holds", "untested warns"], "newly_exercised"),
+        **{"fails holds": "fixed", "known warns": None, "holds holds": None},
+    }
+    found = {}
+    for pair in changes:
+        was, now = (changed(requirements={ROW: STANDINGS[name]}) for name in pair.split())
+        found[pair] = lists(compare(now, was))
 
-    assert lists(found) == ({change: [ROW]} if change else {})
+    assert found == {pair: {change: [ROW]} if change else {} for pair, change in changes.items()}
 
 
 def test_what_only_one_run_is_about_did_not_change():
@@ -95,7 +91,6 @@ def test_what_only_one_run_is_about_did_not_change():
     [
         (ROW, "fail", True),
         (ROW, "not-exercised", True),
-        (ROW, "out-of-scope", True),
         (ROW, "warn", False),
         (OTHER, "fail", True),
         (OTHER, "not-exercised", False),
@@ -111,49 +106,89 @@ def test_worse_is_newly_failing_or_no_longer_exercised_at_a_failing_level(row, v
     [
         ({"environment": {"name": "production"}}, ["environment"]),
         ({"environment": {"base_url": "https://prod.example.test"}}, ["origin"]),
-        ({"environment": {"embedded": True}}, ["origin"]),
         ({"selection": "-k executePix"}, ["selection"]),
         ({"environment": {"allow": ["read"]}}, ["permissions"]),
-        ({}, []),
         ({"environment": {"allow": ["execute", "read"]}}, []),
     ],
     ids=str,
 )
 def test_comparable_runs_have_the_same_environment_origin_selection_and_permissions(change, differs):
-    """The line names what is different."""
+    """The line names what is different. The embedded sandbox is one origin, whatever its port."""
     found = compare(changed(**change))
+    was, now = (changed(environment={"embedded": True, "base_url": f"http://127.0.0.1:{port}"}) for port in (1, 2))
 
     assert (found["differs"], found["comparable"]) == (differs, not differs)
     assert all(word in str(found["line"]) for word in differs)
-
-
-def test_the_embedded_sandbox_is_one_origin():
-    """Its port is another one in each run."""
-    was, now = (
-        changed(environment={"embedded": True, "base_url": f"http://127.0.0.1:{port}"}) for port in (4711, 4712)
-    )
-
     assert compare(now, was)["comparable"]
 
 
 def test_the_line_counts_what_changed():
-    """In the order of importance, with words that need no explanation."""
+    """In the order of importance; the text names each requirement with its statement, and what the exit status says."""
     before = changed(requirements={OTHER: {"verdict": "fail"}}, started=RUN["started"])
     now = changed(requirements={ROW: {"verdict": "fail"}})
-    other_place = changed(environment={"name": "production", "base_url": "https://prod.example.test"})
+    elsewhere = changed(environment={"name": "production", "base_url": "https://prod.example.test"})
 
     assert str(compare(now, before)["line"]) == "since 2026-11-20 10:00:00 UTC: 1 newly failing, 1 fixed"
-    assert (
-        str(compare(other_place)["line"])
-        == "compared with staging, 2026-11-20 10:00:00 UTC (other environment and origin): no change"
+    assert str(compare(elsewhere)["line"]) == (
+        "compared with staging, 2026-11-20 10:00:00 UTC (other environment and origin): no change"
     )
-
-
-def test_text_names_what_changed():
-    """With the statement of each requirement, and what the exit status says."""
-    assert list(text(compare(changed(requirements={ROW: {"verdict": "fail"}})))) == [
+    assert list(text(compare(now))) == [
         "since 2026-11-20 10:00:00 UTC: 1 newly failing",
         "newly failing:",
         f"  {ROW}: The tax document of the counterparty is partly masked.",
         "something got worse",
     ]
+
+
+# -- runs -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_compared_with_the_one_before_it():
+    """Where that is there and comparable; else with none, but for one that is named."""
+    folder, document = recorded("failing").folder, recorded("failing").document
+    found = comparison_of(document, named=None, before=folder, clean=str)
+    other = document | {"selection": "-k listAccounts"}
+
+    assert recorded("failing").document["comparison"] is None
+    assert 'id="comparison"' not in recorded("failing").text("report.html")
+    assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(found["line"]))
+    assert comparison_of(document, named=None, before=folder / "absent", clean=str) is None
+    assert comparison_of(other, named=None, before=folder, clean=str) is None
+    assert comparison_of(other, named=RUN, before=folder, clean=str)["with"]["started"] == RUN["started"]
+
+
+PLANTED = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"
+
+
+def test_a_run_says_what_changed(tmp_path):
+    """On the terminal, on the page and in conformance.json, whatever is planted in the other run; its exit status is
+    that of the run alone, although it is worse. The next run in the same folder is compared with it."""
+    planted = changed(environment={"name": PLANTED}, suite={"version": PLANTED})
+    (tmp_path / "other.json").write_text(json.dumps(planted))
+    profile = {"accounts": ["konto-canary-4711"], "base_url": "embedded", "auth": None, "allow": ["read"]}
+    options = ("-k", "listAccounts.status or executePix.document")
+    named = record(tmp_path, Service, *options, f"--compare-with={tmp_path / 'other.json'}", **profile)
+    (line,) = (each for each in named.output.splitlines() if each.startswith("compared with "))
+    written = {path.name: path.read_text() for path in named.folder.iterdir()} | {"output": named.output}
+
+    assert (named.status, named.document["comparison"]["worse"]) == (0, True)
+    assert "(other environment, origin, selection and permissions): 1 no longer exercised" in line
+    assert "Change since another run" in written["report.html"]
+    assert [name for name, told in written.items() if "konto-canary-4711" in told] == []
+    assert "<script>planted" not in written["report.html"]
+    assert [name for name, told in written.items() if re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", told)] == []
+    assert [each for each in named.output.splitlines() if each.lstrip().startswith("::") or "##[" in each] == []
+    after = record(tmp_path, Service, *options, **profile)
+    assert re.search(r"(?m)^since [-\d]+ [:\d]+ UTC: no change$", after.output)
+
+
+@pytest.mark.parametrize("content", ["", "[NaN]", None], ids=["empty", "NaN", "missing"])
+def test_a_run_that_cannot_be_read_is_a_usage_error(content, tmp_path):
+    """One line and exit status 4, before any request."""
+    path = tmp_path / "conformance.json"
+    if content is not None:
+        path.write_text(content)
+    refused = run_here("--no-report", f"--compare-with={path}")
+
+    assert (refused.status, refused.run) == (4, None)
+    assert re.fullmatch(rf"ERROR: {re.escape(str(path))}: [^\n]+\n+", refused.output)

@@ -4,14 +4,13 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
-
 from environments.door.door import Door
 from environments.profiles.parts import PERMISSIONS
 from reports.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
 from spec.requirements import LEVELS
 from tests.selftest.sample import IN_README, README, sample
+from tests.selftest.screenshots import FOLDER, PICTURES
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,10 +46,10 @@ WRITTEN = (
 )
 
 
-@pytest.mark.parametrize("pattern", WRITTEN)
-def test_words_are_plain(pattern):
+def test_words_are_plain():
     """Code, documentation and data use the words of the project."""
-    texts = {path: path.read_text("utf-8") for path in ROOT.glob(pattern) if path.suffix not in (".pyc", "")}
+    paths = [path for pattern in WRITTEN for path in ROOT.glob(pattern) if path.suffix not in (".pyc", "")]
+    texts = {path: path.read_text("utf-8") for path in paths}
     found = {path: match[0] for path, text in texts.items() if (match := PRIVATE_IDIOM.search(text))}
 
     assert found.keys() <= {Path(__file__)}, found
@@ -88,6 +87,7 @@ def test_private_names_of_libraries_are_where_the_table_says():
     assert not missing
 
 
+LINK = re.compile(r"\]\(((?!https?:)[^)\s]+)\)")
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 
 
@@ -99,18 +99,26 @@ def anchors_of(path):
     return made | set(re.findall(r'<a (?:id|name)="(.+?)"', text))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links_lead_somewhere(page):
-    """To a file of the tree, and to a heading in it."""
-    links = re.findall(r"\]\(((?!https?:)[^)\s]+)\)", page.read_text("utf-8"))
-    broken = []
-    for link in links:
-        name, _, anchor = link.partition("#")
-        path = (page.parent / name.replace("\\", "")).resolve() if name else page
-        if not path.exists() or (anchor and anchor not in anchors_of(path)):
-            broken.append(link)
+def leads_somewhere(page, link):
+    """True for a file of the tree, and a heading in it."""
+    name, _, anchor = link.partition("#")
+    path = (page.parent / name.replace("\\", "")).resolve() if name else page
+    return path.exists() and (not anchor or anchor in anchors_of(path))
 
-    assert broken == []
+
+def test_links_lead_somewhere():
+    """To a file of the tree, and to a heading in it."""
+    links = [(page, link) for page in PAGES for link in re.findall(LINK, page.read_text("utf-8"))]
+
+    assert [(page.name, link) for page, link in links if not leads_somewhere(page, link)] == []
+
+
+def test_each_picture_is_shown():
+    """On a page of the documentation, with words for who cannot see it."""
+    pages = "".join(path.read_text("utf-8") for path in FOLDER.parent.glob("*.md"))
+    shown = re.findall(r"!\[.+?\]\(screenshots/(.+?)\.png\)", pages)
+
+    assert sorted(shown) == sorted(PICTURES) == sorted(path.stem for path in FOLDER.iterdir())
 
 
 def rows_below(page, heading):
@@ -136,10 +144,10 @@ def test_every_permission_is_explained():
     assert explained == [*PERMISSIONS]
 
 
-@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
-def test_named_files_exist(page):
+def test_named_files_exist():
     """A path in these pages is a path of the tree; a name alone is that of a file in it."""
-    named = re.findall(r"`([\w./]+\.(?:py|yaml|txt|toml))`", (ROOT / page).read_text("utf-8"))
+    pages = ARCHITECTURE + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`([\w./]+\.(?:py|yaml|txt|toml))`", pages)
     names = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
 
     assert [path for path in named if not (ROOT / path).exists() and path not in names] == []

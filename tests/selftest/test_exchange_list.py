@@ -1,26 +1,37 @@
-"""The exchanges on the page: which are shown whole, and the deviation is marked where it stands."""
+"""The exchanges on the page: which are there, which of them whole, and the deviation is marked where it stands."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from environments.door.run_keys import RunKey
 from environments.profiles.loading import load
 from environments.secret_values import listed_secrets
 from reports.evidence import Resending, evidence
 from reports.page import exchange_list
-from reports.page.exchange_list import marks_of, message
+from reports.page.exchange_list import LINKED, excerpt, marks_of, message
+from reports.page.rendering import summary_html
+from reports.run import Run
 from reports.show import Display
+from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import FailureKind
 from spec.findings import finding
 from spec.requirements import read_yaml
 from spec.rules import judge
+from tests.harness import collector as module
+from tests.harness.collector import Collector
 from tests.selftest.exchanges import answer, execution, failed, registration
+from tests.selftest.recorded_runs import recorded
 from tests.selftest.test_rules import broken
 
 ROOT = Path(__file__).parents[2]
 PROFILE = load("sandbox", folder=ROOT / "environments")
 RESENDING = Resending(Display(listed_secrets(PROFILE)), PROFILE)
 CASES = read_yaml(Path(__file__).with_name("rules.yaml"))["deviations"]
+FAILS = "executePix.serverError"
 
 
 def marked(found, exchange, side="response"):
@@ -38,56 +49,48 @@ def marked(found, exchange, side="response"):
 
 
 class TestTheMark:
-    @pytest.mark.parametrize("case", CASES, ids=lambda case: case["rule"])
-    def test_every_rule(self, case):
+    def test_every_rule(self):
         """What breaks a rule is marked in the response, at the field where there is one."""
-        assert marked(case["rule"], broken(case["rule"], **case["answer"])) == case["marked"]
+        shown = {case["rule"]: marked(case["rule"], broken(case["rule"], **case["answer"])) for case in CASES}
 
-    def test_dropped_connection(self):
-        """Where no response came, the line that says so is marked."""
+        assert shown == {case["rule"]: case["marked"] for case in CASES}
+
+    def test_what_is_no_field(self):
+        """Where no response came, the line that says so; of a request the token, the lack of one, or the key type."""
+        wrong = execution(headers=(), credential="a wrong token")
+        wrong.request.__dict__["headers"] = (("authorization", "Bearer x"),)
+
         assert marked("executePix.connection", failed(FailureKind.DROPPED)).startswith("connection dropped")
-
-    def test_credential(self):
-        """What was granted without a valid token is marked in the status line, and the token in the request."""
-        exchange = execution(headers=(), credential="a wrong token")
-        exchange.request.__dict__["headers"] = (("authorization", "Bearer x"),)
-
-        assert marked(finding("executed"), exchange) == "200"
-        assert marked(finding("executed"), exchange, "request").startswith("authorization: Bearer")
-
-    def test_no_credential(self):
-        """A request that has no token says so."""
+        assert marked(finding("executed"), wrong) == "200"
+        assert marked(finding("executed"), wrong, "request").startswith("authorization: Bearer")
         assert marked(finding("executed"), execution(), "request") == "Authorization"
-
-    def test_key_type(self):
-        """The key type that was sent is marked in the request."""
         assert marked(finding("key-type-refused"), registration(), "request") == '"pixKeyType": "RANDOM"'
 
-    def test_last_of_repeated_names(self):
-        """Of repeated names, the last one is what the rules read."""
-        body = b'{"code": 0, "data": {"digit": "1"}, "data": {"digit": 6}}'
+    def test_within_a_body(self):
+        """Of repeated names the last one, which the rules read; a stack trace in the member that holds it."""
+        twice = b'{"code": 0, "data": {"digit": "1"}, "data": {"digit": 6}}'
+        trace = answer("executePix", {"code": 1, "trace": "Traceback (most recent call last):"}, status=500)
 
-        assert marked("executePix.digit.type", answer("executePix", body)) == '"digit": 9'
+        assert marked("executePix.digit.type", answer("executePix", twice)) == '"digit": 9'
+        assert marked("executePix.stackTrace", trace).startswith('"trace": "Traceback')
 
-    def test_trace_within_json(self):
-        """A stack trace is marked in the member that holds it."""
-        exchange = answer("executePix", {"code": 1, "trace": "Traceback (most recent call last):"}, status=500)
 
-        assert marked("executePix.stackTrace", exchange).startswith('"trace": "Traceback')
+def lines_of(body):
+    return message("200", {"headers": [], "body": body}, []).body
+
+
+def shown(body):
+    return [line.indent + line.name + line.text for line in lines_of(body)]
 
 
 class TestText:
-    @staticmethod
-    def shown(body):
-        """The lines of a body."""
-        return [line.indent + line.name + line.text for line in message("200", {"headers": [], "body": body}, []).body]
-
     def test_layout(self):
-        """One member or element on each line, as deep as it stands."""
-        assert self.shown('{"code":0,"data":{"id":"a","none":{},"list":[1,\r\n"b"]}}') == [
+        """One member or element on each line, as deep as it stands; markup is text."""
+        assert shown('{"code":0,"data":{"id":"a","none":{},"list":[1,\r\n"b"]}}') == [
             *["{", '  "code": 0,', '  "data": {', '    "id": "a",', '    "none": {},'],
             *['    "list": [', "      1,", '      "b"', "    ]", "  }", "}"],
         ]
+        assert lines_of('{"<b>x</b>": "</pre>"}')[1].html == '<b>"&lt;b&gt;x&lt;/b&gt;"</b>: "&lt;/pre&gt;"'
 
     @pytest.mark.parametrize(
         "body",
@@ -95,53 +98,101 @@ class TestText:
             '{"a": 1.0, "b": 1E5, "c": -0, "e": 100000000000000000000.10, "a": 2}',
             r'{"\u0061": "\u00e9\/\ud800 \"quoted\" \\", "": {}, "f": [[], {}], "g": [null, true]}',
             '{"a": 1, "b": [nu… (9000 bytes in all)',
+            *['{"a": 1,}', "[1, 2", '{"a":1}{"b":2}', "a=1&b=2\n\n  c", "[" * 101 + "]" * 101],
         ],
     )
-    def test_tokens(self, body):
-        """Numbers, escapes, repeated names and what is cut stay as they were sent."""
-        assert "".join("".join(self.shown(body)).split()) == "".join(body.split())
-
-    @pytest.mark.parametrize("body", ['{"a": 1,}', "[1, 2", '{"a":1}{"b":2}', "a=1&b=2\n\n  c", "[" * 101 + "]" * 101])
-    def test_what_is_not_json(self, body):
-        """Malformed JSON, any other text, and JSON that is too deep to lay out, stay as they are."""
-        assert "\n".join(self.shown(body)) == body
+    def test_nothing_is_changed(self, body):
+        """Numbers, escapes, repeated names, what is cut, and what is no JSON stay as they were sent."""
+        assert "".join("".join(shown(body)).split()) == "".join(body.split())
 
     def test_depth(self):
         """A deep body that was cut takes a few times its length."""
-        assert sum(map(len, self.shown('{"a":' * 800 + "… (9000 bytes in all)"))) < 80_000
-
-    def test_markup(self):
-        """Markup in names and values is text."""
-        lines = message("200", {"headers": [], "body": '{"<b>x</b>": "</pre><script>"}'}, []).body
-
-        assert lines[1].html == '<b>"&lt;b&gt;x&lt;/b&gt;"</b>: "&lt;/pre&gt;&lt;script&gt;"'
+        assert sum(map(len, shown('{"a":' * 800 + "… (9000 bytes in all)"))) < 80_000
 
 
-def seen(number, *, headers=(), body='{"code": 0}', curl="curl"):
-    """An exchange as reports/evidence.py gives it."""
-    sent = {"method": "GET", "url": "http://127.0.0.1:1/v1", "headers": headers, "body": ""}
-    return {
-        **{"number": number, "operation": "getBalance", "credential": "valid", "elapsed_ms": 1.5, "curl": curl},
-        **{"request": sent, "response": {"status": 200, "headers": headers, "body": body, "cut": ""}},
-    }
+NAMES = ("id", "date", "bank", "account", "digit", "branch")
+RESULT = '{"code": 0, "data": {' + ", ".join(f'"{name}": "{name}"' for name in NAMES) + "}}"
 
 
-class TestWhatIsShownWhole:
-    def test_each_requirement(self):
-        """Each requirement shows an exchange before one of them shows a second."""
-        one, other = {"exchanges": [*range(1, 50)]}, {"exchanges": [*range(50, 99)]}
+@pytest.mark.parametrize(
+    ("found", "body", "side", "lines"),
+    [
+        (finding("type", "/data/bank"), RESULT, "response", [f'"{name}": "{name}"' for name in NAMES]),
+        (finding("media-type"), "{}", "response", ["content-type: text/html"]),
+        (finding("key-type-refused"), "{}", "request", ["{", '"pixKeyType": "FAX"', "}"]),
+        (finding("server-error"), "\n".join(["Traceback", *"abcdefgh"]), "response", ["Traceback", *"abcde"]),
+        (finding("no-endpoint"), None, "response", []),
+    ],
+    ids=["the field", "a header", "the request", "no JSON", "no response"],
+)
+def test_excerpt(found, body, side, lines):
+    """A finding shows the lines around the one that deviates, at most six."""
+    seen = {"number": 1, "request": {"headers": [], "body": '{"pixKeyType":"FAX"}'}}
+    if body is not None:
+        seen["response"] = {"status": 200, "headers": [["content-type", "text/html"]], "body": body}
+    its_side, found_lines = excerpt(seen, {"found": [found]})
 
-        assert list(exchange_list._citing([one, other]))[:4] == [1, 50, 2, 51]
+    assert (its_side, [(line.name + line.text).strip(",") for line in found_lines]) == (side, lines)
 
-    def test_room(self, monkeypatch):
-        """The page takes as many as it has room for."""
-        monkeypatch.setattr(exchange_list, "MOST_CHARACTERS", 10_000)
-        shown = ((one, exchange_list._whole(one, [])) for one in map(seen, range(1, 100)))
 
-        assert 5 <= len(dict(exchange_list._within(shown))) <= 10
+# -- which are there ------------------------------------------------------------------------------------------------
 
-    def test_outlines(self):
-        """An exchange whose content was not kept is one line: there is nothing more to show."""
-        shown = ((one, exchange_list._whole(one, [])) for one in (seen(1), seen(2, curl="")))
+GRANTED = execution()
+REFUSED = answer("executePix", {"code": 404}, status=404, valid=False)
+LOST = replace(failed(FailureKind.TIMEOUT), valid=False)
 
-        assert list(dict(exchange_list._within(shown))) == [1]
+
+@pytest.mark.parametrize(
+    ("exchanges", "told", "whole"),
+    [
+        ([GRANTED] * 3, {"results": [("pass", (2,)), ("warn", (2, 3))]}, [2, 3]),
+        ([GRANTED, GRANTED, LOST], {"results": [("pass", (1,)), ("fail", (2,))], "shows": False}, [2]),
+        ([REFUSED, LOST, replace(REFUSED, valid=True), replace(LOST, part="executePix.fuzzing")], {}, [2, 3]),
+        ([GRANTED, GRANTED], {"left": [2]}, [2]),
+    ],
+    ids=["cited", "what fails, without files", "unexpected, but of generated traffic", "of a key that is left"],
+)
+def test_what_a_run_keeps_whole(exchanges, told, whole, monkeypatch):
+    """What a result cites, what nobody expected, and what tells of a key that is left; the rest is an outline."""
+    monkeypatch.setattr(module, "notes_of", lambda *_: ())
+    key = RunKey("a synthetic key", "EMAIL", "", "", owned=False, exchanges=told.get("left", []))
+    prepared = SimpleNamespace(not_executed=lambda sent: [])
+    door = SimpleNamespace(
+        exchanges=[replace(one, number=number) for number, one in enumerate(exchanges, 1)],
+        unsent={},
+        keys=SimpleNamespace(not_cleaned_up=lambda: [key] * ("left" in told)),
+        liveness=SimpleNamespace(unreachable=""),
+        guard=SimpleNamespace(sent=0, unknown=[], journal_trouble="", supplied_trouble="", prepared=prepared),
+    )
+    run = Run(PROFILE, "http://127.0.0.1:1")
+    run.results += (RequirementResult(FAILS, verdict, exchanges=cited) for verdict, cited in told.get("results", ()))
+    Collector(run, listed_secrets(PROFILE), door, shows=told.get("shows", True)).close()
+
+    assert [one["number"] for one in run.exchanges.values() if one["curl"]] == whole
+
+
+def test_each_requirement_shows_an_exchange_before_one_shows_a_second():
+    """Where the page has no room for all."""
+    one, other = {"exchanges": [*range(1, 50)]}, {"exchanges": [*range(50, 99)]}
+
+    assert list(exchange_list._citing([one, other]))[:4] == [1, 50, 2, 51]
+
+
+def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
+    """Every exchange has its place, whole or in a line; a requirement that cites them all links the first ones."""
+    monkeypatch.setattr(exchange_list, "MOST_CHARACTERS", 100_000)
+    shown, many = [one for one in recorded("failing").run.exchanges.values() if one["curl"]], 500
+    run = Run(PROFILE, "http://127.0.0.1:1", narrowed=True, selected={FAILS})
+    run.exchanges = {number: shown[number % len(shown)] | {"number": number} for number in range(1, many + 1)}
+    run.results.append(RequirementResult(FAILS, Verdict.FAIL, "status 500", tuple(run.exchanges)))
+    run.close()
+    page = summary_html(run)
+    whole = re.findall(
+        r'<details class="exchange.*?</details>\n(?=<details class="exchange|<p class="exchange)', page, re.S
+    )
+    row = re.search(rf'<tr id="{FAILS}".*?</tr>', page, re.S)[0]
+
+    assert 50_000 < sum(map(len, whole)) < 110_000
+    assert len(set(re.findall(r'id="exchange-(\d+)"', page))) == many
+    assert len(re.findall(r'<p class="exchange"[^>]* data-verdict="fail"', page)) > many / 2
+    assert (row.count("#exchange-"), f"and {many - LINKED} more" in row) == (LINKED, True)

@@ -1,62 +1,66 @@
-"""Every catalogue has all that the suite can say; what is said is translated by gettext when it is rendered."""
+"""Every catalogue has all that the suite can say, and the page in Portuguese leaves nothing in English."""
 
+import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from babel.messages.plurals import get_plural
 from babel.messages.pofile import read_po
+from jinja2 import Environment
 
-from environments.profiles.loading import editor_schema
-from reports.language import ENGLISH, Language, catalogues, language
+from environments.profiles.loading import editor_schema, load
+from reports.comparison import compared
+from reports.formats.conformance_json import document_of
+from reports.language import ENGLISH, catalogues, language
+from reports.page.rendering import TEMPLATES, summary_html
+from reports.run import Note, NoteKind, Observation, Run
+from reports.verdicts import RequirementResult, Verdict
+from spec.facts import said
 from spec.findings import finding, templates
 from spec.message import joined, say, say_many
 from spec.requirements import requirements
-from tests.selftest.services.running import run, write_profile
+from tests.selftest.recorded_runs import RUNS, recorded, run_here
 
 ROOT = Path(__file__).parents[2]
-TAGS = tuple(catalogues())
 PORTUGUESE = "pt-BR"
-CATALOGUES = {
-    tag: read_po(BytesIO(file.read_bytes()), locale=tag.replace("-", "_")) for tag, file in catalogues().items()
-}
+(CATALOGUE,) = (read_po(BytesIO(file.read_bytes()), locale=tag.replace("-", "_")) for tag, file in catalogues().items())
 NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")
 
 
-@pytest.fixture(scope="module")
-def extracted(tmp_path_factory):
-    """What `make messages` finds in the sources."""
-    command = next(
-        line.strip() for line in (ROOT / "Makefile").read_text().splitlines() if "pybabel -q extract" in line
-    )
-    file = tmp_path_factory.mktemp("texts") / "texts.pot"
+# -- the catalogue --------------------------------------------------------------------------------------------------
+
+
+def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path):
+    """Run `make messages` and translate what it adds."""
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    command = next(line.strip() for line in lines if "pybabel -q extract" in line)
+    file = tmp_path / "texts.pot"
     arguments = [str(file) if part == "$(POT)" else part for part in command.split("pybabel ", 1)[1].split()]
     babel = [sys.executable, "-m", "babel.messages.frontend", *arguments]
     subprocess.run(babel, check=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
-    return {message.id for message in read_po(BytesIO(file.read_bytes())) if message.id}
-
-
-@pytest.mark.parametrize("tag", TAGS)
-def test_a_catalogue_has_what_the_suite_says_and_nothing_else(tag, extracted):
-    """Run `make messages` and translate what it adds."""
-    entries = {message.id for message in CATALOGUES[tag] if message.id}
+    extracted, entries = (
+        {message.id for message in messages if message.id}
+        for messages in (read_po(BytesIO(file.read_bytes())), CATALOGUE)
+    )
 
     assert sorted(map(str, entries ^ extracted)) == []
 
 
-@pytest.mark.parametrize("tag", TAGS)
-def test_an_entry_is_translated_with_its_placeholders(tag):
+def test_an_entry_is_translated_with_its_placeholders():
     """Every form of an entry is there, and holds the placeholders of the English text, each once."""
-    forms = get_plural(str(CATALOGUES[tag].locale)).num_plurals
-    wrong = [entry.id for entry in CATALOGUES[tag] if entry.id and problem_of(entry, forms)]
+    forms = get_plural(str(CATALOGUE.locale)).num_plurals
 
-    assert wrong == []
+    assert [entry.id for entry in CATALOGUE if entry.id and is_wrong(entry, forms)] == []
 
 
-def problem_of(entry, forms):
+def is_wrong(entry, forms):
     """True for an entry that is not wholly translated."""
     texts = entry.string if isinstance(entry.string, tuple) else (entry.string,)
     english = entry.id[-1] if isinstance(entry.id, tuple) else entry.id
@@ -65,20 +69,17 @@ def problem_of(entry, forms):
     return entry.fuzzy or not complete or any(sorted(NAMES.findall(text)) != placeholders for text in texts)
 
 
-@pytest.mark.parametrize("tag", TAGS)
-def test_statements_and_findings_are_translated(tag):
+def test_statements_and_findings_are_translated():
     """Every statement, its place in the interface document, why it is untestable, and every template of a finding."""
     texts = {text for one in requirements().values() for text in (one.text, one.section, one.untestable) if text}
     texts |= {text for parts in templates().values() for name, text in parts.items() if name != "at"}
-    known = {message.id for message in CATALOGUES[tag]}
 
-    assert texts - known == set()
+    assert texts - {message.id for message in CATALOGUE} == set()
 
 
 @pytest.mark.parametrize(
     ("text", "portuguese"),
     [
-        (finding("status", status=201).statement, "esperado: status 200; obtido: 201"),
         (
             finding("type", name="value", types="number", type=say("a string")).statement,
             "esperado: value do tipo number; obtido: uma string",
@@ -86,57 +87,164 @@ def test_statements_and_findings_are_translated(tag):
         (say_many("{n} known failure", "{n} known failures", n=2), "2 falhas conhecidas"),
         (joined((say("no answer"), "not reached")), "sem resposta; não alcançado"),
         ("no text of ours", "no text of ours"),
-        ("", ""),
     ],
     ids=str,
 )
 def test_a_text_is_translated_when_it_is_rendered(text, portuguese):
-    """Templates and the messages in them at any depth; values stay as they are."""
+    """Templates and the messages in them at any depth; values stay as they are, and English as it was written."""
     assert language(PORTUGUESE).text(text) == portuguese
-
-
-def test_english_is_as_it_was_written():
-    """English needs no catalogue, and changes nothing."""
-    english = language("en")
-
-    assert english.text("anything at all") == "anything at all"
-    assert english.moment("2026-11-22T06:35:31Z") == "2026-11-22 06:35:31 UTC"
-    assert english.number(2.5) == "2.5"
+    assert language(ENGLISH).text(text) == str(text)
 
 
 def test_moments_and_numbers_are_written_as_in_brazil():
     """Day before month, a comma before the fraction, a point between thousands."""
-    portuguese = language(PORTUGUESE)
+    english, portuguese = language(ENGLISH), language(PORTUGUESE)
+    moment = "2026-11-22T06:35:31Z"
 
-    assert portuguese.moment("2026-11-22T06:35:31Z") == "22/11/2026 06:35:31 UTC"
-    assert portuguese.number(1234.5) == "1.234,5"
+    assert (english.moment(moment), english.number(2.5)) == ("2026-11-22 06:35:31 UTC", "2.5")
+    assert (portuguese.moment(moment), portuguese.number(1234.5)) == ("22/11/2026 06:35:31 UTC", "1.234,5")
     assert portuguese.ngettext("{n} request", "{n} requests", 0) == "{n} requisição"
 
 
-def test_every_language_is_known_by_its_tag():
-    """English comes first; there is no language of another name."""
-    assert [ENGLISH, *catalogues()] == ["en", "pt-BR"]
-    assert isinstance(language("en"), Language)
-    with pytest.raises(KeyError):
-        language("fr")
+def test_an_unknown_language_is_refused(tmp_path):
+    """In one line with exit status 4, before anything is sent; the profile knows the same languages."""
+    result = run_here(f"--report-dir={tmp_path}", "--report-language=fr")
+
+    assert (result.status, result.output.strip()) == (4, "ERROR: --report-language: expected en or pt-BR, got 'fr'")
+    assert ["en", PORTUGUESE] == [ENGLISH, *catalogues()] == editor_schema()["properties"]["language"]["enum"]
 
 
-@pytest.mark.parametrize("tag", ["fr", "pt-PT", "p"])
-def test_an_unknown_language_is_refused(tag, tmp_path):
-    """One line that names the known ones, and exit status 4, before anything is sent."""
-    result = run(write_profile(tmp_path, "embedded", auth=None), f"--report-language={tag}")
+# -- the page -------------------------------------------------------------------------------------------------------
 
-    assert result.status == 4
-    assert result.output.strip() == f"ERROR: --report-language: expected en or pt-BR, got '{tag}'"
+_VOID = frozenset({"br", "wbr", "input", "meta", "link", "img", "line", "path", "circle"})
+_CODE = frozenset({"code", "pre", "script", "style"})
+_SAID = ("aria-label", "title", "placeholder", "alt", "data-said", "data-done", "data-name")
+SANDBOX = load("sandbox", folder=ROOT / "environments")
 
 
-def test_an_unknown_language_of_the_profile_is_refused(tmp_path):
-    """The profile knows the same languages."""
-    profile = write_profile(tmp_path, "embedded", auth=None, language="de")
-    result = run(profile)
+class Texts(HTMLParser):
+    """The texts that people read on a page, code apart, and what is marked as English."""
 
-    assert result.status == 4
-    assert re.sub(r":\d+:", ":", result.output.strip()) == (
-        f"ERROR: {profile}: language: Input should be 'en' or 'pt-BR'"
-    )
-    assert [ENGLISH, *catalogues()] == editor_schema()["properties"]["language"]["enum"]
+    def __init__(self, source):
+        super().__init__()
+        self._open, self.texts, self.english = [], [], []
+        self.feed(source)
+
+    def handle_starttag(self, tag, attrs):
+        known = dict(attrs)
+        self.texts += [known[name] for name in _SAID if known.get(name)]
+        if tag not in _VOID:
+            self._open.append((tag, known.get("lang") == "en"))
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        text = " ".join(data.split())
+        if not text or _CODE & {tag for tag, _ in self._open}:
+            return
+        marked = any(english for _, english in self._open)
+        (self.english if marked else self.texts).append(text)
+
+
+def page_of(run, tag=PORTUGUESE):
+    """The page of a run in a language."""
+    return Texts(summary_html(replace(run, profile=replace(run.profile, language=tag))))
+
+
+def left_in_english(run):
+    """The texts that are marked as English, but for names: of what was observed, credentials, keys and transfers."""
+    document = document_of(run)
+    named = {document["suite"]["proof"], *(key.what for key in run.not_cleaned_up), *run.not_executed}
+    named |= {seen["credential"] for seen in run.exchanges.values()} | {"status 200", "status 500"}
+    for situations in document["observed"].values():
+        named |= {*situations, *(text for places in situations.values() for each in places.values() for text in each)}
+    return [text for text in page_of(run).english if text.rstrip(":.") not in named]
+
+
+@pytest.fixture
+def run():
+    """A run in which nothing was found yet."""
+    return Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_is_told_in_portuguese(name):
+    """Nothing on its page is left in English, whatever it found or was kept from finding."""
+    assert left_in_english(recorded(name).run) == []
+
+
+def test_what_has_no_translation_is_marked(run):
+    """It is there as it was written; what the operator and the service wrote is no text of the suite."""
+    run.selected |= {"executePix.status", "executePix.status.values"}
+    odd = "expected status 200, got <b>the unexpected</b>"
+    run.results.append(RequirementResult("executePix.status", Verdict.FAIL, odd))
+    run.observations.append(Observation("executePix.status.values", said("missing, text")))
+    page = page_of(run)
+
+    assert set(page.english) == {odd, document_of(run)["suite"]["proof"]}
+    assert "missing, text" in page.texts
+
+
+def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
+    """Values stay; a verdict of two words has no hyphen, and several of them are plural."""
+    lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
+    run.said.append(Note(NoteKind.SET_UP, lost))
+    run.selected |= {"executePix.status", "executePix.json"}
+    run.record = {"accepted": "2026-11-20", "suite_version": "0.1.0"}
+    drifted = {"id": "executePix.repeated", "situation": "the answer", "place": ""}
+    run.drift = [drifted | {"was": "the same result", "is": "another result"}]
+    run.comparison = compared(recorded("failing").document, document_of(run), str)
+    texts = set(page_of(run).texts)
+
+    assert left_in_english(run) == []
+    assert {
+        "https://x não pode ser alcançado: a conexão foi recusada",
+        *("Mudança de comportamento", "o mesmo resultado", "Mudanças desde outra rodada"),
+        *("não exercitado", "2 não exercitados"),
+    } <= texts
+    assert {"not exercised", "2 not exercised"} <= set(page_of(run, ENGLISH).texts)
+
+
+def test_the_whole_page_is_in_portuguese():
+    """The frame says its language; the outcomes of pytest, the files for programs and the terminal are in English."""
+    ended = recorded("partial")
+    page = ended.text("report.html")
+    data = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
+    tests = [test for tests in data["tests"].values() for test in tests]
+
+    assert '<html lang="pt-BR">' in page
+    assert "<title>Conformidade Pix: staging: " in page
+    assert {test["result"] for test in tests} == {"Passed", "Skipped"}
+    assert any(test["log"].endswith("precisa de execute em allow") for test in tests)
+    assert "tested\n" in ended.output
+    assert ended.document["headline"].startswith("PARTIAL, read only: no failure")
+
+
+_TAG = re.compile(r"<[^>]*>|data-[a-z]+=\"[a-z]*\"")
+_ATTRIBUTE = re.compile(rf"(?:{'|'.join(_SAID)})=\"([^\"]*)\"")
+_NO_WORDS = {"SHA-256", "SHA256SUMS", "allow", "ms", "s"}
+
+
+def unmarked(source):
+    """The texts of a template that are in no {% trans %}, and the texts in its expressions that are in no _()."""
+    tokens = [token[1:] for token in Environment().lex(source) if token[1] not in ("whitespace", "comment")]
+    marked, plain, found = False, "", []
+    for at, (kind, value) in enumerate(tokens):
+        if kind == "name" and tokens[at - 1][0] == "block_begin" and value in ("trans", "endtrans"):
+            marked = value == "trans"
+        plain += value if kind == "data" and not marked else ""
+        if kind == "string" and " " in value[1:-1].strip() and [text for _, text in tokens[at - 2 : at]] != ["_", "("]:
+            found.append(value)
+    found += [*_TAG.sub("\n", plain).split("\n"), *_ATTRIBUTE.findall(plain)]
+    words = (text.strip() for text in found if not text.startswith("#"))
+    return [text for text in words if set(re.findall(r"[A-Za-z][\w-]*", text)) - _NO_WORDS]
+
+
+def test_every_text_of_a_template_is_marked():
+    """What a template says itself is within {% trans %} or _()."""
+    odd = '<p title="One word">{{ _("two words") }} {% trans %}three{% endtrans %} {{ "four words" }} five</p>'
+
+    assert unmarked(odd) == ['"four words"', "five", "One word"]
+    assert {file.name: found for file in TEMPLATES.glob("*.html") if (found := unmarked(file.read_text("utf-8")))} == {}

@@ -5,74 +5,70 @@ from datetime import UTC, datetime
 
 import pytest
 
+from environments.sandbox import Service
 from reports import writing
 from reports.writing import OUTPUTS, PAGE, SUMS, point_latest, run_folder
-from tests.selftest.services.running import run, started, write_profile
+from tests.selftest.recorded_runs import PYTEST, record, run_here
 
-PART = ("-k", "listAccounts")
+PART = ("-k", "listAccounts.shape")
 
 
 @pytest.fixture
 def mine(tmp_path):
-    """A file and a folder of the user, to which links lead: what they are afterwards is compared."""
+    """A file and a folder of the user, to which links lead."""
     folder = tmp_path / "mine"
     folder.mkdir(mode=0o755)
     (folder / "file").write_text("mine")
     (folder / "file").chmod(0o644)
-    return folder
+    yield folder
+    content = ((folder / "file").read_text(), (folder / "file").stat().st_mode & 0o777, folder.stat().st_mode & 0o777)
+    assert (content, [*folder.iterdir()]) == (("mine", 0o644, 0o755), [folder / "file"])
 
 
-def is_untouched(mine):
-    file = mine / "file"
-    content = (file.read_text(), file.stat().st_mode & 0o777, mine.stat().st_mode & 0o777)
-    return content == ("mine", 0o644, 0o755) and list(mine.iterdir()) == [file]
+def refused(*options):
+    """The line of a run that ends with exit status 4 before anything is sent."""
+    ended = run_here(*PART, *options)
+    assert (ended.status, ended.run) == (4, None)
+    return ended.output.strip()
 
 
-@pytest.mark.parametrize("name", [*OUTPUTS, PAGE, SUMS])
-def test_a_file_of_the_report_that_is_a_link_is_replaced(name, service, mine, tmp_path):
-    """Its target keeps content and mode; the report is a file for its owner alone."""
-    profile, file = write_profile(tmp_path, service.base_url), tmp_path / "report" / name
-    file.parent.mkdir(mode=0o700)
-    file.symlink_to(mine / "file")
-    result = run(profile, *PART)
+def test_a_file_of_the_report_that_is_a_link_is_replaced(mine, tmp_path):
+    """Its target keeps content and mode; the report is files for their owner alone. So is a record, with --accept."""
+    report, record_file = tmp_path / "report", tmp_path / "staging.observed.yaml"
+    report.mkdir(mode=0o700)
+    files = [record_file, *(report / name for name in (*OUTPUTS, PAGE, SUMS))]
+    for file in files:
+        file.symlink_to(mine / ("absent" if file is record_file else "file"))
+    ended = record(tmp_path, Service, *PART, "--accept", allow=["read"])
 
-    assert result.status == 0, result.output
-    assert is_untouched(mine)
-    assert (file.is_symlink(), file.stat().st_mode & 0o777) == (False, 0o600)
-    assert len(file.read_text()) > len("mine")
+    assert ended.status == 0, ended.output
+    assert [file for file in files if file.is_symlink() or file.stat().st_mode & 0o777 != 0o600] == []
+    assert all(file.stat().st_size > len("mine") for file in files)
 
 
-@pytest.mark.parametrize("linked", ["report", "."], ids=["the folder", "one above it"])
-def test_a_report_folder_behind_a_link_is_refused(linked, service, mine, tmp_path):
-    """Exit status 4, one line, and nothing is sent or written."""
-    link = tmp_path / "link"
-    link.symlink_to(mine)
-    folder = link if linked == "report" else link / "below"
-    result = run(write_profile(tmp_path, service.base_url), *PART, f"--report-dir={folder}")
+@pytest.mark.parametrize("below", ["", "below"], ids=["the folder", "one above it"])
+def test_a_report_folder_behind_a_link_is_refused(below, mine, tmp_path):
+    """In one line."""
+    (tmp_path / "link").symlink_to(mine)
 
-    assert (result.status, service.seen) == (4, [])
-    assert result.output.strip() == (
-        f"ERROR: --report-dir: {link} is a symbolic link; name the folder that it leads to"
+    assert refused(f"--report-dir={tmp_path / 'link' / below}") == (
+        f"ERROR: --report-dir: {tmp_path / 'link'} is a symbolic link; name the folder that it leads to"
     )
-    assert is_untouched(mine)
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o702, 0o1777])
-def test_a_report_folder_that_others_can_write_is_refused(mode, service, tmp_path):
-    """Exit status 4, one line, and nothing is sent or written."""
-    profile, folder = write_profile(tmp_path, service.base_url), tmp_path / "report"
-    folder.mkdir()
-    folder.chmod(mode)
-    result = run(profile, *PART)
+def test_a_report_folder_that_others_can_write_is_refused(mode, tmp_path):
+    """In one line."""
+    tmp_path.chmod(mode)
 
-    assert (result.status, service.seen, list(folder.iterdir())) == (4, [], [])
-    assert result.output.strip() == (
-        f"ERROR: --report-dir: {folder} can be written by others; chmod go-w it, or name another folder"
+    assert refused(f"--report-dir={tmp_path}") == (
+        f"ERROR: --report-dir: {tmp_path} can be written by others; chmod go-w it, or name another folder"
     )
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_latest_is_replaced_and_not_followed(mine, monkeypatch, tmp_path):
-    """A link of that name leads to the new run afterwards; where it led to is as it was."""
+    """A link of that name leads to the new run afterwards."""
     monkeypatch.setattr(writing, "RUNS", tmp_path / "runs")
     folder = run_folder("staging", datetime.now(UTC))
     folder.mkdir(parents=True)
@@ -80,43 +76,26 @@ def test_latest_is_replaced_and_not_followed(mine, monkeypatch, tmp_path):
     point_latest(folder)
 
     assert folder.with_name("latest").resolve() == folder
-    assert is_untouched(mine)
-
-
-def test_a_record_that_is_a_link_is_not_followed(service, mine, tmp_path):
-    """--accept: nothing is made where it leads to."""
-    record = tmp_path / "profile.observed.yaml"
-    record.symlink_to(mine / "absent")
-    result = run(write_profile(tmp_path, service.base_url), "-k", "listAccounts.shape", "--accept", "--no-report")
-
-    assert "accepted: " in result.output
-    assert is_untouched(mine)
-    assert not record.is_symlink()
 
 
 @pytest.mark.parametrize("name", ["", "v/cache/nodeids"], ids=["the folder", "a file in it"])
-def test_a_cache_of_pytest_behind_a_link_is_refused(name, service, mine, tmp_path):
-    """Exit status 4, one line, and nothing is sent or written."""
+def test_a_cache_of_pytest_behind_a_link_is_refused(name, mine, tmp_path, monkeypatch):
+    """In one line."""
+    monkeypatch.setattr("tests.selftest.recorded_runs.PYTEST", [*PYTEST[:-2], "-o", f"cache_dir={tmp_path / 'cache'}"])
     link = tmp_path / "cache" / name
     link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to(mine if not name else mine / "file")
-    result = run(write_profile(tmp_path, service.base_url), *PART)
+    link.symlink_to(mine / "file" if name else mine)
 
-    assert (result.status, service.seen) == (4, [])
-    assert result.output.strip() == (
+    assert refused("--no-report") == (
         f"ERROR: cache_dir: {link} is a symbolic link; delete it, or set -p no:cacheprovider"
     )
-    assert is_untouched(mine)
 
 
-def test_a_summary_of_a_job_behind_a_link_is_not_written(service, mine, tmp_path):
+def test_a_summary_of_a_job_behind_a_link_is_not_written(mine, tmp_path, monkeypatch):
     """The run says so, and is not green."""
-    link = tmp_path / "summary"
-    link.symlink_to(mine / "file")
-    variables = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(link)}
-    with started(write_profile(tmp_path, service.base_url), *PART, **variables) as process:
-        output, _ = process.communicate()
+    (tmp_path / "summary").symlink_to(mine / "file")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+    ended = record(tmp_path, Service, *PART, allow=["read"])
 
-    assert process.returncode == 3
-    assert f"the summary of the job cannot be written to {tmp_path / 'report'}: {os.strerror(40)}" in output
-    assert is_untouched(mine)
+    assert ended.status == 3
+    assert f"the summary of the job cannot be written to {ended.folder}: {os.strerror(40)}" in ended.output

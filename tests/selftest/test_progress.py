@@ -1,55 +1,80 @@
 """What a run says of itself while it sends: a true number, on a line that leaves no trace on a terminal."""
 
-import os
+import io
 import re
-import signal
+import threading
+from contextlib import suppress
 
 import pytest
 
-from tests.selftest.services.running import write_profile
-from tests.selftest.services.screens import Watched, in_log, on_terminal, seen_on
+from environments.sandbox import Service
+from tests.harness import controller
+from tests.selftest.recorded_runs import record
 
-AT = 8
-"""The request whose answer waits for the line: a read."""
 LINE = re.compile(r"\d+ of at most \d+ requests sent")
 
 
-def profile(folder, service):
-    return write_profile(folder, service.base_url, limits={"parallel": 1})
+class Screen(io.StringIO):
+    """A terminal, or a log; `shown` is set once something was printed."""
+
+    def __init__(self, terminal):
+        super().__init__()
+        self.terminal, self.shown = terminal, threading.Event()
+
+    def isatty(self):
+        return self.terminal
+
+    def flush(self):
+        self.shown.set()
 
 
-def test_nothing_of_it_stays_on_a_terminal(tmp_path):
-    """It is drawn while requests are sent, and gone in the end."""
-    with Watched(AT) as service:
-        status, output = on_terminal(service, profile(tmp_path, service))
+@pytest.fixture
+def at_once(monkeypatch):
+    """The line is printed all the time."""
+    monkeypatch.setenv("TERM", "xterm")
+    for name in ("EVERY_S", "EVERY_S_IN_PLACE"):
+        monkeypatch.setattr(controller, name, 0.001)
 
-    assert (status, service.shown.is_set()) == (0, True)
-    assert not [line for line in seen_on(80, output) if LINE.search(line)]
+
+def printed_while_something_fails(terminal):
+    """All that is printed while something goes on, which fails."""
+    screen = Screen(terminal)
+    with suppress(KeyError), controller.progress(screen, lambda: "3 of at most 9 requests sent"):
+        assert screen.shown.wait(30)
+        raise KeyError
+    return screen.getvalue()
 
 
-def test_a_log_has_it_in_lines_of_its_own(tmp_path):
+def test_nothing_of_it_stays_on_a_terminal(at_once):
+    """Each time the line is drawn anew; in the end it is erased, however that comes."""
+    drawn, end = printed_while_something_fails(True), "\r\x1b[K"
+
+    assert set(drawn.split(end)) == {"", "3 of at most 9 requests sent"}
+    assert drawn.endswith(end)
+
+
+def test_a_log_has_it_in_lines_of_its_own(at_once):
     """There are no control codes."""
-    with Watched(AT) as service:
-        status, output = in_log(service, profile(tmp_path, service))
-
-    assert (status, service.shown.is_set(), "\x1b" in output, "\r" in output) == (0, True, False, False)
-    assert all(LINE.fullmatch(line) for line in output.splitlines() if LINE.search(line))
+    assert set(printed_while_something_fails(False).splitlines()) == {"3 of at most 9 requests sent"}
 
 
-@pytest.mark.parametrize("print_to", [on_terminal, in_log])
-def test_quiet_is_quiet(print_to, tmp_path):
-    """With -q there is none, neither on a terminal nor in a log."""
-    with Watched(0) as service:
-        _, output = print_to(service, profile(tmp_path, service), "-qq")
+class Waits(Service):
+    """It answers the first read, which only shows that it is there, and the others when a line was printed."""
 
-    assert not LINE.search(output)
+    printed, reads = threading.Event(), 0
+
+    def finish(self, request, operation, response):
+        self.reads += 1
+        return response if self.reads == 1 or self.printed.wait(30) else None
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_run_leaves_the_terminal_as_it_was(number, tmp_path):
-    """After Ctrl-C the line is gone."""
-    with Watched(AT, lambda pid: os.kill(pid, number)) as service:
-        status, output = on_terminal(service, profile(tmp_path, service))
+@pytest.mark.parametrize(("options", "is_shown"), [((), True), (("-q",), False)], ids=["by default", "-q"])
+def test_a_run_prints_it_unless_it_is_quiet(options, is_shown, tmp_path, at_once, monkeypatch):
+    """With the number of requests by then."""
+    monkeypatch.setattr(controller, "_print", lambda file, text: (file.write(text), Waits.printed.set()))
+    Waits.printed.clear() if is_shown else Waits.printed.set()
+    output = record(tmp_path, Waits, "-k", "listAccounts", *options, allow=["read"]).output
+    lines = [line for line in output.splitlines() if LINE.search(line)]
 
-    assert (status, "INTERRUPTED" in output) == (2, True)
-    assert not [line for line in seen_on(80, output) if LINE.search(line)]
+    assert bool(lines) is is_shown
+    assert all(LINE.fullmatch(line) for line in lines)

@@ -1,16 +1,23 @@
-"""The record of what was observed: written to be read by people, and read as what anybody may have written."""
+"""The record of what was observed: written to be read by people, read as what anybody may have written, and what a run
+does with it."""
 
 import os
+import re
+from dataclasses import replace
 from itertools import pairwise
+from xml.etree import ElementTree
 
 import pytest
 import yaml
 
 from environments.profiles.model import today
+from environments.sandbox import Service
 from reports.behaviour import behaviour, behaviour_of
 from reports.earlier_runs import MOST_BYTES_OF_RECORD, UnreadableError, accepting, read_record, record_of, write_record
 from spec.facts import facts_of, said
 from spec.requirements import requirements
+from tests.harness.reporter import consult_record
+from tests.selftest.recorded_runs import record, recorded, run_here
 
 CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
 ANSWER = said("404 application/json [Allow: present]") | facts_of({"error": None, "data": {"keys": []}})
@@ -98,27 +105,22 @@ def observed(places):
 
 
 LAUGHS = "a: &a [x]\n" + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghi"))
+NOT_YAML, ODD = "not YAML as --accept writes it", "is not as the suite writes it"
 BAD = {
-    "empty": ("", "not as the suite writes it"),
     "a list": ("- planted", "not as the suite writes it"),
-    "not UTF-8": (b"\xff\xfe", "not YAML as --accept writes it"),
-    "not YAML": ("a: [planted", "not YAML as --accept writes it"),
-    "an alias": (LAUGHS, "not YAML as --accept writes it"),
-    "a key twice": (TEXT + "format: 2\n", "not YAML as --accept writes it"),
-    "no format": (TEXT.replace("format: 2\n", ""), "format is not as the suite writes it"),
-    "a later format": (planted(format=3), "format is not as the suite writes it"),
-    "a later member": (planted(planted=1), "a member is not as the suite writes it"),
-    "no day": (planted(accepted="planted"), "accepted is not as the suite writes it"),
-    "an id that is none": (planted(observations={"planted\n": {}}), "observations is not as the suite writes it"),
-    "no fact": (observed({"": []}), "observations is not as the suite writes it"),
-    "no place": (observed({"planted": ["404"]}), "observations is not as the suite writes it"),
-    "another form": (observed([{"status": "planted"}]), "observations is not as the suite writes it"),
-    "no text": (observed({"": [404]}), "observations is not as the suite writes it"),
-    "nested too deeply": ("format: 2\nobservations: " + "[" * 5000 + "]" * 5000, "not YAML as --accept writes it"),
-    "many mistakes": (
-        TEXT.partition("observations:")[0] + "observations:\n" + "".join(f"  a{at}: [b]\n" for at in range(10_000)),
-        "observations is not as the suite writes it",
-    ),
+    "not UTF-8": (b"\xff\xfe", NOT_YAML),
+    "not YAML": ("a: [planted", NOT_YAML),
+    "an alias": (LAUGHS, NOT_YAML),
+    "a key twice": (TEXT + "format: 2\n", NOT_YAML),
+    "no format": (TEXT.replace("format: 2\n", ""), f"format {ODD}"),
+    "a later format": (planted(format=3), f"format {ODD}"),
+    "a later member": (planted(planted=1), f"a member {ODD}"),
+    "no day": (planted(accepted="planted"), f"accepted {ODD}"),
+    "an id that is none": (planted(observations={"planted\n": {}}), f"observations {ODD}"),
+    "no fact": (observed({"": []}), f"observations {ODD}"),
+    "no place": (observed({"planted": ["404"]}), f"observations {ODD}"),
+    "no text": (observed({"": [404]}), f"observations {ODD}"),
+    "nested too deeply": ("format: 2\nobservations: " + "[" * 5000 + "]" * 5000, NOT_YAML),
     "too large": ("#" * (MOST_BYTES_OF_RECORD + 1), "larger than 1 MB"),
 }
 
@@ -129,12 +131,10 @@ def test_what_is_no_record_is_one_line(content, why, file):
     path = file(content)
     with pytest.raises(UnreadableError) as error:
         read_record(path)
-    said = str(error.value)
+    line = str(error.value)
 
-    assert said.startswith(f"{path}:")
-    assert said.endswith("; restore the file, or delete it and run pytest --accept")
-    assert why in said
-    assert ("\n" in said, "planted" in said) == (False, False)
+    assert re.fullmatch(rf"{path}:.*{why}; restore the file, or delete it and run pytest --accept", line)
+    assert "planted" not in line
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["a folder", "a pipe"])
@@ -144,3 +144,112 @@ def test_what_is_no_file_is_one_line(make, tmp_path):
     make(path)
     with pytest.raises(UnreadableError, match=r"not a file|Is a directory"):
         read_record(path)
+
+
+# -- runs -----------------------------------------------------------------------------------------------------------
+
+ACCOUNTS, BALANCE = "listAccounts.shape", "getBalance.shape"
+LINE = f"{ACCOUNTS}: 200 application/json → 201 application/json"
+
+
+class Changed(Service):
+    """Its list of accounts is answered with 201; a warning, and drift."""
+
+    def finish(self, request, operation, response):
+        return replace(response, status=201) if operation == "listAccounts" and response.status == 200 else response
+
+
+def test_a_run_writes_what_it_observed_and_later_ones_compare(tmp_path):
+    """Beside the profile, for its owner alone. Drift is on the terminal, in the headline, on the page, in
+    conformance.json and in junit.xml; it fails where the profile says so."""
+    path, options = tmp_path / "staging.observed.yaml", ("-k", f"{ACCOUNTS} or {BALANCE}")
+    path.write_text(TEXT.replace(CODES, "executePix.gone"))
+    accepted = record(tmp_path, Service, *options, "--accept", allow=["read"])
+    before, seen = path.read_bytes(), accepted.document["observed"]
+    drifted = record(tmp_path, Changed, *options, allow=["read"])
+    kinds = [part.tag for part in run_case(drifted)]
+    found, page = drifted.document, drifted.text("report.html")
+    fails = record(tmp_path, Changed, *options, allow=["read"], drift="fail")
+
+    content = read_record(path)["observations"]
+    assert {id: content[id] for id in (ACCOUNTS, BALANCE)} == seen
+    assert list(content) == [ACCOUNTS, BALANCE, UNKNOWN]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert f"\naccepted: {path} (3 requirements)\n" in accepted.output
+    assert (accepted.status, drifted.status, found["verdict"]) == (0, 0, "partial")
+    place = {"id": ACCOUNTS, "situation": "", "place": "", "was": "200 application/json", "is": "201 application/json"}
+    assert found["drift"] == [place]
+    assert f"; drift since the record of {today()}: 1 place" in found["headline"]
+    assert f": 1 place\n     {LINE}\n" in drifted.output
+    assert 'id="drift"' in page
+    assert "201 application/json" in page
+    assert "failure" not in kinds
+    assert (fails.status, fails.document["verdict"]) == (1, "drifted")
+    assert LINE in next(part.text for part in run_case(fails) if part.tag == "failure")
+    assert path.read_bytes() == before
+
+
+def run_case(ended):
+    """The results of the run's own test case in junit.xml."""
+    cases = ElementTree.fromstring(ended.text("junit.xml")).iter("testcase")
+    return next(case for case in cases if case.get("name") == "run")
+
+
+def accepted_of(name, **changes):
+    """What a recorded run, with these changes, says of accepting what it observed."""
+    run = replace(recorded(name).run, **changes)
+    run.close()
+    consult_record(run, str, accepts=True)
+    return run.accepted.partition(";")[0]
+
+
+def test_what_is_not_accepted():
+    """One line says why, and the record stays: everything looks refused to a wrong token, and a stopped run has seen a
+    part of what varies."""
+    run = recorded("partial").run
+
+    assert [
+        accepted_of("partial", errors=["a fault"]),
+        accepted_of("interrupted"),
+        accepted_of("unreachable"),
+        accepted_of("partial", grants=replace(run.grants, granted=set())),
+        accepted_of("partial", observations=[]),
+    ] == [
+        "not accepted: the suite failed",
+        "not accepted: the run was interrupted",
+        "not accepted: the target could not be reached",
+        "not accepted: no operation granted anything",
+        "not accepted: nothing was observed",
+    ]
+    assert not run.profile.record.exists()
+
+
+def test_the_same_service_does_not_drift():
+    """Nor does what a run did not exercise. Another answer does."""
+    run = recorded("partial").run
+    run = replace(run, record=record_of("staging", run.behaviour | SEEN))
+    consult_record(run, str, accepts=False)
+
+    assert run.drift == []
+    run.record["observations"][ACCOUNTS][""][""] = ["201 application/json"]
+    consult_record(run, str, accepts=False)
+    assert [one["id"] for one in run.drift] == [ACCOUNTS]
+
+
+@pytest.mark.parametrize("name", ["an alias", "a folder"])
+@pytest.mark.parametrize("options", [(), ("--accept",)], ids=["compared", "accepted"])
+def test_a_record_that_cannot_be_read_is_one_line_and_exit_4(name, options, tmp_path):
+    """Before any request, also where it is to be written anew: what it holds would be lost."""
+    path = tmp_path / "staging.observed.yaml"
+    path.mkdir() if name == "a folder" else path.write_text(LAUGHS)
+    refused = record(tmp_path, Service, *options)
+
+    assert (refused.status, refused.run) == (4, None)
+    assert re.fullmatch(rf"ERROR: {path}:.*\n+", refused.output)
+
+
+def test_a_record_is_no_profile(file):
+    """It is refused like any file that is none."""
+    refused = run_here("--plan", f"--environment={(path := file(TEXT))}")
+
+    assert (refused.status, refused.output[: len(f"ERROR: {path}:")]) == (4, f"ERROR: {path}:")
