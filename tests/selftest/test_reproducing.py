@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,10 +20,12 @@ from reports.show import Display
 from spec.exchange import Request
 from tests.harness.session import SESSION
 from tests.selftest.hand_made import SANDBOX
-from tests.selftest.proof.trial import run_of
+from tests.selftest.proof.trial import CONFORMANCE, PYTEST
+from tests.selftest.recorded_runs import WHOLE
 from tests.selftest.services.running import write_profile
 
 COMPARED = ("authorization", "content-type", "x-tenant", "x-request-id", "x-pixconf")
+CHOSEN = "executePix or registerPixKey or transferInternal or getBalance"
 GATEWAY = "gateway-4711-secret"
 needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 
@@ -44,23 +47,17 @@ class Grab:
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory):
-    """A run against a service that is still up, with headers and a variable of its own for the token: the service, what
-    gives the evidence, the profile, and the exchanges, one of each sort."""
+    """A run against a service that is still up: the service, what gives evidence, the profile, and its variables."""
     grab, service = Grab(), Keeps()
     variables = {"PIX_OTHER_TOKEN": service.token, "PIX_GATEWAY": GATEWAY}
+    headers = {"X-Tenant": "qa o'hara", "X-Pixconf": {"env": "PIX_GATEWAY"}}
+    said = {"auth": {"token_env": "PIX_OTHER_TOKEN"}, "headers": headers, "correlation_header": "X-Request-Id"}
     with Server(service) as server, pytest.MonkeyPatch.context() as patch:
         for name, value in variables.items():
             patch.setenv(name, value)
-        path = write_profile(
-            tmp_path_factory.mktemp("run"),
-            server.base_url,
-            auth={"token_env": "PIX_OTHER_TOKEN"},
-            headers={"X-Tenant": "qa o'hara", "X-Pixconf": {"env": "PIX_GATEWAY"}},
-            correlation_header="X-Request-Id",
-            transactions=yaml_of_sandbox("transactions"),
-        )
-        run_of("--no-report", f"--environment={path}", "--examples=1", "--seed=1", plugins=[grab])
-        yield service, grab.collector, load(str(path)), variables
+        path = str(write_profile(tmp_path_factory.mktemp("run"), server.base_url, **said, **WHOLE))
+        pytest.main([*PYTEST, "--no-report", f"--environment={path}", "-k", CHOSEN, str(CONFORMANCE)], plugins=[grab])
+        yield service, grab.collector, load(path), variables
 
 
 def exported(line, exchange, profile, known):
@@ -76,3 +73,97 @@ def exported(line, exchange, profile, known):
     known |= {f"SENT_{name.upper()}": value for name, value in members}
     known |= {f"CODE_{place}": "TX-NEW" for place in range(len(codes) + 1, 20)}
     return {name: known[name] for name in re.findall(r"\$\{(\w+):\?", line) if name in known}
+
+
+def differences(exchange, got):
+    """Where the request that arrived is not the one that was sent at first."""
+    sent, there = exchange.request, urlsplit(exchange.request.url)
+    headers = {name.lower(): value for name, value in sent.headers}
+    is_prepared = exchange.operation == "executePix" and "pixconf" not in there.path
+    told = {"method": (sent.method, got.method), "body": (sent.body, got.body)}
+    told |= {name: (headers.get(name, "").strip(), got.header(name)) for name in COMPARED}
+    told |= {} if is_prepared else {"path": (there.path, got.path), "query": (there.query, got.query)}
+    return [(name, *values) for name, values in told.items() if values[0] != values[1]]
+
+
+@needs_curl
+def test_every_line_of_a_run(ended):
+    """Method, path, headers and body arrive as they were sent at first. One line of each sort is tried."""
+    service, collector, profile, variables = ended
+    shells = [name for name in ("dash", "bash", "sh") if shutil.which(name)]
+    sorts, wrong = Counter(), []
+    for exchange in collector.door.exchanges:
+        lines = collector.evidence(exchange)["curl"]
+        assert collector.display.foreign(lines) == lines
+        sort = exchange.operation, exchange.credential, *re.findall(r"\$\{[A-Z_]+|\$\(\w+|--[a-z-]+", lines)
+        print("SORT", len(sorts), exchange.number, sort)
+        if lines.splitlines()[-1].startswith("#") or "SENT_MEMBER" in lines or sort in sorts:  # whose name is not shown
+            continue
+        environment = {"PATH": os.environ["PATH"], **exported(lines, exchange, profile, variables)}
+        service.kept, script = None, [shells[len(sorts) % len(shells)], "-c", lines]
+        done = subprocess.run(script, env=environment, capture_output=True, check=False)
+        problems = differences(exchange, service.kept) if service.kept else [done.stderr]
+        wrong += [(exchange.number, exchange.credential, problems, lines[:600])] * bool(done.returncode or problems)
+        sorts[sort] += 1
+
+    assert not wrong, f"{len(wrong)} of {len(sorts)}: {wrong[:5]}"
+    assert len(sorts) > 50
+
+
+def test_what_moves_money_says_so(ended):
+    """Before the line of an execution stands that it moves money; prepared codes count on behind those of the profile."""
+    _, collector, _, _ = ended
+    executed = [seen for seen in collector.door.exchanges if seen.operation == "executePix" and seen.valid]
+    lines = {text.splitlines()[0]: text for text in (collector.evidence(seen)["curl"] for seen in executed)}
+
+    assert len(executed) == len(lines) > 5
+    assert all(first.startswith("# this line moves money") for first in lines)
+    assert '"${CODE_7:?}"' in lines[EXECUTES.format("CODE_7")]
+
+
+def line_of(profile, name="token", header="Authorization", scheme="Bearer "):
+    """The line of a request with one header, which is a secret."""
+    secrets = Secrets()
+    secrets.learn_secret(name, "token-4711-abc")
+    request = Request("GET", "https://host/v1/accounts", ((header, f"{scheme}token-4711-abc"),))
+    return Resending(Display(secrets), profile).curl(request)
+
+
+@pytest.mark.parametrize(
+    ("auth", "shown"),
+    [
+        (Auth(token_env="BANK_TOKEN"), '"${BANK_TOKEN:?}"'),
+        (Auth(token_file=Path("/secrets/the token")), "\"$(cat '/secrets/the token')\""),
+        (Auth(token_command=("vault", "--password=hunter2")), '"${PIX_TOKEN:?}"'),
+    ],
+    ids=["token_env", "token_file", "token_command"],
+)
+def test_the_token_is_where_the_profile_has_it(auth, shown):
+    """A variable, a file, or how it is had; the arguments of a command may be secrets, and are not repeated."""
+    line = line_of(replace(SANDBOX, auth=auth))
+
+    assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
+
+
+def test_certificates_and_proxy():
+    """What the profile has for TLS goes to curl; a passphrase stays in its variable."""
+    tls = Tls(Path("/c/ca.pem"), Path("/c/cert.pem"), Path("/c/key.pem"), "PIX_PHRASE")
+
+    assert line_of(replace(SANDBOX, tls=tls, proxy="http://proxy:3128")).startswith(
+        "curl -sS -i --cacert /c/ca.pem --cert /c/cert.pem --key /c/key.pem "
+        '--proxy http://proxy:3128 --pass "${PIX_PHRASE:?}" -X GET'
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "shown"),
+    [
+        (Header("X-Api", env="BANK_API"), '"${BANK_API:?}"'),
+        (Header("X-Api-Key", text="token-4711-abc"), '"${X_API_KEY:?}"'),
+    ],
+)
+def test_secret_headers_are_variables(header, shown):
+    """A header from the environment has the name of its variable; one that looks like a secret is not shown."""
+    line = line_of(replace(SANDBOX, headers=(header,)), f"header {header.name}", header.name, "")
+
+    assert line == f"curl -sS -i -X GET -H '{header.name}: '{shown} 'https://host/v1/accounts'"
