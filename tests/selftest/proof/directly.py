@@ -5,7 +5,7 @@ nothing is left to chance, and what waits takes no time.
 """
 
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache
@@ -43,6 +43,13 @@ def try_in_memory(
     chosen = [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
     run = Run(_profile(environment, 1), "http://127.0.0.1", narrowed=ids is not None)
     return _try(service, run, chosen, _Memory(service))
+
+
+def run_in_memory(service: Service, profile: Profile, takes: Callable[[Any], bool]) -> Run:
+    """The model of a run with this profile, one request at a time, of the tests that `takes` picks."""
+    run = Run(profile, profile.base_url, narrowed=True)
+    _try(service, run, list(filter(takes, _collected().items)), _Memory(service))
+    return run
 
 
 def try_over_http(service: Service, environment: str = "sandbox", parallel: int | None = None) -> Trial:
