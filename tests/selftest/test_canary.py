@@ -56,7 +56,9 @@ def leaks(result, folder, canaries):
     forms = {form for value in canaries if len(value) > 4 for form in encodings(value).values()}
     files = [path for path in (*folder.rglob("*"), *(RUNS / "profile").rglob("*")) if path.is_file()]
     places = {path.name: path.read_bytes().decode("utf-8", "replace") for path in files if path.name != "profile.yaml"}
-    return [(form, name) for name, text in {**places, "output": result.output}.items() for form in forms if form in text]
+    return [
+        (form, name) for name, text in {**places, "output": result.output}.items() for form in forms if form in text
+    ]
 
 
 def canary_run(service, folder, *options, token=TOKEN, **variables):

@@ -57,6 +57,7 @@ def test_each_verdict_has_its_result():
         profile=known,
     )
     suite = suite_of(junit(made))
+    about = {each.get("name"): each.get("value") for each in suite.find("properties")}
     output = {name: case_of(suite, name)[0].get("system-out", "") for name in results(suite)}
 
     assert results(suite) == {
@@ -69,6 +70,9 @@ def test_each_verdict_has_its_result():
         "executePix.id.type": None,
         "executePix.key.type": None,
         "executePix.status.values": None,
+    }
+    assert about == {
+        name: str(each) for name, each in {"verdict": "non-conformant", **made["provenance"]}.items() if each
     }
     assert output["run"] == f"{made['headline']}\na sandbox: 1 transfer executed, 12 requests"
     assert output["executePix.id.type"].startswith("warn: seen twice\nstatement: ")
@@ -107,14 +111,6 @@ def test_a_failure_says_all_in_its_text():
     assert told == {
         "statement": entry["text"], "section": entry["section"], "level": "documented", "verdict": "fail", "seed": "7",
     }  # fmt: skip
-
-
-def test_what_is_known_of_the_run_is_with_its_suite():
-    """What is not known is left out."""
-    told = {each.get("name"): each.get("value") for each in suite_of(junit(document(PASSING))).find("properties")}
-
-    assert (told["verdict"], told["seed"]) == ("partial", "7")
-    assert "ci_job" not in told
 
 
 @pytest.mark.parametrize(("word", "tag"), [("warn", "system-out"), ("fail", "failure")])

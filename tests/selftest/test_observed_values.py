@@ -11,8 +11,8 @@ from environments.profiles.model import PixKey
 from environments.sandbox import Refusal, Service
 from reports.behaviour import data_of_behaviour, drifts
 from spec.exchange import FailureKind
-from spec.facts import merged, said, text_of
-from spec.interface import PREPARING, READS
+from spec.facts import merged, text_of
+from spec.interface import PREPARING
 from spec.rules import Reproduction
 from tests.conformance.test_registration import deletions_needed
 from tests.selftest.exchanges import EXECUTION, JSON, answer, execution, failed, registration
@@ -41,7 +41,9 @@ from tests.traffic.scenario import Traffic
 def observed(service, *ids):
     """What a run observes of a service, by requirement and situation: of these requirements, or of all."""
     profile = load("sandbox")
-    alone = replace(profile, base_url="http://127.0.0.1", sandbox="127.0.0.1", limits=replace(profile.limits, parallel=1))
+    alone = replace(
+        profile, base_url="http://127.0.0.1", sandbox="127.0.0.1", limits=replace(profile.limits, parallel=1)
+    )
 
     def takes(test):
         return not test.get_closest_marker("property") and (
@@ -107,7 +109,10 @@ def words_of(situations):
 
 def test_the_same_service_is_observed_alike(tmp_path):
     """From any seed, and however many requests are on the wire. What a profile does not permit does not drift."""
-    one, other = recorded("clean").run.behaviour, record(tmp_path, Service, "--seed=7", "--parallel=16", **WHOLE).run.behaviour
+    one, other = (
+        recorded("clean").run.behaviour,
+        record(tmp_path, Service, "--seed=7", "--parallel=16", **WHOLE).run.behaviour,
+    )
 
     assert data_of_behaviour(stable(one)) == data_of_behaviour(stable(other))
     assert drifting(one, other) == drifting(one, recorded("partial").run.behaviour) == set()
@@ -260,10 +265,15 @@ def test_random_codes_of_one_alphabet_are_of_one_kind():
 def test_what_a_supplied_code_shows_is_no_more_than_seen():
     """Other codes are of other payees. A status before the execution is that of the operation that prepared it."""
     paid = [execution(EXECUTION | {"accountType": number, "status": "CONFIRMED"}) for number in (2, 1)]
-    prepared = [answer(name, {"code": 0, "data": data}) for name, data in (("createPix", {"status": "OPEN"}), ("transferP2p", {}))]
+    prepared = [
+        answer(name, {"code": 0, "data": data})
+        for name, data in (("createPix", {"status": "OPEN"}), ("transferP2p", {}))
+    ]
 
     assert values_in_results("accountType", paid, {}) == {f"{n} for a supplied code": ["seen"] for n in (2, 1)}
-    assert values_in_results("status", paid[:1], {1: "createPix"}) == {"a transfer prepared by createPix": ["CONFIRMED"]}
+    assert values_in_results("status", paid[:1], {1: "createPix"}) == {
+        "a transfer prepared by createPix": ["CONFIRMED"]
+    }
     assert states_before(prepared) == {
         "a transfer prepared by createPix": ["OPEN"],
         "a transfer prepared by transferP2p": ["no status"],
@@ -299,7 +309,9 @@ def test_all_that_an_observation_needs_is_said_at_once():
     rows = {row.id: str(result.message) for row, result in recorded("partial").run.requirements()}
     needed = {id: message.removesuffix(" in allow").rpartition("needs ")[2] for id, message in rows.items()}
     neither, no_body = ({"register-keys"}, {}), ({"register-keys", "delete-keys"}, {})
-    said = [str(deletions_needed(SimpleNamespace(allow=allow, requests=bodies))) for allow, bodies in (neither, no_body)]
+    said = [
+        str(deletions_needed(SimpleNamespace(allow=allow, requests=bodies))) for allow, bodies in (neither, no_body)
+    ]
 
     assert needed["executePix.repeated"] == "execute and fuzz"
     assert needed["general.otherTokens"] == "fuzz and one of delete-keys, create-pix and transfer"

@@ -53,7 +53,9 @@ def digests_in(output):
 def test_the_digests_of_a_run(name):
     """The tool that reads the file says that each is as it was written; the terminal has its digest, and one summary."""
     ended = recorded(name)
-    checked = subprocess.run(["sha256sum", "--check", "--strict", SUMS], cwd=ended.folder, capture_output=True, text=True)
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--strict", SUMS], cwd=ended.folder, capture_output=True, text=True
+    )
 
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert {line.removesuffix(": OK") for line in checked.stdout.splitlines()} == FILES
@@ -83,7 +85,10 @@ def test_a_known_failure_in_every_report(until, status, tmp_path):
     is_known = not status
 
     assert (ended.status, row["verdict"], row.get("known_failure")) == (status, "fail", REASON if is_known else None)
-    assert (f"FAIL {MASKED} [known: {REASON}]\n" in ended.output, "1 failed" in ended.output) == (is_known, not is_known)
+    assert (f"FAIL {MASKED} [known: {REASON}]\n" in ended.output, "1 failed" in ended.output) == (
+        is_known,
+        not is_known,
+    )
     assert (": no failure except 1 known failure, " in ended.document["headline"]) == is_known
     assert written(ended.folder)[MASKED][0] == ("skipped" if is_known else "failure")
     assert (REASON in ended.text(PAGE), delete in ended.text(PAGE)) == (is_known, True)

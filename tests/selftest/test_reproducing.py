@@ -67,7 +67,9 @@ def exported(line, exchange, profile, known):
     named["IDENTIFIER"] = list(dict.fromkeys(identifiers(profile.bodies)))
     for kind, values in named.items():
         known = known | {kind if at == 1 else f"{kind}_{at}": value for at, value in enumerate(values, 1)}
-    header = dict(exchange.request.headers).get("Authorization", "").encode("latin-1").decode("utf-8", "surrogateescape")
+    header = (
+        dict(exchange.request.headers).get("Authorization", "").encode("latin-1").decode("utf-8", "surrogateescape")
+    )
     known["WRONG_TOKEN"] = re.sub("^(bearer|token|basic) ", "", header, flags=re.IGNORECASE)
     members = re.findall(r'"(\w+)": "?([^",}]*)', exchange.request.body.decode("utf-8", "replace"))
     known |= {f"SENT_{name.upper()}": value for name, value in members}

@@ -152,7 +152,7 @@ def test_a_requirement_takes_the_first_verdict():
         assert (found.verdict, str(found.message), found.exchanges) == (strong, "x; y", (1, 2, 3))
 
 
-TODAY = date.today()  # noqa: DTZ011 - the day of this machine, as of a run
+TODAY = date.today()
 PASSES, STRICT = (f"{strict}known_failures lists it, and it passes; delete the entry" for strict in ("", "strict: "))
 PAST = {"until": TODAY - timedelta(1)}
 DELETE, OVER = "passes; delete the entry", f"its last day {PAST['until']} has passed"

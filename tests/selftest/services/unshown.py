@@ -34,7 +34,9 @@ class AnswersOtherwise(Service):
             return Response(response.status, b"", ())
         if operation == "getBalance" and response.status >= 400:
             problem = {"type": "about:blank", "title": "Refused", "status": response.status, "detail": request.path}
-            return Response(response.status, json.dumps(problem).encode(), (("Content-Type", "application/problem+json"),))
+            return Response(
+                response.status, json.dumps(problem).encode(), (("Content-Type", "application/problem+json"),)
+            )
         return replace(response, status=self.STATUSES.get(response.status, response.status))
 
     def execution_result(self, transfer):
