@@ -41,16 +41,6 @@ def test_all_kinds_of_traffic():
     assert found["operations"] == ["executePix"]
 
 
-def test_a_sentence_is_said_once():
-    """With a generated request that shows it, where no other one does."""
-    fell, other = (finding("server-error", request="a request", status=status) for status in (500, 503))
-    shown = [replace(each, shown_by="pixKey, null", times=1, exchanges=(9,)) for each in (fell, other)]
-    (found,) = findings([row("createPix.serverError", fell, *shown)])
-
-    statement = "expected no server error for a request, got status"
-    assert sorted(str(found["message"]).split("; ")) == [f"{statement} 500", f"pixKey, null: {statement} 503"]
-
-
 def test_several_operations():
     """A body that is no JSON in several operations, wherever it breaks off; a warning follows the failures."""
     at = [finding("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)]

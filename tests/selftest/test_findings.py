@@ -25,7 +25,6 @@ def shouted(one, many, number):
 @pytest.mark.parametrize(
     ("message", "english", "capitals"),
     [
-        (say("got {text}", text="{braces} of a service"), "got {braces} of a service", "GOT {braces} of a service"),
         (say("got {type}", type=say("a string")), "got a string", "GOT A STRING"),
         (say_many("{n} time", "{n} times", n=2), "2 times", "2 TIMES"),
         (joined(["a {name}", say("b"), "a {name}"]), "a {name}; b", "A {name}; B"),
@@ -35,15 +34,6 @@ def shouted(one, many, number):
 def test_a_message_is_rendered_last(message, english, capitals):
     """Its templates are translated, and its values are not."""
     assert (str(message), message.rendered(shouted)) == (english, capitals)
-
-
-def test_only_values_are_changed():
-    """A template of ours has nothing to redact."""
-    message = say("status {a} and {b}", a="status", b=say("status {a}", a="x"))
-    changed = finding("spelling", "/a", name="a", written="b").map(str.upper)
-
-    assert str(message.map(str.upper)) == "status STATUS and status X"
-    assert dict(changed.parameters) == {"name": "A", "written": "B"}
 
 
 def test_the_parts_of_a_finding():

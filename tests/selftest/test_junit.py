@@ -80,16 +80,6 @@ def test_each_verdict_has_its_result():
     assert output["executePix.status.values"] == "observed: 404 or 409; again: refused"
 
 
-def test_the_times():
-    """That of the run's case is what no test took: none, where tests at the same time took longer together."""
-    for took, rest in ((0.25, "1.0"), (1.5, "0.0")):
-        made = document(PASSING) | {"duration_s": 1.25}
-        made["requirements"][0]["elapsed_s"] = took
-        suite = suite_of(junit(made))
-
-        assert [each.get("time") for each in (suite, *suite.findall("testcase"))] == ["1.25", rest, str(took)]
-
-
 SHOWN = """\
 expected digit of type string, got a number
 expected: digit of type string

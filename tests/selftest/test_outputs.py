@@ -6,7 +6,6 @@ import subprocess
 
 import pytest
 
-from environments.sandbox import Service
 from reports import writing
 from reports.writing import OUTPUTS, PAGE, SUMS, write_outputs, write_sums
 from tests.selftest.junit_files import written
@@ -62,14 +61,6 @@ def test_the_digests_of_a_run(name):
     assert {path.name for path in ended.folder.iterdir()} == {*FILES, SUMS}
     assert digests_in(ended.output) == [hashlib.sha256((ended.folder / SUMS).read_bytes()).hexdigest()]
     assert ended.output.count(f"\n{ended.document['headline']}\n") == 1
-
-
-def test_without_files_there_is_no_digest(tmp_path):
-    """--no-report."""
-    ended = record(tmp_path, Service, "-k", "listAccounts.exists", "--no-report")
-
-    assert (digests_in(ended.output), ended.folder.exists()) == ([], False)
-    assert "PARTIAL" in ended.output
 
 
 MASKED, PASSING, REASON = "executePix.document.masked", "executePix.document.type", "masked from 2.4 on"

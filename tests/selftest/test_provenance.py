@@ -14,15 +14,10 @@ from tests.selftest.hand_made import SANDBOX
 
 def test_what_a_profile_says_changes_its_digest():
     """Whom it asks, what it permits, and its limits."""
-    changes = {
-        "allow": frozenset({"read"}),
-        "base_url": "https://other.example.test",
-        "limits": replace(SANDBOX.limits, parallel=1),
-        "fail_on": frozenset({"documented"}),
-    }
-    digests = {profile_digest(replace(SANDBOX, **{name: value})) for name, value in changes.items()}
+    others = replace(SANDBOX, allow=frozenset({"read"})), replace(SANDBOX, base_url="https://other.example.test")
+    limited = replace(SANDBOX, limits=replace(SANDBOX.limits, parallel=1))
 
-    assert len(digests | {profile_digest(SANDBOX)}) == 5
+    assert len(set(map(profile_digest, (SANDBOX, *others, limited)))) == 4
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,6 @@ from spec.interface import READS
 MAY_BE_OPEN = ("createPix", "transferExternal", "transferInternal", "transferP2p", "deletePixKey")
 
 
-def as_json(status, value, headers=()):
-    """A response with a JSON text as its body."""
-    return Response(status, json.dumps(value).encode(), (("Content-Type", "application/json"), *headers))
-
-
 class AnswersOtherwise(Service):
     """The sandbox, which refuses requests to each operation otherwise, and has other values in its results."""
 
@@ -87,50 +82,12 @@ class RequiresOtherwise(Service):
         return replace(response, status=422) if is_unknown else response
 
 
-class RefusesAllWith400(Service):
-    """The sandbox, which refuses everything that it may with 400, and a missing token without a word."""
-
-    def finish(self, request, operation, response):
-        if operation not in MAY_BE_OPEN or response.status < 400:
-            return response
-        return Response(400, b"", ()) if response.status == 401 else replace(response, status=400)
-
-
-class ReadsTheBodyFirst(RefusesAllWith400):
-    """It looks at the token once it has read the body."""
-
-    def authorize(self, request, operation):
-        if operation in MAY_BE_OPEN:
-            try:
-                json.loads(request.body)
-            except ValueError as error:
-                raise Refusal(400, "The body is no JSON.") from error
-        super().authorize(request, operation)
-
-
-class Counts(Service):
-    """The sandbox, which knows how many requests it got. In memory they come one at a time."""
-
-    def __init__(self):
-        super().__init__()
-        self.count = itertools.count(1)
-
-
-class LimitsTheRate(Counts):
-    """Every twentieth request is one too many."""
-
-    def respond(self, request):
-        if next(self.count) % 20:
-            return super().respond(request)
-        return as_json(429, {"code": 429, "data": {}}, [("Retry-After", "0"), ("RateLimit-Limit", "20")])
-
-
-class Stumbles(Counts):
+class Stumbles(Service):
     """The sandbox, which answers each sixteenth request that is no execution with 500 or 503 in turn, once."""
 
     def __init__(self):
         super().__init__()
-        self.stumbled = set()
+        self.count, self.stumbled = itertools.count(1), set()
 
     def respond(self, request):
         what, number = (request.method, request.path, request.body, request.header("Authorization")), next(self.count)
@@ -138,4 +95,4 @@ class Stumbles(Counts):
             return super().respond(request)
         self.stumbled.add(what)
         status = 500 if number % 32 else 503
-        return as_json(status, {"code": status, "data": {}})
+        return Response(status, b"{}", (("Content-Type", "application/json"),))
