@@ -25,7 +25,7 @@ from tests.selftest.recorded_runs import WHOLE
 from tests.selftest.services.running import write_profile
 
 COMPARED = ("authorization", "content-type", "x-tenant", "x-request-id", "x-pixconf")
-CHOSEN = "executePix or registerPixKey"
+CHOSEN = ("--seed=1", "--parallel=1", "-k", "executePix or registerPixKey")
 GATEWAY = "gateway-4711-secret"
 needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 
@@ -56,7 +56,7 @@ def ended(tmp_path_factory):
         for name, value in variables.items():
             patch.setenv(name, value)
         path = str(write_profile(tmp_path_factory.mktemp("run"), server.base_url, **said, **WHOLE))
-        pytest.main([*PYTEST, "--no-report", f"--environment={path}", "-k", CHOSEN, str(CONFORMANCE)], plugins=[grab])
+        pytest.main([*PYTEST, "--no-report", f"--environment={path}", *CHOSEN, str(CONFORMANCE)], plugins=[grab])
         yield service, grab.collector, load(path), variables
 
 
