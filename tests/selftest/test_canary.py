@@ -149,7 +149,7 @@ def test_what_only_the_service_names_does_not_leave(tmp_path):
     assert "accountNumber" in (result.folder / PAGE).read_text()
 
 
-@pytest.mark.parametrize("spill", ["an internal error", "a crash at the start", "a crash at the end"])
+@pytest.mark.parametrize("spill", ["failing tests", "an internal error", "a crash at the start", "a crash at the end"])
 def test_nothing_leaves_when_the_suite_itself_fails(spill, tmp_path):
     """Exceptions, locals, prints, logs, warnings, skips and internal errors are redacted."""
     with Raw() as raw:
