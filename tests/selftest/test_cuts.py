@@ -1,88 +1,59 @@
 """What a limit cut is one line, stands in the headline, and explains every requirement that it left untested."""
 
-from environments.sandbox import Response
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes
+from dataclasses import replace
 
-SPENT = "limits.requests (60) is spent"
-WHOLE = ("-m", "property or not property", "--examples=5")
+import pytest
 
-
-def limited(folder, service, requests):
-    """A whole run with a limit of the requests."""
-    limits = {"executions": 2, "requests": requests, "parallel": 1}
-    with service:
-        return run(write_profile(folder, service.base_url, limits=limits), *WHOLE)
+from environments.profiles.loading import load
+from environments.sandbox import Response, Service
+from reports.formats.conformance_json import document_of
+from reports.run import NoteKind
+from tests.selftest.hand_made import hand_made
+from tests.selftest.proof.directly import run_in_memory
 
 
-def test_a_spent_limit_is_one_line(tmp_path):
-    """It names what was cut, and every requirement that was left untested names the limit."""
-    result = limited(tmp_path, Raw(), 60)
-    untested = {message for row, message in result.rows("not-exercised").items() if not row.endswith(".refusal")}
-
-    assert result.status == 6
-    assert result.notes == [
-        f"{SPENT}: not all requests to executePix, registerPixKey, deletePixKey and 8 more were sent"
-    ]
-    assert untested
-    assert all(message.endswith(SPENT) for message in untested)
-
-
-def test_a_conformant_headline_says_what_was_cut(tmp_path):
-    """The generated requests that were not sent are part of what the verdict rests on."""
-    result = limited(tmp_path, Raw(), 500)
-    (cut,) = result.document["cut"]
-
-    assert (result.status, cut["why"]) == (0, "limits.requests (500) is spent"), result.output
-    assert "; cut short, as limits.requests (500) is spent (" in result.document["headline"]
-    assert f"{cut['operations'][0]}, {cut['operations'][1]}" in result.document["headline"]
-
-
-class AsksForAnHour(Raw):
+class AsksForAnHour(Service):
     """Answers no request for the entries in time."""
 
-    def answer(self, connection, request):
-        if request.path.startswith("/v1/accounts/entries/"):
-            connection.sendall(as_bytes(Response(429, b"", (("Retry-After", "3600"),))))
-        else:
-            super().answer(connection, request)
+    def finish(self, request, operation, response):
+        return Response(429, b"", (("Retry-After", "3600"),)) if operation == "listEntries" else response
 
 
-def test_a_wait_that_is_too_long_is_one_line(tmp_path):
-    """The request does not go again, and the headline says so."""
-    with AsksForAnHour() as service:
-        result = run(write_profile(tmp_path, service.base_url, allow=["read"]))
-    why = (
-        "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
-        "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
-    )
-
-    assert result.notes == [f"{why}: not all requests to listEntries were sent"]
-    assert f"; cut short, as {why} (listEntries)" in result.document["headline"]
+LATER = (
+    "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
+    "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
+)
 
 
-class NeverAnswersTheBalance(Raw):
-    """Does not answer a request for a balance."""
+@pytest.mark.parametrize(
+    ("service", "requests", "why", "cut"),
+    [
+        (Service, 60, "limits.requests (60) is spent", "executePix, registerPixKey, deletePixKey and 8 more"),
+        (AsksForAnHour, 2_000, LATER, "listEntries"),
+    ],
+    ids=["a limit", "a wait that is too long"],
+)
+def test_what_was_cut_is_one_line(service, requests, why, cut):
+    """It names what was cut, and every requirement that was left untested names the limit."""
+    profile = load("sandbox")
+    limits = replace(profile.limits, requests=requests, parallel=1)
+    profile = replace(profile, base_url="http://127.0.0.1", sandbox="127.0.0.1", limits=limits)
+    run = run_in_memory(service(), profile, lambda test: not test.get_closest_marker("property"))
+    rows = {row.id: str(result.message) for row, result in run.requirements() if result.verdict == "not-exercised"}
+    untested = [message for id, message in rows.items() if not id.endswith(".refusal")]
 
-    def answer(self, connection, request):
-        if request.path.startswith("/v1/accounts/balance/"):
-            self._stopped.wait()
-        super().answer(connection, request)
-
-
-def test_an_operation_that_is_not_asked_again_is_one_line(tmp_path):
-    """It gave no answer twice; that explains its requirements, and no others."""
-    with NeverAnswersTheBalance() as service:
-        profile = write_profile(
-            tmp_path, service.base_url, allow=["read", "fuzz"], limits={"timeout": 3, "parallel": 1}
-        )
-        result = run(profile, *WHOLE)
-    why = "getBalance did not answer twice, so it gets no more requests"
-
-    assert [note for note in result.notes if "getBalance" in note] == [
-        f"{why}: not all requests to getBalance were sent"
+    assert [str(note.text) for note in run.notes() if note.kind == NoteKind.CUT] == [
+        f"{why}: not all requests to {cut} were sent"
     ]
-    assert {row.split(".")[0] for row, message in result.rows("not-exercised").items() if why in message} <= {
-        "getBalance"
-    }
-    assert f"; cut short, as {why} (getBalance)" in result.document["headline"]
+    assert untested
+    assert [message for message in untested if not message.endswith(why)] == []
+
+
+def test_a_green_headline_says_what_was_cut():
+    """The requests that were not sent are part of what the verdict rests on."""
+    why = "limits.requests (500) is spent"
+    document = document_of(hand_made(("executePix.status", "pass"), unsent={why: ["createPix", "transferP2p"]}))
+
+    assert document["verdict"] == "partial"
+    assert document["headline"].endswith(f"; cut short, as {why} (createPix and transferP2p)")
+    assert document["cut"] == [{"why": why, "operations": ["createPix", "transferP2p"]}]

@@ -1,18 +1,15 @@
 """The files of a run: one that fails does not take the others with it, and SHA256SUMS tells of those that were written."""
 
 import hashlib
-import os
 import re
-import signal
 import subprocess
 
 import pytest
 
 from reports import writing
 from reports.writing import OUTPUTS, PAGE, SUMS, write_outputs, write_sums
-from tests.selftest.services.running import run, started, write_profile
-from tests.selftest.services.serving import Raw
-from tests.selftest.services.waiting import PausesAt, await_event
+from tests.selftest.junit_files import written
+from tests.selftest.recorded_runs import FailsInManyWays, record, recorded
 
 FILES = {*OUTPUTS, PAGE}
 
@@ -21,51 +18,22 @@ def fails(document):
     raise ValueError("no such thing")
 
 
-@pytest.fixture
-def formats(monkeypatch):
-    """Three formats, of which the second one fails."""
-    made = {"a.json": lambda document: "a", "b.xml": fails, "c.svg": lambda document: "c"}
+def test_a_format_that_fails(monkeypatch, tmp_path):
+    """The others are written; what an earlier run left of it is gone. Sums are those of the files that the run wrote."""
+    makes = {"a.json": "a", "c.svg": "c", "folder.txt": ""}
+    made = {name: lambda document, text=text: text for name, text in makes.items()} | {"b.xml": fails}
     monkeypatch.setattr(writing, "OUTPUTS", made)
-
-
-def test_a_format_that_fails(formats, tmp_path):
-    """The others are written; what an earlier run left of it is gone."""
     (tmp_path / "b.xml").write_text("of an earlier run")
-    failed = write_outputs(tmp_path, {})
-
-    assert failed == {"b.xml": "ValueError: no such thing"}
-    assert {path.name for path in tmp_path.iterdir()} == {"a.json", "c.svg"}
-
-
-def test_a_file_that_cannot_be_written(formats, tmp_path):
-    """A folder stands in its place."""
-    (tmp_path / "a.json").mkdir()
-    failed = write_outputs(tmp_path, {})
-
-    assert failed["a.json"] == "Is a directory"
-    assert (tmp_path / "c.svg").read_text() == "c"
-
-
-def test_the_sums_are_those_of_the_files_of_the_run(formats, tmp_path):
-    """What else lies in the folder is none of them."""
-    write_outputs(tmp_path, {})
-    (tmp_path / PAGE).write_text("page")
     (tmp_path / "notes.txt").write_text("of somebody else")
+    (tmp_path / "folder.txt").mkdir()
+    failed = write_outputs(tmp_path, {})
     digest = write_sums(tmp_path)
-    lines = (tmp_path / SUMS).read_text().splitlines()
+    sums = (tmp_path / SUMS).read_bytes()
 
-    assert [line.split("  ")[1] for line in lines] == ["a.json", "c.svg", PAGE]
-    assert lines[0].split("  ")[0] == hashlib.sha256(b"a").hexdigest()
-    assert digest == hashlib.sha256((tmp_path / SUMS).read_bytes()).hexdigest()
-
-
-def test_what_is_no_file_has_no_sum(formats, tmp_path):
-    """A folder in the place of the page does not take the sums of the files with it."""
-    write_outputs(tmp_path, {})
-    (tmp_path / PAGE).mkdir()
-    write_sums(tmp_path)
-
-    assert [line.split("  ")[1] for line in (tmp_path / SUMS).read_text().splitlines()] == ["a.json", "c.svg"]
+    assert failed == {"b.xml": "ValueError: no such thing", "folder.txt": "Is a directory"}
+    assert not (tmp_path / "b.xml").exists()
+    assert sums.decode() == "".join(f"{hashlib.sha256(n[:1].encode()).hexdigest()}  {n}\n" for n in ("a.json", "c.svg"))
+    assert digest == hashlib.sha256(sums).hexdigest()
 
 
 def test_a_run_that_could_write_nothing_has_no_sums(tmp_path):
@@ -76,52 +44,44 @@ def test_a_run_that_could_write_nothing_has_no_sums(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-# -- of whole runs --------------------------------------------------------------------------------------------------
+def digests_in(output):
+    return re.findall(r"^SHA256 \(SHA256SUMS\) = ([0-9a-f]{64})$", output, re.MULTILINE)
 
 
-def assert_checked(folder, output):
-    """The tool that reads the file says that each is as it was written, and the terminal has the digest."""
-    checked = subprocess.run(["sha256sum", "--check", "--strict", SUMS], cwd=folder, capture_output=True, text=True)
+@pytest.mark.parametrize("name", ["clean", "failing", "unreachable", "interrupted"])
+def test_the_digests_of_a_run(name):
+    """The tool that reads the file says that each is as it was written; the terminal has its digest, and one summary."""
+    ended = recorded(name)
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--strict", SUMS], cwd=ended.folder, capture_output=True, text=True
+    )
+
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert {line.removesuffix(": OK") for line in checked.stdout.splitlines()} == FILES
-    assert {path.name for path in folder.iterdir()} == {*FILES, SUMS}
-
-    told = re.findall(r"^SHA256 \(SHA256SUMS\) = ([0-9a-f]{64})$", output, re.MULTILINE)
-    assert told == [hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()]
-
-
-def test_the_digests_of_a_run(tmp_path):
-    """Of every file, as it is when the run has ended."""
-    with Raw() as raw:
-        result = run(write_profile(tmp_path, raw.base_url), "-k", "executePix.document")
-
-    assert_checked(result.folder, result.output)
+    assert {path.name for path in ended.folder.iterdir()} == {*FILES, SUMS}
+    assert digests_in(ended.output) == [hashlib.sha256((ended.folder / SUMS).read_bytes()).hexdigest()]
+    assert ended.output.count(f"\n{ended.document['headline']}\n") == 1
 
 
-def test_the_digests_of_a_run_without_a_target(tmp_path):
-    """pytest asks for no summary after it: there is one all the same, once, and below it the digest."""
-    result = run(write_profile(tmp_path, "http://127.0.0.1:1"))
-
-    assert result.status == 7
-    assert result.output.count("UNREACHABLE") == 1
-    assert_checked(result.folder, result.output)
+MASKED, PASSING, REASON = "executePix.document.masked", "executePix.document.type", "masked from 2.4 on"
 
 
-def test_the_digests_of_an_interrupted_run(tmp_path):
-    """Its files are complete, too."""
-    with PausesAt(20) as service, started(write_profile(tmp_path, service.base_url)) as process:
-        await_event(service.reached, process)
-        os.kill(process.pid, signal.SIGTERM)
-        output, _ = process.communicate()
+@pytest.mark.parametrize(("until", "status"), [("2099-01-31", 0), ("2020-01-31", 1)])
+def test_a_known_failure_in_every_report(until, status, tmp_path):
+    """It fails neither the run nor its test until its day is over. An entry that passes is to be deleted."""
+    entries = [{"id": MASKED, "reason": REASON, "until": until}, {"id": PASSING, "reason": REASON}]
+    ended = record(tmp_path, FailsInManyWays, "-k", "executePix.document", known_failures=entries)
+    row = next(row for row in ended.document["requirements"] if row["id"] == MASKED)
+    delete = f"known_failures: {PASSING}: passes; delete the entry"
+    is_known = not status
 
-    assert process.returncode == 2
-    assert_checked(tmp_path / "report", output)
-
-
-def test_without_files_there_is_no_digest(tmp_path):
-    """--no-report."""
-    with Raw() as raw:
-        result = run(write_profile(tmp_path, raw.base_url), "-k", "executePix.document", "--no-report")
-
-    assert "SHA256" not in result.output
-    assert not result.folder.exists()
+    assert (ended.status, row["verdict"], row.get("known_failure")) == (status, "fail", REASON if is_known else None)
+    assert (f"FAIL {MASKED} [known: {REASON}]\n" in ended.output, "1 failed" in ended.output) == (
+        is_known,
+        not is_known,
+    )
+    assert (": no failure except 1 known failure, " in ended.document["headline"]) == is_known
+    assert written(ended.folder)[MASKED][0] == ("skipped" if is_known else "failure")
+    assert (REASON in ended.text(PAGE), delete in ended.text(PAGE)) == (is_known, True)
+    assert delete in ended.document["notes"]
+    assert (f"known_failures: {MASKED}: its last day {until} has passed" in ended.document["notes"]) == (not is_known)

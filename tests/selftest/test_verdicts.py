@@ -1,7 +1,7 @@
 """Verdicts of requirements and runs are pure functions of results."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from itertools import combinations
 from pathlib import Path
 
@@ -11,76 +11,69 @@ from environments.profiles.loading import load
 from environments.profiles.model import KnownFailure
 from reports.grants import Grants
 from reports.run import Run
-from reports.verdicts import (
-    RequirementResult,
-    Verdict,
-    counts,
-    coverage,
-    deviation,
-    merged,
-    with_known_failures,
-)
+from reports.verdicts import RequirementResult, RunVerdict, Verdict, counts, coverage, deviation, merged
 from spec.requirements import requirements
 
-DEFAULT = frozenset({"documented", "robustness"})
 SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
-DOCUMENTED, OTHER = requirements()["executePix.digit.present"], requirements()["executePix.digit.type"]
-IMPLIED = requirements()["executePix.id.matches"]
-ROBUST = requirements()["executePix.serverError"]
-UNTESTABLE = next(row for row in requirements().values() if row.untestable and row.level == "documented")
-ORDER = list(Verdict)
-TODAY = date(2026, 11, 21)
+KNOWN = requirements()
+ROWS = {
+    "documented": KNOWN["executePix.digit.present"],
+    "other": KNOWN["executePix.digit.type"],
+    "implied": KNOWN["executePix.id.matches"],
+    "robust": KNOWN["executePix.serverError"],
+    "untestable": next(row for row in KNOWN.values() if row.untestable and row.level == "documented"),
+}
+DOCUMENTED = ROWS["documented"].id
 
 
-def verdict_of(*results, fail_on=DEFAULT, min_coverage=None, granted=("executePix",), **state):
-    """The verdict of a run with these results, in this state."""
-    profile = replace(SANDBOX, fail_on=frozenset(fail_on), min_coverage=min_coverage, drift="fail")
-    run = Run(profile, "http://127.0.0.1:1", grants=Grants(granted=set(granted)), **state)
-    run.requirements = lambda: results
-    return run.result()
+def results(told):
+    """The requirements and their results, of `documented pass, robust fail`."""
+    return [
+        (ROWS[name], RequirementResult(ROWS[name].id, Verdict(verdict)))
+        for name, verdict in (each.split() for each in told.split(", ") if each)
+    ]
 
 
-def result(row, verdict, **changes):
-    return row, RequirementResult(row.id, verdict, **changes)
+def ended(rows, granted=("executePix",), profile=SANDBOX, **state):
+    """The verdict of a run with these results, in this state, and why."""
+    run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=Grants(granted=set(granted)), **state)
+    run.requirements = lambda: rows
+    return str(run.result().verdict), str(run.result().why)
+
+
+def test_exit_statuses():
+    """Pipelines rely on them."""
+    assert {str(verdict): verdict.exit_status for verdict in RunVerdict} == {
+        "internal-error": 3, "interrupted": 2, "non-conformant": 1, "not-robust": 1, "drifted": 1, "unreachable": 7,
+        "nothing-selected": 5, "incomplete": 6, "partial": 0, "conformant": 0,
+    }  # fmt: skip
+
+
+UNTESTED = "1 documented requirement in scope was not exercised"
 
 
 @pytest.mark.parametrize(
-    ("results", "name", "status"),
+    ("told", "verdict", "why"),
     [
-        ([result(DOCUMENTED, "pass")], "conformant", 0),
-        ([result(DOCUMENTED, "fail")], "non-conformant", 1),
-        ([result(DOCUMENTED, "pass"), result(ROBUST, "fail")], "not-robust", 1),
-        ([result(DOCUMENTED, "fail"), result(ROBUST, "fail")], "non-conformant", 1),
-        ([result(DOCUMENTED, "not-exercised")], "incomplete", 6),
-        ([result(DOCUMENTED, "not-exercised"), result(ROBUST, "fail")], "not-robust", 1),
-        ([result(DOCUMENTED, "pass"), result(ROBUST, "not-exercised")], "incomplete", 6),
-        ([result(IMPLIED, "not-exercised"), result(IMPLIED, "warn")], "conformant", 0),
-        ([result(DOCUMENTED, "pass"), result(IMPLIED, "out-of-scope")], "conformant", 0),
-        ([result(DOCUMENTED, "pass"), result(OTHER, "out-of-scope")], "partial", 0),
-        ([result(DOCUMENTED, "pass"), result(ROBUST, "out-of-scope")], "partial", 0),
-        ([result(DOCUMENTED, "fail", known="fixed in 2.4"), result(OTHER, "out-of-scope")], "partial", 0),
-        ([result(DOCUMENTED, "pass"), result(UNTESTABLE, "untestable")], "conformant", 0),
-        ([result(DOCUMENTED, "out-of-scope")], "incomplete", 6),
-        ([], "nothing-selected", 5),
+        ("documented pass, robust fail", "not-robust", ""),
+        ("documented fail, robust fail", "non-conformant", ""),
+        ("documented not-exercised", "incomplete", "nothing was tested"),
+        ("documented not-exercised, other pass", "incomplete", UNTESTED),
+        ("documented not-exercised, robust fail", "not-robust", ""),
+        ("documented pass, robust not-exercised", "incomplete", UNTESTED.replace("documented", "robustness")),
+        ("documented pass, implied not-exercised", "conformant", ""),
+        ("documented pass, implied out-of-scope", "conformant", ""),
+        ("documented pass, other out-of-scope", "partial", ""),
+        ("documented pass, robust out-of-scope", "partial", ""),
+        ("documented pass, untestable untestable", "conformant", ""),
+        ("documented out-of-scope", "incomplete", "nothing was tested"),
+        ("documented out-of-scope, implied observed", "partial", ""),
+        ("", "nothing-selected", ""),
     ],
 )
-def test_verdict_of_a_run(results, name, status):
-    """The verdict and the exit status follow from the requirements."""
-    found = verdict_of(*results)
-
-    assert (found.verdict, found.verdict.exit_status) == (name, status)
-
-
-def test_a_run_that_tested_nothing_is_not_green():
-    """A profile, or a selection, that leaves everything out of scope ends without a verdict on the service."""
-    assert str(verdict_of(result(DOCUMENTED, "out-of-scope")).why) == "nothing was tested"
-    assert verdict_of(result(IMPLIED, "observed"), result(DOCUMENTED, "out-of-scope")).verdict == "partial"
-
-
-def test_a_selection_is_at_best_partial():
-    """Also where every requirement that was selected was tested."""
-    assert verdict_of(result(DOCUMENTED, "pass"), narrowed=True).verdict == "partial"
-    assert verdict_of(result(DOCUMENTED, "fail"), narrowed=True).verdict == "non-conformant"
+def test_verdict_of_a_run(told, verdict, why):
+    """It follows from the requirements. A run that tested nothing is not green."""
+    assert ended(results(told)) == (verdict, why)
 
 
 TROUBLE = {
@@ -95,182 +88,99 @@ TROUBLE = {
     "conformant": {},
 }
 """The verdicts in their order, and what leads to each. The two that follow from requirements have these below."""
-LEADS_TO = {"non-conformant": result(DOCUMENTED, "fail"), "not-robust": result(ROBUST, "fail")}
+LEADS_TO = {"non-conformant": "documented fail, ", "not-robust": "robust fail, "}
 
 
-@pytest.mark.parametrize(("first", "later"), [*combinations(TROUBLE, 2)])
-def test_where_two_verdicts_fit_a_run_takes_the_first(first, later):
+def test_where_two_verdicts_fit_a_run_takes_the_first():
     """What failed is never hidden by what the suite could not do, and what is not whole is never green."""
-    rows = [LEADS_TO[name] for name in (first, later) if name in LEADS_TO]
+    for first, later in combinations(TROUBLE, 2):
+        rows = results(LEADS_TO.get(first, "") + LEADS_TO.get(later, "") + "other pass")
 
-    assert verdict_of(*rows, result(OTHER, "pass"), **TROUBLE[first], **TROUBLE[later]).verdict == first
-
-
-def test_trouble_with_the_journal_is_incomplete():
-    """With the exit status 6 and a line that says why."""
-    found = verdict_of(result(DOCUMENTED, "pass"), journal_trouble=True)
-
-    assert (found.verdict.exit_status, str(found.why)) == (6, "the journal could not be used, which stopped executions")
+        assert ended(rows, **TROUBLE[first], **TROUBLE[later])[0] == first, later
 
 
-def test_a_run_that_a_limit_ended_is_incomplete():
-    """The limit is named; it hides no failure."""
-    limit = {"ended_by": "limits.duration (900 s) is reached"}
-    found = verdict_of(result(DOCUMENTED, "pass"), **limit)
-
-    assert (found.verdict, str(found.why)) == ("incomplete", limit["ended_by"])
-    assert verdict_of(result(DOCUMENTED, "fail"), **limit).verdict == "non-conformant"
-
-
-def test_a_run_in_which_nothing_was_granted_is_not_green():
-    """What passes by difference alone is no verdict; a failure stays one."""
-    nothing = {"granted": ()}
-    found = verdict_of(result(DOCUMENTED, "pass"), **nothing)
-
-    assert (found.verdict, found.verdict.exit_status, str(found.why)) == (
-        "incomplete",
-        6,
-        "no operation granted anything",
-    )
-    assert verdict_of(result(DOCUMENTED, "fail"), **nothing).verdict == "non-conformant"
-
-
-@pytest.mark.parametrize(("least", "name"), [(None, "partial"), (0.5, "partial"), (0.51, "incomplete")])
-def test_a_run_below_min_coverage_is_incomplete(least, name):
-    """The share is of the selected requirements at failing levels that an exchange can show, permitted or not."""
-    rows = [result(DOCUMENTED, "pass"), result(ROBUST, "out-of-scope"), result(IMPLIED, "pass")]
-    found = verdict_of(*rows, result(UNTESTABLE, "untestable"), min_coverage=least)
-
-    assert (found.verdict, str(found.why)) == (
-        name,
-        "min_coverage (0.51) is not reached" if name == "incomplete" else "",
-    )
-
-
-def test_coverage_by_level():
-    """Levels are never counted together, and what no exchange can show is not testable."""
-    rows = [result(DOCUMENTED, "fail"), result(OTHER, "out-of-scope"), result(IMPLIED, "warn")]
-
-    assert coverage([*rows, result(UNTESTABLE, "untestable")]) == {
-        "documented": {"tested": 1, "testable": 2},
-        "implied": {"tested": 1, "testable": 1},
-    }
-
-
-def test_fail_on_decides_what_incomplete_means():
-    """A requirement at a level that does not fail may stay untested."""
-    rows = [result(DOCUMENTED, "not-exercised"), result(ROBUST, "pass")]
-
-    assert verdict_of(*rows, fail_on={"robustness"}).verdict == "conformant"
-    assert str(verdict_of(*rows).why) == "1 documented requirement in scope was not exercised"
+LIMIT = "limits.duration (900 s) is reached"
 
 
 @pytest.mark.parametrize(
-    ("level", "verdict"),
+    ("state", "why"),
     [
-        ("documented", "fail"),
-        ("implied", "warn"),
-        ("example", "warn"),
-        ("robustness", "fail"),
-        ("not-shown", "observed"),
+        ({"journal_trouble": True}, "the journal could not be used, which stopped executions"),
+        ({"ended_by": LIMIT}, LIMIT),
+        ({"granted": ()}, "no operation granted anything"),
     ],
 )
-def test_deviation_by_level(level, verdict):
-    """What a deviation is depends on the level of its requirement."""
-    assert deviation(level, DEFAULT) == verdict
+def test_what_stopped_a_run_is_named(state, why):
+    """It is incomplete; no failure is hidden."""
+    assert ended(results("documented pass"), **state) == ("incomplete", why)
+    assert ended(results("documented fail"), **state) == ("non-conformant", "")
 
 
-def test_what_is_not_shown_never_fails():
-    """Not even a profile can make it."""
+@pytest.mark.parametrize(("least", "verdict"), [(None, "partial"), (0.5, "partial"), (0.51, "incomplete")])
+def test_a_run_below_min_coverage_is_incomplete(least, verdict):
+    """The share is of the selected requirements at failing levels that an exchange can show, permitted or not."""
+    rows = results("documented pass, robust out-of-scope, implied pass, untestable untestable")
+    why = "min_coverage (0.51) is not reached" * (verdict == "incomplete")
+
+    assert ended(rows, profile=replace(SANDBOX, min_coverage=least)) == (verdict, why)
+
+
+def test_coverage_and_counts_by_level():
+    """Levels are never counted together, and what no exchange can show is not testable. There are no zeros."""
+    rows = results("implied warn, documented fail, other out-of-scope, untestable untestable")
+
+    assert coverage(rows) == {"documented": {"tested": 1, "testable": 2}, "implied": {"tested": 1, "testable": 1}}
+    assert counts(rows) == {"documented": {"fail": 1, "out-of-scope": 1, "untestable": 1}, "implied": {"warn": 1}}
+
+
+def test_fail_on_decides_what_a_deviation_is():
+    """And which requirements may stay untested. What is not shown never fails, not even by a profile."""
+    levels = ("documented", "implied", "example", "robustness", "not-shown")
+    only_robust = replace(SANDBOX, fail_on=frozenset({"robustness"}))
+
+    assert [deviation(level, SANDBOX.fail_on) for level in levels] == ["fail", "warn", "warn", "fail", "observed"]
     assert deviation("not-shown", {"not-shown"}) == "observed"
+    assert ended(results("documented not-exercised, robust pass"), profile=only_robust)[0] == "conformant"
 
 
-@pytest.mark.parametrize("index", range(len(ORDER) - 1))
-def test_a_row_takes_the_first_verdict(index):
-    """Over its exchanges a requirement takes the strongest verdict, with the evidence of that verdict alone."""
-    weak, strong = (
-        RequirementResult("a", ORDER[index + 1], "weak", (1,)),
-        RequirementResult("a", ORDER[index], "strong", (2,)),
+def test_a_requirement_takes_the_first_verdict():
+    """Over its exchanges a requirement takes the strongest verdict, with the evidence and messages of that one alone."""
+    for strong, weak in combinations(Verdict, 2):
+        said = [(weak, "w"), (strong, "x"), (strong, "y"), (strong, "x")]
+        found = merged(RequirementResult("a", verdict, why, (at,)) for at, (verdict, why) in enumerate(said))["a"]
+
+        assert (found.verdict, str(found.message), found.exchanges) == (strong, "x; y", (1, 2, 3))
+
+
+TODAY = date.today()
+PASSES, STRICT = (f"{strict}known_failures lists it, and it passes; delete the entry" for strict in ("", "strict: "))
+PAST = {"until": TODAY - timedelta(1)}
+DELETE, OVER = "passes; delete the entry", f"its last day {PAST['until']} has passed"
+
+
+@pytest.mark.parametrize(
+    ("entry", "verdict", "message", "note", "of_the_run"),
+    [
+        ({"until": TODAY}, "fail", "m", "", "partial"),
+        ({"strict": True}, "fail", "m", "", "partial"),
+        (PAST, "fail", "m", OVER, "non-conformant"),
+        (PAST, "pass", PASSES, DELETE, "partial"),
+        ({"strict": True}, "pass", STRICT, DELETE, "non-conformant"),
+        ({"strict": True, **PAST}, "not-exercised", "m", "", "incomplete"),
+        ({"strict": True, **PAST}, "not selected", "m", "", "nothing-selected"),
+    ],
+)
+def test_known_failures(entry, verdict, message, note, of_the_run):
+    """One does not fail a run. An entry that no longer holds is one line, and fails it where it is strict or past its day."""
+    profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
+    run = Run(profile, "http://127.0.0.1:1", narrowed=True, grants=Grants(granted={"executePix"}))
+    if verdict != "not selected":
+        run.selected.add(DOCUMENTED)
+        run.results.append(RequirementResult(DOCUMENTED, Verdict(verdict), "m", (1,)))
+    run.close()
+
+    assert [str(one.text) for one in run.notes() if DOCUMENTED in str(one.text)] == (
+        [f"known_failures: {DOCUMENTED}: {note}"] if note else []
     )
-
-    assert merged([weak, strong]) == {"a": RequirementResult("a", ORDER[index], "strong", (2,))}
-
-
-def test_messages_are_joined_once():
-    """Every distinct message of the verdict is kept, each once."""
-    results = [RequirementResult("a", "fail", text, (number,)) for number, text in enumerate(["x", "y", "x"])]
-
-    found = merged(results)["a"]
-
-    assert (found.verdict, str(found.message), found.exchanges) == ("fail", "x; y", (0, 1, 2))
-
-
-def test_counts_by_level():
-    """Levels and verdicts come in their order, without zeros."""
-    assert counts([result(IMPLIED, "warn"), result(DOCUMENTED, "pass"), result(DOCUMENTED, "fail")]) == {
-        "documented": {"fail": 1, "pass": 1},
-        "implied": {"warn": 1},
-    }
-
-
-def known(verdict, **options):
-    """One known failure of a requirement with that verdict: the requirement, and what is said of the entry."""
-    rows = {DOCUMENTED.id: RequirementResult(DOCUMENTED.id, verdict, "m", (1,))}
-    marked, notes = with_known_failures(rows, [KnownFailure(DOCUMENTED.id, "fixed in 2.4", **options)], TODAY)
-    return marked[DOCUMENTED.id], notes
-
-
-def test_known_failure_does_not_fail_the_run():
-    """A listed failure is marked with its reason and counts as conformant."""
-    row, notes = known("fail", until=TODAY)
-
-    assert (row.known, notes) == ("fixed in 2.4", [])
-    assert verdict_of((DOCUMENTED, row)).verdict == "conformant"
-
-
-def test_known_failure_that_passes_is_a_warning():
-    """The entry to delete is named, and the run is conformant."""
-    row, notes = known("pass", until=date(2026, 11, 20))
-
-    assert list(map(str, notes)) == [f"known_failures: {DOCUMENTED.id}: passes; delete the entry"]
-    assert (row.verdict, str(row.message)) == ("pass", "known_failures lists it, and it passes; delete the entry")
-    assert verdict_of((DOCUMENTED, row)).verdict == "conformant"
-
-
-def test_strict_known_failure_that_passes_fails_the_run():
-    """As with a strict xfail of pytest, in every report."""
-    row, notes = known("pass", strict=True)
-
-    assert list(map(str, notes)) == [f"known_failures: {DOCUMENTED.id}: passes; delete the entry"]
-    assert (row.verdict, str(row.message)) == (
-        "fail",
-        "strict: known_failures lists it, and it passes; delete the entry",
-    )
-    assert verdict_of((DOCUMENTED, row)).verdict == "non-conformant"
-
-
-def test_strict_known_failure_that_fails_is_known():
-    """Strict is about the entry that is out of date."""
-    assert known("fail", strict=True)[0].known == "fixed in 2.4"
-
-
-def test_known_failure_past_its_day_fails_the_run():
-    """After its last day a listed failure is a failure."""
-    row, notes = known("fail", until=date(2026, 11, 20))
-
-    assert list(map(str, notes)) == [f"known_failures: {DOCUMENTED.id}: its last day 2026-11-20 has passed"]
-    assert row.known == ""
-    assert verdict_of((DOCUMENTED, row)).verdict == "non-conformant"
-
-
-@pytest.mark.parametrize("verdict", ["not-exercised", "out-of-scope"])
-def test_known_failure_that_was_not_tested_is_left_alone(verdict):
-    """An entry for a requirement that was not tested proves nothing, whatever its last day."""
-    assert known(verdict, until=date(2026, 11, 20)) == (RequirementResult(DOCUMENTED.id, verdict, "m", (1,)), [])
-
-
-def test_known_failure_that_was_not_selected_says_nothing():
-    """The run is about other requirements."""
-    entries = [KnownFailure(DOCUMENTED.id, "fixed in 2.4", date(2026, 11, 20))]
-
-    assert with_known_failures({}, entries, TODAY) == ({}, [])
+    assert [str(row.message) for _, row in run.requirements()] == [message] * len(run.selected)
+    assert run.result().verdict == of_the_run

@@ -8,6 +8,8 @@ import warnings
 import pytest
 
 SPILL = os.environ.get("SPILL", "")
+SECRET = f"spilled {os.environ.get('PIX_TOKEN')} {os.environ.get('SPILLED')}"
+"""Read at once: a run takes the token out of the environment."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -19,18 +21,17 @@ def pytest_configure():
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item):
     """The first tests of a run fail in every way in which a test can."""
-    secret = f"spilled {os.environ['PIX_TOKEN']} {os.environ['SPILLED']}"
     if "executePix.id" in item.nodeid:
-        print(secret)
-        print(secret, file=sys.stderr)
-        logging.getLogger("spilling").warning(secret)
-        os.write(2, f"{secret}\n".encode())
+        print(SECRET)
+        print(SECRET, file=sys.stderr)
+        logging.getLogger("spilling").warning(SECRET)
+        os.write(2, f"{SECRET}\n".encode())
     if "executePix.id.present" in item.nodeid:
-        raise RuntimeError(secret)
+        raise RuntimeError(SECRET)
     if "executePix.id.type" in item.nodeid:
-        warnings.warn(secret, stacklevel=1)
+        warnings.warn(SECRET, stacklevel=1)
     if "executePix.id.spelling" in item.nodeid:
-        pytest.skip(secret)
+        pytest.skip(SECRET)
 
 
 def pytest_runtest_logfinish():
@@ -45,4 +46,4 @@ def pytest_sessionfinish(session):
 
 def _fail(how):
     if how == SPILL:
-        raise RuntimeError(f"spilled {os.environ['PIX_TOKEN']} {os.environ['SPILLED']}")
+        raise RuntimeError(SECRET)

@@ -1,8 +1,0 @@
-"""A plugin: the tests of each sort run in the opposite order."""
-
-import pytest
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    items.reverse()
