@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,11 +72,11 @@ class _Capture:
         self.run = reporter.run if reporter else None
 
 
-def run_of(*arguments: str) -> tuple[int, Run]:
+def run_of(*arguments: str, quiet: Sequence[str] = PYTEST) -> tuple[int, Run]:
     """A run of the suite in this process: its exit status and its model. Raises RuntimeError where there is none."""
     capture = _Capture()
     paths = [] if any(argument.startswith(str(CONFORMANCE)) for argument in arguments) else [str(CONFORMANCE)]
-    status = pytest.main([*PYTEST, *arguments, *paths], plugins=[capture])
+    status = pytest.main([*quiet, *arguments, *paths], plugins=[capture])
     if capture.run is None:
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
     return int(status), capture.run

@@ -1,0 +1,125 @@
+"""Runs that feed the tests of every report: each is made once for each process, when the first test asks for it."""
+
+import atexit
+import json
+import os
+import shutil
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from environments.sandbox import Server, Service
+from reports.run import Run
+from tests.selftest.proof.trial import ADDOPTS, run_of
+from tests.selftest.services.running import SANDBOX, TOKEN, write_profile
+
+HOSTILE = "</pre></details><script>x</script><!-- ]]> & &amp; \u202e \x01 {{ 1 }}"
+DOCUMENT = "12345678909"
+
+
+class FailsInManyWays(Service):
+    """The tax document is not masked, members are missing, of another type or too many, with markup in names and
+    values; a list fails with a page of markup, another is answered with 201."""
+
+    def execution_result(self, transfer):
+        changes = {"document": DOCUMENT, "digit": 6, "message": HOSTILE, HOSTILE: [1.0, {}]}
+        result = super().execution_result(transfer) | changes
+        del result["bank"]
+        return result
+
+    def finish(self, request, operation, response):
+        if operation == "listAccounts":
+            return replace(response, status=500, headers=(), body=HOSTILE.encode())
+        return replace(response, status=201) if operation == "getBalance" and response.status == 200 else response
+
+
+class IsStopped(Service):
+    """It answers like the sandbox; with the tenth answer the user presses Ctrl-C."""
+
+    answers = 0
+
+    def finish(self, request, operation, response):
+        self.answers += 1
+        if self.answers == 10:
+            os.kill(os.getpid(), signal.SIGINT)
+        return response
+
+
+PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", "-p", "no:cacheprovider"]
+_DATA = yaml.safe_load(SANDBOX.read_text("utf-8"))
+WHOLE = {"transactions": _DATA["transactions"], "limits": _DATA["limits"] | {"examples": 1}}
+RUNS: dict[str, tuple[type[Service] | None, str, dict[str, Any]]] = {
+    "clean": (Service, "", WHOLE),
+    "failing": (FailsInManyWays, "executePix or listAccounts or getBalance", {}),
+    "incomplete": (Service, "executePix or listAccounts", {"transactions": None}),
+    "unreachable": (None, "", {}),
+    "interrupted": (IsStopped, "", WHOLE),
+    "partial": (Service, "", {"allow": ["read"], "language": "pt-BR"}),
+}
+"""Each with its service, the requirements that it is about, all of them by default, and changes of the profile. The page
+of `partial` is in Portuguese."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a run left: its exit status, its model, what it printed, and the folder of its files."""
+
+    status: int
+    run: Run
+    output: str
+    folder: Path
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """conformance.json."""
+        return json.loads(self.text("conformance.json"))
+
+    def text(self, file: str) -> str:
+        """The content of a file of the run."""
+        return (self.folder / file).read_text("utf-8")
+
+    def rows(self, verdict: str) -> dict[str, str]:
+        """Messages of the requirements with this verdict, by id."""
+        return {row["id"]: row["message"] for row in self.document["requirements"] if row["verdict"] == verdict}
+
+
+@cache
+def recorded(name: str) -> Recorded:
+    """The run of this name in RUNS."""
+    service, selection, changes = RUNS[name]
+    folder = Path(tempfile.mkdtemp(prefix="pix-conformance-recorded-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return record(folder, service, *(("-k", selection) if selection else ()), **changes)
+
+
+def record(folder: Path, service: type[Service] | None, *options: str, **changes: Any) -> Recorded:
+    """A run in this process, with all its files, against the service, or against nobody. `changes` are those of its
+    profile; its name is staging."""
+    with _serving(service) as base_url:
+        profile = write_profile(folder, base_url, **changes).rename(folder / "staging.yaml")
+        os.environ |= TOKEN
+        named = [f"--environment={profile}", f"--report-dir={folder / 'report'}", "--seed=1", "--parallel=1"]
+        with redirect_stdout(StringIO()) as printed:
+            status, run = run_of(*named, *options, quiet=PYTEST)
+    return Recorded(status, run, printed.getvalue(), folder / "report")
+
+
+@contextmanager
+def _serving(service: type[Service] | None) -> Iterator[str]:
+    """The address of a service; without one, an address at which nobody can listen meanwhile."""
+    if service is not None:
+        with Server(service(token=TOKEN["PIX_TOKEN"])) as server:
+            yield server.base_url
+    else:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            yield f"http://127.0.0.1:{taken.getsockname()[1]}"
