@@ -35,11 +35,16 @@ _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encodin
 
 
 def try_in_memory(
-    service: Service, environment: str = "sandbox", *, ids: Container[str] | None = None, generated: bool = False
+    service: Service,
+    environment: str = "sandbox",
+    *,
+    ids: Container[str] | None = None,
+    generated: bool = False,
+    examples: int | None = 2,
 ) -> Trial:
     """Run the tests of these requirements, or all, against the service, one request at a time. With `generated`, those
-    of the generated traffic, too, of which little is sent."""
-    run = Run(_profile(environment, 1), "http://127.0.0.1", narrowed=ids is not None)
+    of the generated traffic, too, of which little is sent, or as much as by default if `examples` is None."""
+    run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
     return _try(service, run, tests_of(ids, generated=generated), _Memory(service))
 
 
@@ -87,9 +92,9 @@ class _Memory:
 
 
 @cache
-def _profile(environment: str, parallel: int | None) -> Profile:
+def _profile(environment: str, parallel: int | None, examples: int | None = 2) -> Profile:
     profile = load(environment)
-    limits = replace(profile.limits, parallel=parallel or profile.limits.parallel, examples=2)
+    limits = replace(profile.limits, parallel=parallel or profile.limits.parallel, examples=examples)
     return replace(profile, base_url=EMBEDDED, limits=limits)
 
 
