@@ -45,13 +45,13 @@ def try_in_memory(
     """Run the tests of these requirements, or all, against the service, one request at a time. With `generated`, those
     of the generated traffic, too, of which little is sent, or as much as by default if `examples` is None."""
     run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
-    return _try(service, run, tests_of(ids, generated=generated), _Memory(service))
+    return _try(service, run, conformance_tests(ids, generated=generated), _Memory(service))
 
 
 def try_over_http(service: Service, environment: str = "sandbox", parallel: int | None = None) -> Trial:
     """Run the targeted tests against the service over sockets, with so many requests at once or as the profile says."""
     with getattr(service, "SERVER", Server)(service) as server:
-        return _try(service, Run(_profile(environment, parallel), server.base_url), tests_of())
+        return _try(service, Run(_profile(environment, parallel), server.base_url), conformance_tests())
 
 
 class _Connection:
@@ -113,13 +113,13 @@ def _collected() -> _Collected:
     return kept
 
 
-def tests_of(ids: Container[str] | None = None, *, generated: bool = False) -> list[Any]:
+def conformance_tests(ids: Container[str] | None = None, *, generated: bool = False) -> list[Any]:
     """The conformance tests of these requirements, or of all; with `generated`, those of the generated traffic, too."""
     items = [item for item in _collected().items if generated or not item.get_closest_marker("property")]
     return [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
 
 
-def config_of_tests() -> pytest.Config:
+def collected_config() -> pytest.Config:
     """The configuration with which they were collected."""
     return _collected().config
 
