@@ -1,5 +1,4 @@
-"""How long a whole run takes, against `st run` on the same schema, service and machine, and against a replay of the
-run's own traffic with plain `requests`, without rules, evidence or reports: `make bench`.
+"""How long a whole run takes, against `st run` on the same schema, service and machine: `make bench`.
 
 All of them are run in turn, as other work on the machine slows each of them down. The service is in a process of its
 own.
@@ -13,16 +12,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from threading import local
-
-import requests
 
 from environments.profiles.loading import load
-from environments.sandbox import Request
 from tests.selftest.services.paced import Apart, Pace, apart
 from tests.selftest.services.running import ROOT, sandbox_at
 from tests.selftest.timings import Measured, Row, table
@@ -82,31 +76,6 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> Measu
     return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, 0, status=process.returncode)
 
 
-def replay(service: Apart, seed: int, sent: Sequence[Request]) -> Measured:
-    """The same requests with plain `requests`, each as often as it takes to be let through."""
-    kept = local()
-
-    def send(request: Request) -> None:
-        if not hasattr(kept, "session"):
-            kept.session = requests.Session()
-            kept.session.trust_env = False
-        while _send(kept.session, service, request) == 429:
-            time.sleep(1)
-
-    start, spent = time.perf_counter(), time.process_time()
-    with ThreadPoolExecutor(PARALLEL) as pool:
-        list(pool.map(send, sent))
-    return Measured(time.perf_counter() - start, time.process_time() - spent, 0, 0)
-
-
-def _send(session: requests.Session, service: Apart, request: Request) -> int:
-    left_out = ("host", "content-length", "connection")
-    headers = {name: value for name, value in request.headers.items() if name not in left_out}
-    headers["authorization"] = f"Bearer {service.token}"
-    url = f"{service.base_url}{request.path}" + (f"?{request.query}" if request.query else "")
-    return session.request(request.method, url, headers=headers, data=request.body or None).status_code
-
-
 def contestants(pace: Pace, parallel: Sequence[int]) -> list[tuple[Row, Act]]:
     """Who runs in a scenario. `st run` waits for the rate that a limit permits: it does not repeat what was refused."""
 
@@ -122,27 +91,18 @@ def contestants(pace: Pace, parallel: Sequence[int]) -> list[tuple[Row, Act]]:
     ]
 
 
-def measured(act: Act, pace: Pace, number: int) -> tuple[Measured, list[Request]]:
-    """One run against a fresh service, and what the service was sent."""
-    with apart(pace) as service:
-        run = act(service, number)
-        sent, refused = service.tally()
-    return replace(run, requests=len(sent), refused=refused), sent
-
-
 def compare(scenario: str, rounds: int, parallel: Sequence[int]) -> list[str]:
-    """The table of a scenario. The replay is of what the first contestant, the suite, sent in the same round."""
+    """The table of a scenario. Each run meets a fresh service, which counts what it is sent."""
     pace = SCENARIOS[scenario]
-    running, floor = contestants(pace, parallel), Row("replay", PARALLEL)
+    running = contestants(pace, parallel)
     for number in range(1, rounds + 1):
-        traffic: list[Request] = []
         for row, act in running:
-            run, sent = measured(act, pace, number)
-            row.runs.append(run)
-            traffic = traffic or sent
+            with apart(pace) as service:
+                run = act(service, number)
+                answered, refused = service.tally()
+            row.runs.append(replace(run, requests=answered, refused=refused))
             print(f"{scenario}, round {number}: {row.name} {run.seconds:.2f} s", file=sys.stderr, flush=True)
-        floor.runs.append(measured(partial(replay, sent=traffic), pace, number)[0])
-    return table(scenario, [*(row for row, _ in running), floor], delay=pace.delay, rate=pace.rate)
+    return table(scenario, [row for row, _ in running], delay=pace.delay, rate=pace.rate)
 
 
 def main() -> None:

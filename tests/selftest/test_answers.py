@@ -92,16 +92,13 @@ def test_what_may_turn_a_caller_away():
 @pytest.mark.parametrize(
     ("body", "is_so"),
     [
-        ({"code": 0, "data": {}}, False),
         ({"code": -1}, True),
         ({"code": "5", "data": {}}, False),
         ({"code": 5, "data": {"status": "DONE"}}, False),
         ({"code": 5, "data": {"before": {"id": "x", "status": "DONE"}}}, True),
-        ({"code": 5, "data": {"result": EXECUTION}}, False),
         ({"code": 5, "status": "DONE"}, False),
         ({"code": 5, "data": {"key": {"Success": "TRUE"}}}, False),
         ({"code": 5, "data": {"Success": "False"}}, True),
-        (b"<html>", False),
     ],
 )
 def test_refusals_with_status_200(body, is_so):
@@ -115,9 +112,7 @@ def test_refusals_with_status_200(body, is_so):
         (execution(valid=False, status=201), True),
         (execution(valid=False, status=401), False),
         (execution(dict.fromkeys(EXECUTION), valid=False), False),
-        (execution({"id": "x", "status": "REFUSED", "error": "no"}, valid=False), False),
         (registration({**REGISTRATION, "Success": "True"}, valid=False), True),
-        (registration({**REGISTRATION, "Success": "false"}, valid=False), False),
         (answer("executePix", b"<html>login</html>", valid=False), False),
     ],
 )
@@ -131,12 +126,10 @@ def test_what_a_bad_credential_must_not_get(exchange, granted):
     [
         (failed(FailureKind.TIMEOUT, "registerPixKey"), True),
         (failed(FailureKind.NO_CONNECTION, "registerPixKey"), False),
-        (failed(FailureKind.TIMEOUT, "listPixKeys"), False),
         (answer("registerPixKey", b"<html>"), True),
         (answer("registerPixKey", b"<html>", status=404), False),
         (answer("registerPixKey", b"", status=504), True),
         (answer("registerPixKey", b"", status=500), False),
-        (registration(), False),
     ],
 )
 def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange, unknown):

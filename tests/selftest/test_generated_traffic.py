@@ -80,22 +80,6 @@ def test_many_dropped_mistakes_in_a_row_are_no_target_that_is_gone():
     assert trial.rows["listEntries.connection"].verdict == "pass"
 
 
-class GrantsAnything(Service):
-    """The sandbox, which registers whatever it is sent."""
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        result = b'{"code": 0, "data": {"Success": "true", "Message": "", "Key": null, "DocumentNumber": "1"}}'
-        return Response(200, result, response.headers) if operation == "registerPixKey" else response
-
-
-def test_a_service_that_grants_anything_is_judged():
-    """Bodies that nobody can read are granted, and the run goes on."""
-    trial = try_in_memory(GrantsAnything(), ids=ids_of("registerPixKey"), generated=True)
-
-    assert trial.errors == ()
-    assert "registerPixKey.pixKeyType.undocumented" in trial.failing
-
-
 class Dies(DropsUnknownAccounts):
     """The sandbox, which answers a number of requests and drops all that come after."""
 
@@ -133,14 +117,13 @@ class SometimesWrong(Service):
 @pytest.mark.parametrize(
     ("operation", "wrong", "requirement"),
     [
-        ("registerPixKey", b'{"code": "0", "data": {}}', "envelope.code.type"),
         ("deletePixKey", b'{"code": 0, "data": []}', "envelope.data.type"),
         ("getBalance", b"[]", "envelope.shape"),
     ],
 )
 def test_one_wrong_success_in_four_is_found(operation, wrong, requirement):
     """At the default settings. It fails, or warns as the document describes no read."""
-    ids = ids_of("registerPixKey" if operation == "deletePixKey" else operation) | ids_of(operation)
+    ids = ids_of(f"registerPixKey or {operation}")
     trial = try_in_memory(SometimesWrong(operation, wrong), ids=ids, generated=True, examples=None)
 
     assert f"{operation}.{requirement}" in trial.failing | trial.warned

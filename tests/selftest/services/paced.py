@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from threading import Lock
 
-from environments.sandbox import Request, Response, Server
-from tests.selftest.generated_runs import Logs
+from environments.sandbox import Request, Response, Server, Service
 
 TOO_MANY = Response(429, b'{"code": 429, "data": {"error": "Slow down."}}', (("Retry-After", "1"),))
 
@@ -29,7 +28,7 @@ class Pace:
 class Window:
     """At most `rate` requests in any second."""
 
-    def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rate: int, clock: Callable[[], float]) -> None:
         self._clock, self._guard = clock, Lock()
         self._passed: deque[float] = deque(maxlen=rate)
 
@@ -43,19 +42,20 @@ class Window:
             return True
 
 
-class Paced(Logs):
+class Paced(Service):
     """Waits in the thread of the connection, so that answers to several connections are delayed side by side."""
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: Pace, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self.pace, self.refused = pace, 0
-        self._window = Window(pace.rate) if pace.rate else None
+        self.pace, self.answered, self.refused = pace, 0, 0
+        self._window = Window(pace.rate, clock) if pace.rate else None
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
         time.sleep(self.pace.delay)
         if self._window and not self._window.let_through():
             self.refused += 1
             return TOO_MANY
+        self.answered += 1
         return self.respond(request)
 
 
@@ -67,11 +67,11 @@ class Apart:
     token: str
     _pipe: Connection
 
-    def tally(self) -> tuple[list[Request], int]:
-        """What it answered so far, and how many requests it refused because they came too fast."""
+    def tally(self) -> tuple[int, int]:
+        """How many requests it answered so far, and how many it refused because they came too fast."""
         self._pipe.send("tally")
-        answered: tuple[list[Request], int] = self._pipe.recv()
-        return answered
+        counts: tuple[int, int] = self._pipe.recv()
+        return counts
 
 
 @contextmanager
@@ -92,4 +92,4 @@ def _serve(pipe: Connection, pace: Pace) -> None:
     with Server(service) as server:
         pipe.send((server.base_url, service.token))
         while pipe.recv():
-            pipe.send((service.requests, service.refused))
+            pipe.send((service.answered, service.refused))
