@@ -56,7 +56,7 @@ proof: .venv/contributors
 screenshots: .venv/contributors
 	$(BIN)/python -m tests.selftest.screenshots
 
-# How long the default run takes beside `st run` on the same schema, service and machine, and beside a plain replay.
+# How long the default run takes beside `st run` on the same schema, service and machine.
 # One scenario alone: make bench OPTIONS="--scenario=loopback --rounds=5 --parallel 1 4"; OPTIONS=--help lists them.
 bench: .venv/contributors
 	PYTHONPATH=. $(BIN)/python tests/selftest/bench.py $(OPTIONS)

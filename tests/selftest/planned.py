@@ -1,22 +1,13 @@
-"""The plan of a selection, made in this process."""
+"""The plan of a run, made in this process."""
 
-import pytest
+from collections.abc import Container
 
+from environments.profiles.model import Profile
 from reports.plan import Plan
-from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE
+from tests.selftest.proof.directly import collected_config, conformance_tests
+from tests.traffic.phases import planned
 
 
-class _Capture:
-    plan = Plan()
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        planner = session.config.pluginmanager.get_plugin("conformance-planner")
-        self.plan = planner.plan if planner else self.plan
-
-
-def plan_of(*options: str) -> Plan:
-    """What `pytest --plan` with these options prints, as data."""
-    capture = _Capture()
-    quiet = ["-o", f"addopts={ADDOPTS}", "-p", "no:terminal", "-p", "no:cacheprovider"]
-    pytest.main([*quiet, "--plan", *options, str(CONFORMANCE)], plugins=[capture])
-    return capture.plan
+def plan_of(profile: Profile, ids: Container[str] | None = None, *, generated: bool = False) -> Plan:
+    """What a run of the tests of these requirements, or of all, would send: as data, what `pytest --plan` prints."""
+    return planned(collected_config(), profile, (), conformance_tests(ids, generated=generated))

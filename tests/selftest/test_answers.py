@@ -18,105 +18,87 @@ from spec.answers import (
 from spec.exchange import FailureKind, Response
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
+KINDS = {
+    "caller": {"TOKEN": [401], "FORBIDDEN": [403], "CERTIFICATE": [495, 496], "REDIRECT": [302]},
+    "later": {"LOCK": [423], "RATE_LIMIT": [429]},
+    "request": {
+        "CONTENT": [400, 422], "MEDIA_TYPE": [415], "SIZE": [413, 414, 431], "NOT_FOUND": [404], "METHOD": [405],
+        "CONFLICT": [409], "OTHER": [418, 101],
+    },
+    "passing": {"GATEWAY": [502, 503, 504], "SERVER_ERROR": [500, 520, 999]},
+    "": {"NOT_IMPLEMENTED": [501]},
+}  # fmt: skip
 GROUPS = {"caller": ABOUT_THE_CALLER, "request": ABOUT_THE_REQUEST, "later": LATER, "passing": PASSING - LATER}
 
 
-def refused(status, *headers, body=b""):
+def refused(status, body=b"", *headers):
     return Response(status, headers, body)
 
 
+def test_the_status_says_what_a_refusal_is_about():
+    """Each kind is in one group at most."""
+    kinds = {
+        group: {
+            kind: [status for status in statuses if refusal_kind(refused(status)).name == kind]
+            for kind, statuses in table.items()
+        }
+        for group, table in KINDS.items()
+    }
+    grouped = {group: {kind.name for kind in members} for group, members in GROUPS.items()}
+
+    assert kinds == KINDS
+    assert {group: names - {"ENVELOPE"} for group, names in grouped.items()} == {
+        group: KINDS[group].keys() for group in GROUPS
+    }
+
+
 @pytest.mark.parametrize(
-    ("response", "kind", "group"),
+    ("response", "kind"),
     [
-        (refused(401), RefusalKind.TOKEN, "caller"),
-        (refused(403), RefusalKind.FORBIDDEN, "caller"),
-        (refused(495), RefusalKind.CERTIFICATE, "caller"),
-        (refused(496), RefusalKind.CERTIFICATE, "caller"),
-        (refused(400, body=b"No required SSL certificate was sent"), RefusalKind.CERTIFICATE, "caller"),
-        (refused(302), RefusalKind.REDIRECT, "caller"),
-        (refused(423), RefusalKind.LOCK, "later"),
-        (refused(403, ("Retry-After", "1")), RefusalKind.LOCK, "later"),
-        (refused(429), RefusalKind.RATE_LIMIT, "later"),
-        (refused(400), RefusalKind.CONTENT, "request"),
-        (refused(422), RefusalKind.CONTENT, "request"),
-        (refused(415), RefusalKind.MEDIA_TYPE, "request"),
-        (refused(413), RefusalKind.SIZE, "request"),
-        (refused(414), RefusalKind.SIZE, "request"),
-        (refused(431), RefusalKind.SIZE, "request"),
-        (refused(404), RefusalKind.NOT_FOUND, "request"),
-        (refused(405), RefusalKind.METHOD, "request"),
-        (refused(409), RefusalKind.CONFLICT, "request"),
-        (refused(200, body=b'{"code": 5}'), RefusalKind.ENVELOPE, "request"),
-        (refused(418), RefusalKind.OTHER, "request"),
-        (refused(101), RefusalKind.OTHER, "request"),
-        (refused(502), RefusalKind.GATEWAY, "passing"),
-        (refused(503), RefusalKind.GATEWAY, "passing"),
-        (refused(504), RefusalKind.GATEWAY, "passing"),
-        (refused(500), RefusalKind.SERVER_ERROR, "passing"),
-        (refused(520), RefusalKind.SERVER_ERROR, "passing"),
-        (refused(999), RefusalKind.SERVER_ERROR, "passing"),
-        (refused(501), RefusalKind.NOT_IMPLEMENTED, ""),
-        (refused(200), None, ""),
-        (refused(204), None, ""),
-        (refused(202, body=b'{"code": 5}'), None, ""),
+        (refused(400, b"No required SSL certificate was sent"), RefusalKind.CERTIFICATE),
+        (refused(403, b"", ("Retry-After", "1")), RefusalKind.LOCK),
+        (refused(200, b'{"code": 5}'), RefusalKind.ENVELOPE),
+        (refused(202, b'{"code": 5}'), None),
+        (refused(200), None),
+        (refused(204), None),
     ],
-    ids=lambda value: value.status if isinstance(value, Response) else "",
 )
-def test_what_a_refusal_is_about(response, kind, group):
-    """The status decides, and for some the header or the page; each kind is in one group at most."""
+def test_for_some_the_header_or_the_body_decides(response, kind):
+    """A success is no refusal."""
     assert refusal_kind(response) is kind
-    assert [name for name, kinds in GROUPS.items() if kind in kinds] == ([group] if group else [])
 
 
-@pytest.mark.parametrize(
-    ("response", "is_so"),
-    [
-        (refused(401), True),
-        (refused(200, body=b'{"code": 401}'), True),
-        (refused(403, body=b'{"code": 401}'), True),
-        (refused(201, body=b'{"code": 401}'), False),
-        (refused(403), False),
-    ],
-    ids=["401", "200 code 401", "403 code 401", "201 code 401", "403"],
-)
-def test_what_refuses_the_token(response, is_so):
+def test_what_refuses_the_token():
     """401, as status or in the envelope of a refusal."""
-    assert refuses_the_token(response) is is_so
+    unknown = b'{"code": 401}'
+
+    assert all(map(refuses_the_token, (refused(401), refused(200, unknown), refused(403, unknown))))
+    assert not any(map(refuses_the_token, (refused(201, unknown), refused(403))))
 
 
-@pytest.mark.parametrize(
-    ("response", "is_so"),
-    [
-        *((refused(status), True) for status in (302, 400, 401, 403, 404, 495)),
-        *((refused(status), False) for status in (423, 429, 500, 501, 503)),
-        (refused(200, body=b"<html>log in</html>"), True),
-        (refused(200, body=b'{"code": 5}'), True),
-        (refused(200, body=b'{"code": 0}'), False),
-    ],
-)
-def test_what_may_turn_a_caller_away(response, is_so):
+def test_what_may_turn_a_caller_away():
     """Any refusal that is not passing, and a page in the place of JSON."""
-    assert turns_away(response) is is_so
+    away = [
+        *map(refused, (302, 400, 401, 403, 404, 495)),
+        refused(200, b"<html>log in</html>"),
+        refused(200, b'{"code": 5}'),
+    ]
+    not_away = [*map(refused, (423, 429, 500, 501, 503)), refused(200, b'{"code": 0}')]
+
+    assert [response.status for response in away if not turns_away(response)] == []
+    assert [response.status for response in not_away if turns_away(response)] == []
 
 
 @pytest.mark.parametrize(
     ("body", "is_so"),
     [
-        ({"code": 0, "data": {}}, False),
-        ({"code": 5, "data": {}}, True),
         ({"code": -1}, True),
         ({"code": "5", "data": {}}, False),
         ({"code": 5, "data": {"status": "DONE"}}, False),
         ({"code": 5, "data": {"before": {"id": "x", "status": "DONE"}}}, True),
-        ({"code": 5, "data": {"result": EXECUTION}}, False),
         ({"code": 5, "status": "DONE"}, False),
-        ({"code": 5, "data": {"Success": "true"}}, False),
-        ({"code": 5, "data": {"Success": "True"}}, False),
         ({"code": 5, "data": {"key": {"Success": "TRUE"}}}, False),
         ({"code": 5, "data": {"Success": "False"}}, True),
-        ({"code": 5, "data": {"Success": "false"}}, True),
-        (b"<html>", False),
-        (b"", False),
     ],
 )
 def test_refusals_with_status_200(body, is_so):
@@ -127,13 +109,9 @@ def test_refusals_with_status_200(body, is_so):
 @pytest.mark.parametrize(
     ("exchange", "granted"),
     [
-        (execution(valid=False), True),
         (execution(valid=False, status=201), True),
         (execution(valid=False, status=401), False),
         (execution(dict.fromkeys(EXECUTION), valid=False), False),
-        (execution({"id": "x", "status": "REFUSED", "error": "no"}, valid=False), False),
-        (registration(valid=False), True),
-        (registration({**REGISTRATION, "Success": "false"}, valid=False), False),
         (registration({**REGISTRATION, "Success": "True"}, valid=False), True),
         (answer("executePix", b"<html>login</html>", valid=False), False),
     ],
@@ -147,15 +125,11 @@ def test_what_a_bad_credential_must_not_get(exchange, granted):
     ("exchange", "unknown"),
     [
         (failed(FailureKind.TIMEOUT, "registerPixKey"), True),
-        (failed(FailureKind.DROPPED, "registerPixKey"), True),
         (failed(FailureKind.NO_CONNECTION, "registerPixKey"), False),
-        (failed(FailureKind.TIMEOUT, "listPixKeys"), False),
         (answer("registerPixKey", b"<html>"), True),
-        (answer("registerPixKey", b"", status=204), True),
         (answer("registerPixKey", b"<html>", status=404), False),
         (answer("registerPixKey", b"", status=504), True),
         (answer("registerPixKey", b"", status=500), False),
-        (registration(), False),
     ],
 )
 def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange, unknown):

@@ -8,12 +8,9 @@ import pytest
 from environments.__main__ import main
 from environments.door.journal import Outcome
 from environments.profiles.loading import gaps, load
-from environments.sandbox import Response
-from tests.selftest.services.forking import ROOT
 from tests.selftest.services.issuing import AnswersAll
 from tests.selftest.services.one_run import journal_in
-from tests.selftest.services.running import TOKEN, write_profile
-from tests.selftest.services.serving import Raw, as_bytes
+from tests.selftest.services.running import ROOT, TOKEN, write_profile
 
 PREPARE = {
     "operation": "createPix",
@@ -66,22 +63,17 @@ def test_a_profile_that_is_ready(check, service, tmp_path):
     assert not journal.parent.exists()
 
 
-class RefusesTheToken(Raw):
-    """Does not know the token."""
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [(401, ": it may be wrong or expired, or may not read; check auth"), (496, "")],
+)
+def test_a_token_that_is_not_accepted(status, why, check):
+    """Nor a request without a certificate: a run would be incomplete."""
+    with AnswersAll(status) as service:
+        ended, lines = check(service)
 
-    def answer(self, connection, request):
-        connection.sendall(as_bytes(Response(401, b"{}")))
-
-
-def test_a_token_that_is_not_accepted(check):
-    """A run would be incomplete."""
-    with RefusesTheToken() as service:
-        status, lines = check(service)
-
-    assert (status, lines[-1]) == (6, NOT_READY)
-    assert lines[-2] == (
-        "token: 401 without a media type to listAccounts: it may be wrong or expired, or may not read; check auth"
-    )
+    assert (ended, lines[-1]) == (6, NOT_READY)
+    assert lines[-2].startswith(f"token: {status} without a media type to listAccounts{why}")
 
 
 def test_a_secret_that_is_missing(check, service):
@@ -91,15 +83,6 @@ def test_a_secret_that_is_missing(check, service):
     assert status == 4
     assert lines == ["error: PROFILE: PIX_API_KEY is not set in the environment; export PIX_API_KEY=…"]
     assert service.seen == []
-
-
-def test_a_gateway_that_asks_for_a_certificate(check):
-    """Its answer is shown; a run says what to check."""
-    with AnswersAll(496) as service:
-        status, lines = check(service)
-
-    assert status == 6
-    assert any(line.startswith("token: 496 ") for line in lines)
 
 
 def test_nobody_listens(check, service):

@@ -1,175 +1,177 @@
 """The command line as its users meet it: options, exit statuses, the last lines and the files."""
 
-import json
+import re
 import subprocess
 import sys
 
 import pytest
 
-from environments.sandbox import Server, Service
+from environments.sandbox import Service
+from reports.writing import RUNS
 from spec.requirements import requirements
 from tests.selftest.junit_files import written
-from tests.selftest.services.forking import ROOT, run_pytest
-from tests.selftest.services.running import environment, sandbox_at
-
-OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not property"]
-
-
-def run(*arguments, **variables):
-    """Run pytest from the checkout."""
-    return run_pytest([*OPTIONS, *arguments], environment(**variables))
+from tests.selftest.proof.trial import CONFORMANCE
+from tests.selftest.recorded_runs import PYTEST, record, recorded
+from tests.selftest.services.running import ROOT, environment, write_profile
 
 
-@pytest.fixture(scope="module")
-def sandbox_run(tmp_path_factory):
-    """One run against the embedded sandbox, started as a user would."""
-    folder = tmp_path_factory.mktemp("report")
-    command = [sys.executable, "-m", "pytest", *OPTIONS, f"--report-dir={folder}"]
-    return subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True), folder
+def test_the_default_run_conforms(tmp_path):
+    """Exit status 0; the last lines name the verdict and the report, whose files are their owner's alone. -v shows no
+    variable of a CI system, some of which name people; without generated traffic, what makes it is not loaded."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-vv",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not property",
+        f"--report-dir={tmp_path}",
+    ]
+    variables = environment(CI_PROJECT_PATH="maria/pix", PYTHONPROFILEIMPORTTIME="1")
+    ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
+    loaded = re.findall(r"\| +(\w+)", ended.stderr)
+
+    assert ended.returncode == 0, ended.stdout
+    assert re.search(r"(?m)^CONFORMANT", ended.stdout)
+    assert f"report: {tmp_path}/report.html" in ended.stdout
+    assert "maria" not in ended.stdout
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    assert {"pytest", "schemathesis", "hypothesis"} & set(loaded) == {"pytest"}
 
 
-class WithoutDigit(Service):
-    """The execution result has no digit."""
-
-    def execution_result(self, transfer):
-        return {name: value for name, value in super().execution_result(transfer).items() if name != "digit"}
-
-
-@pytest.fixture(scope="module")
-def failing_run(tmp_path_factory):
-    """One run against a service that breaks one statement."""
-    folder = tmp_path_factory.mktemp("report")
-    service = WithoutDigit()
-    with Server(service) as server:
-        options = [f"--environment={sandbox_at(server.base_url, folder)}", f"--report-dir={folder}"]
-        return run(*options, PIX_SANDBOX_TOKEN=service.token), folder
-
-
-def test_sandbox_conforms(sandbox_run):
-    """The default run passes with exit status 0."""
-    assert sandbox_run[0].returncode == 0, sandbox_run[0].stdout
-
-
-def test_terminal_names_verdict_and_report(sandbox_run):
-    """The last lines name the verdict and where the report lies."""
-    result, folder = sandbox_run
-
-    assert "CONFORMANT" in result.stdout
-    assert f"report: {folder}/report.html" in result.stdout
-
-
-def test_conformance_json_has_a_line_for_every_row(sandbox_run):
-    """conformance.json lists every requirement in its order."""
-    document = json.loads((sandbox_run[1] / "conformance.json").read_text("utf-8"))
-
-    assert [row["id"] for row in document["requirements"]] == list(requirements())
-    assert (document["verdict"], document["exit_status"]) == ("conformant", 0)
-    assert document["traffic"]["executions"] == 10
-    assert document["traffic"]["requests"] <= 300  # of which at most 40 carry a wrong token
-
-
-def test_evidence_numbers_lead_to_exchanges(sandbox_run):
-    """Every exchange that a requirement names is listed."""
-    document = json.loads((sandbox_run[1] / "conformance.json").read_text("utf-8"))
+def test_the_files_have_a_line_for_every_requirement():
+    """In the order of the requirements, with the exchanges that it names; junit.xml begins with the run itself."""
+    run = recorded("clean")
+    document, cases = run.document, written(run.folder)
     numbers = {exchange["number"] for exchange in document["exchanges"]}
 
+    assert (run.status, document["verdict"], document["exit_status"]) == (0, "conformant", 0)
+    assert [row["id"] for row in document["requirements"]] == list(requirements())
     assert {number for row in document["requirements"] for number in row["exchanges"]} <= numbers
+    assert list(cases) == ["run", *requirements()]
+    assert {result[0] for result in cases.values() if result} <= {"skipped"}
+    assert document["generated"]["seed"] == 1
 
 
-def test_junit_has_one_case_a_requirement(sandbox_run):
-    """junit.xml is written from the same results; the run itself comes first, and none is red."""
-    found = written(sandbox_run[1])
+def test_a_failure_names_requirement_and_finding():
+    """With exit status 1."""
+    run = recorded("failing")
 
-    assert list(found) == ["run", *requirements()]
-    assert {result[0] for result in found.values() if result} <= {"skipped"}
-
-
-def test_files_are_their_owners_alone(sandbox_run):
-    """Nobody else reads a report."""
-    assert {path.stat().st_mode & 0o777 for path in sandbox_run[1].iterdir()} == {0o600}
+    assert run.status == 1
+    assert "FAIL executePix.digit.type" in run.output
+    assert run.rows("fail")["executePix.digit.type"] in run.output
 
 
-def test_failure_names_row_statement_and_finding(failing_run):
-    """A failing requirement is shown with its statement and what was found."""
-    result, folder = failing_run
-    document = json.loads((folder / "conformance.json").read_text("utf-8"))
-    failing = [row["id"] for row in document["requirements"] if row["verdict"] == "fail"]
+def test_a_dead_server_is_unreachable():
+    """Exit status 7 and reports that blame nobody, and say why nothing was tested."""
+    run = recorded("unreachable")
+    why = "the target cannot be reached: the connection is refused"
+    cases = written(run.folder)
 
-    assert result.returncode == 1
-    assert failing == ["executePix.digit.present"]
-    assert "FAIL executePix.digit.present" in result.stdout
-    assert "digit is missing" in result.stdout
+    assert (run.status, run.document["verdict"], run.rows("fail")) == (7, "unreachable", {})
+    assert "cannot be reached: the connection is refused; this is no verdict" in run.output
+    assert f"{run.document['headline']}\n" in run.output
+    assert cases["run"] == ("error", run.document["headline"])
+    assert cases["listAccounts.exists"] == ("skipped", f"not-exercised: {why}")
+
+
+def test_nothing_selected(tmp_path):
+    """Where no test matches there is no verdict."""
+    run = record(tmp_path, Service, "-k", "executePix and createPix")
+
+    assert (run.status, "NOTHING SELECTED" in run.output) == (5, True)
+
+
+# Options that send nothing
+
+
+@pytest.fixture
+def call(tmp_path, capsys, monkeypatch):
+    """Pytest with these options, in this process: its exit status, and what it printed. The token of its profile leaves
+    a trace when it is fetched, and there is no other file than the profile's afterwards."""
+    monkeypatch.chdir(ROOT)
+
+    def run(*options, base_url="http://127.0.0.1:9"):
+        auth = {"token_command": ["touch", str(tmp_path / "token-was-fetched")]}
+        profile = write_profile(tmp_path, base_url, auth=auth).rename(tmp_path / "nothing-is-sent.yaml")
+        paths = [] if any("tests/" in option for option in options) else [str(CONFORMANCE / "test_deletion.py")]
+        status = pytest.main([*PYTEST, f"--environment={profile}", *options, *paths])
+        assert list(tmp_path.iterdir()) == [profile]
+        assert not (RUNS / profile.stem).exists()
+        return int(status), capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--fixtures", "--setup-plan", "--help", "--markers", "--plan"])
+def test_what_only_lists_opens_and_writes_nothing(option, call):
+    """No token is fetched, no request is sent, no folder is made, and `latest` stays where it is."""
+    status, printed = call(option)
+
+    assert (status, printed.err, "CONFORMANT" in printed.out) == (0, "", False)
+    assert ("nothing was sent" in printed.out) is (option == "--plan")
+
+
+HTML = "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR"
+JUNIT = "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR"
+PROCESSES = "-n: a run is one process; --parallel=N puts N requests on the wire at once"
+REFUSED = {
+    "--html=x.html": HTML,
+    "--junit-xml=x.xml": JUNIT,
+    "--collect-only --html=x.html": HTML,
+    "--setup-only": "--setup-only sends requests and judges no answer; use --plan to see what would be sent",
+    "-n 2": PROCESSES,
+    "-p xdist --dist=load --tx=2*popen": PROCESSES,
+    "--plan -n2": PROCESSES,
+    "tests/conformance tests/selftest/test_house.py -n2": PROCESSES,
+    "--base-url=": "--base-url is empty; give it a value, or leave it out",
+    "--report-language=": "--report-language is empty; give it a value, or leave it out",
+    "--verify-base-url": "--verify-base-url bypasses the checks of the suite; leave it out, every run checks the target first",
+    "--debug=/dev/null": "--debug writes tokens and codes to a file; leave it out",
+    "--pastebin=all": "--pastebin publishes what is printed before known values are hidden; leave it out",
+    "--showlocals": "--showlocals prints answers of the service as they are; leave it out",
+    "--examples=0": "--examples: expected a whole number from 1, got '0'",
+    "--seed=x": "--seed: expected a whole number from 0, got 'x'",
+    "--parallel=65": "--parallel: expected a whole number from 1 to 64, got '65'",
+    "--report-language=de": "--report-language: expected en or pt-BR, got 'de'",
+    "-k nothing": "-k: nothing: no such requirement; pytest --list names them all",
+    "-k nothing --plan": "-k: nothing: no such requirement; pytest --list names them all",
+    "--environment=nope": "environments/nope.yaml: cannot be read (No such file or directory); the environments in environments are: ",
+    "--environment=staging.example": "environments/staging.example.yaml: PIX_TOKEN is not",
+    "--base-url=bank.example --collect-only": "--base-url: not an address; expected http(s)://host[:port][/prefix]",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_wrong_options_are_one_line(options, call, monkeypatch):
+    """Exit status 4 and what to use instead, before a token is fetched or anything is sent."""
+    monkeypatch.delenv("PIX_TOKEN", raising=False)
+    status, printed = call(*options.split())
+    lines = [line for line in printed.err.splitlines() if line and "pytest debug information" not in line]
+
+    assert (status, [line[: len(REFUSED[options]) + 7] for line in lines]) == (4, [f"ERROR: {REFUSED[options]}"])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
+    ("variable", "value", "line"),
     [
-        (
-            ["--environment=nope"],
-            "ERROR: environments/nope.yaml: cannot be read (No such file or directory); the environments in environments are: ",
-        ),
-        (
-            ["--verify-base-url"],
-            "ERROR: --verify-base-url bypasses the checks of the suite; leave it out, every run checks the target first",
-        ),
-        (
-            ["--examples=0"],
-            "ERROR: --examples: expected a whole number from 1, got '0'",
-        ),
-        (
-            ["--seed=x"],
-            "ERROR: --seed: expected a whole number from 0, got 'x'",
-        ),
-        (
-            ["--environment=staging.example"],
-            "ERROR: environments/staging.example.yaml: PIX_TOKEN is not",
-        ),
+        ("PYTEST_ADDOPTS", "--html=x.html", HTML),
+        ("PYTEST_DEBUG", "1", "PYTEST_DEBUG has tokens and codes written down; unset it"),
     ],
 )
-def test_bad_input_is_one_line(arguments, line):
-    """A wrong option or profile ends with exit status 4 and one line, before any request."""
-    result = run(*arguments, "--no-report")
+def test_variables_count_as_given(variable, value, line, call, monkeypatch):
+    """What pytest says of its trace stands beside the line."""
+    monkeypatch.setenv(variable, value)
+    status, printed = call()
 
-    assert result.returncode == 4
-    assert [text[: len(line)] for text in result.stderr.splitlines() if text] == [line]
-
-
-def test_variables_of_ci_are_not_shown():
-    """-v shows what pytest-metadata gathers: the variables of some CI systems name people."""
-    result = run("-vv", "--no-report", "-k", "listAccounts.exists", CI_PROJECT_PATH="maria/pix")
-
-    assert result.returncode == 0
-    assert "maria" not in result.stdout
+    assert status == 4
+    assert f"ERROR: {line}" in printed.err.splitlines()
 
 
-def test_dead_server_is_unreachable(tmp_path):
-    """A dead target ends the run with exit status 7 and reports that blame nobody and say why nothing was tested."""
-    result = run("--base-url=http://127.0.0.1:9", f"--report-dir={tmp_path}", PIX_SANDBOX_TOKEN="t")
-    document, cases = json.loads((tmp_path / "conformance.json").read_text("utf-8")), written(tmp_path)
+def test_self_tests_may_write_what_they_like(call):
+    """They give no verdict, and have no report of their own."""
+    status, printed = call("--junitxml=/dev/null", "--collect-only", "tests/selftest/test_house.py")
 
-    assert result.returncode == 7
-    assert "http://127.0.0.1:9 cannot be reached: the connection is refused; this is no verdict" in result.stdout
-    assert document["verdict"] == "unreachable"
-    assert f"{document['headline']}\n" in result.stdout
-    assert f"report: {tmp_path / 'report.html'}\n" in result.stdout
-    assert not [row for row in document["requirements"] if row["verdict"] == "fail"]
-    assert cases["run"] == ("error", document["headline"])
-    why = "not-exercised: the target cannot be reached: the connection is refused"
-    assert cases["listAccounts.exists"] == ("skipped", why)
-
-
-def test_selection_by_id():
-    """-k takes a requirement or a group of requirements, and the verdict is of those alone."""
-    result = run("-k", "executePix.document", "--no-report")
-
-    assert result.returncode == 0
-    scope = "everything permitted, only -k executePix.document -m not property"
-    assert f"PARTIAL, {scope}: no failure, 4 of 4 tested\n" in result.stdout
-
-
-def test_nothing_selected():
-    """Where no test matches there is no verdict."""
-    result = run("-k", "executePix and createPix", "--no-report")
-
-    assert result.returncode == 5
-    assert "NOTHING SELECTED" in result.stdout
+    assert (status, printed.err) == (0, "")

@@ -7,7 +7,6 @@ import tomllib
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
-import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -36,26 +35,19 @@ def distributions(files):
     return {canonicalize_name(PACKAGES[module][0]) for module in modules}
 
 
-def canonical(names):
-    return {canonicalize_name(name) for name in names}
-
-
 FILES = [ROOT / "conftest.py", *(path for folder in OWN for path in (ROOT / folder).rglob("*.py"))]
 SELF_TESTS = [path for path in FILES if path.is_relative_to(ROOT / "tests/selftest")]
 SUITE = sorted(set(FILES) - set(SELF_TESTS))
 PLUGINS = {name.partition(".")[0] for name in PROJECT["tool"]["pytest"]["ini_options"]["addopts"] if name[0] != "-"}
 
 
-def test_a_run_imports_what_is_declared():
-    """Every package that a run imports, or loads as a plugin, is a dependency, and every dependency is used."""
+def test_what_is_imported_is_declared():
+    """Every package that a run imports, or loads as a plugin, is a dependency, and every dependency is used. What the
+    self-tests import beyond that is a dependency of development."""
     loaded = {canonicalize_name(PACKAGES[plugin][0]) for plugin in PLUGINS}
 
-    assert distributions(SUITE) | loaded == canonical(USED)
-
-
-def test_the_self_tests_import_what_is_declared():
-    """What the self-tests import beyond that is a dependency of development."""
-    assert distributions(SELF_TESTS) - canonical(USED) - canonical(DEVELOPMENT) == set()
+    assert distributions(SUITE) | loaded == set(map(canonicalize_name, USED))
+    assert distributions(SELF_TESTS) <= set(map(canonicalize_name, {*USED, *DEVELOPMENT}))
 
 
 def pins(file):
@@ -77,29 +69,17 @@ def closure(requirements):
     return names
 
 
-@pytest.mark.parametrize("name", sorted(USED))
-def test_a_dependency_is_pinned_within_its_bounds(name):
-    """constraints.txt has one version of it, which pyproject.toml permits."""
-    assert pins("constraints.txt")[canonicalize_name(name)] in USED[name].specifier
-
-
-def test_a_run_installs_what_it_needs_and_nothing_else():
-    """requirements.txt has the dependencies of pyproject.toml with what these need, in the versions of constraints.txt."""
-    required, pinned = pins("requirements.txt"), pins("constraints.txt")
-    needed = closure(USED.values())
-
-    assert needed - required.keys() == set()
-    assert required.keys() - needed <= OF_ANOTHER_PYTHON
-    assert required.items() <= pinned.items()
-
-
-def test_contributors_install_what_is_pinned():
-    """constraints.txt has what a run and the self-tests need, and nothing else."""
+def test_what_is_installed_is_pinned_and_needed():
+    """requirements.txt has the dependencies of pyproject.toml with what these need, constraints.txt what the self-tests
+    need besides, within the bounds of pyproject.toml and in the same versions; and nothing else."""
     development = map(Requirement, PROJECT["project"]["optional-dependencies"]["dev"])
-    needed = closure([*USED.values(), *development])
+    required, pinned = pins("requirements.txt"), pins("constraints.txt")
+    of_a_run, of_all = closure(USED.values()), closure([*USED.values(), *development])
 
-    assert needed - pins("constraints.txt").keys() == set()
-    assert pins("constraints.txt").keys() - needed <= OF_ANOTHER_PYTHON
+    assert [name for name, used in USED.items() if pinned[canonicalize_name(name)] not in used.specifier] == []
+    assert (of_a_run - required.keys(), of_all - pinned.keys()) == (set(), set())
+    assert (required.keys() - of_a_run) | (pinned.keys() - of_all) <= OF_ANOTHER_PYTHON
+    assert required.items() <= pinned.items()
 
 
 def test_every_package_of_a_run_has_a_hash():

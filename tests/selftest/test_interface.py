@@ -1,33 +1,22 @@
-"""Which operations a path reaches, how strict JSON is read, and when two answers can be told apart."""
+"""Which operations a path reaches, and how strict JSON is read."""
 
-import json
-from dataclasses import replace
+import re
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from spec.exchange import LARGE, Request, Response
+from spec.exchange import LARGE, Response
 from spec.interface import operations, operations_reached, personal_fields
 from spec.json_text import is_integer, is_number, read_json
-from spec.observed import indistinguishable
-from tests.selftest.exchanges import answer
-
-on_a_busy_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
 
 
-@pytest.mark.parametrize("operation", operations().values(), ids=lambda op: op.id)
-def test_documented_path_reaches_its_operation(operation):
+def test_documented_path_reaches_its_operation():
     """The documented method and path reach that operation and no other."""
-    path = operation.path.replace("{accountId}", "a-1").replace("{transactionId}", "t-1")
+    paths = {one.id: re.sub(r"{\w+}", "a-1", one.path) for one in operations().values()}
 
-    assert operations_reached(operation.method, path) == {operation.id}
+    assert {id: operations_reached(operations()[id].method, path) for id, path in paths.items()} == {
+        id: {id} for id in paths
+    }
 
 
 @pytest.mark.parametrize(
@@ -57,34 +46,13 @@ def test_personal_fields_come_from_the_schema():
     assert {"from", "to", "DocumentNumber"} <= personal_fields()
 
 
-@on_a_busy_machine
-@given(JSON_VALUES)
-def test_json_is_read_as_json(value):
-    """Whatever the standard library writes is read, and is the same value."""
-    text = read_json(json.dumps(value).encode())
-
-    assert text.readable
-    assert json.loads(json.dumps(text.value, default=float)) == json.loads(json.dumps(value), parse_int=float)
-
-
-@on_a_busy_machine
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(body):
-    """No input breaks the reader."""
-    text = read_json(body)
-
-    assert text.readable or text.error or text.limit
-
-
 @pytest.mark.parametrize(
     ("body", "error"),
     [
         (b"", "the body is empty"),
         (b"NaN", "NaN is not a JSON value"),
-        (b"-Infinity", "-Infinity is not a JSON value"),
         (b"{} {}", "Extra data at character 3"),
         (b'"\xff"', "byte 1 is not UTF-8"),
-        (b"01", "Extra data at character 1"),
     ],
 )
 def test_what_is_no_json(body, error):
@@ -97,10 +65,9 @@ def test_what_is_no_json(body, error):
     [
         (b"[" * 100_000 + b"]" * 100_000, "nested deeper than 100 levels"),
         (b"[" + b"0," * 100_001 + b"0]", "more than 100000 values"),
-        (b"[" + b'"",' * 200_001 + b'""]', "more than 100000 values"),
         (b'{"text": "' + b",[]" * 30_000 + b'"}', ""),
     ],
-    ids=["deep", "numbers", "texts", "one text"],
+    ids=["deep", "numbers", "one text"],
 )
 def test_limits_are_no_errors(body, limit):
     """What is too deep or too much for the suite is said, and is no fault of the service."""
@@ -122,45 +89,12 @@ def test_bodies_of_any_size_come_out_as_they_went_in(size):
     assert (len(response.kept[0]) < size) is (size > LARGE)
 
 
-@pytest.mark.parametrize("text", [b"1", b"1.0", b"-0.0", b"1e2", b"1" * 50_000, b"1e5000", b"12e-0"])
-def test_integers(text):
-    """Integers of any size and with a zero fraction are integers."""
-    assert is_integer(read_json(text).value)
+def test_integers_and_numbers():
+    """Integers of any size and with a zero fraction are integers; fractions, booleans, texts and null are none. Python's
+    own idea of a boolean does not count."""
+    integers = (b"1", b"1.0", b"-0.0", b"1e2", b"1" * 50_000, b"1e5000", b"12e-0")
+    others = (b"1.5", b"1e-1", b"true", b'"1"', b"null", b"1e-5000")
 
-
-@pytest.mark.parametrize("text", [b"1.5", b"1e-1", b"true", b'"1"', b"null", b"1e-5000"])
-def test_what_is_no_integer(text):
-    """Fractions, booleans, texts and null are no integers."""
-    assert not is_integer(read_json(text).value)
-
-
-def test_booleans_are_no_numbers():
-    """Python's own idea of it does not count."""
-    assert not is_number(True)
-    assert is_number(Decimal("1.5"))
-
-
-def reply(body, path, **changes):
-    """An answer to that path."""
-    exchange = answer("listAccounts", body, **{"status": 404, **changes})
-    return replace(exchange, request=Request("GET", f"http://127.0.0.1:1{path}", ()))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "alike"),
-    [
-        (b'{"error":"no /v1/a"}', b'{"error":"no /v1/b"}', True),
-        (b'{"id":"6f9619ff8b86d011b42d00cf4fc964ff"}', b'{"id":"00000000000000000000000000000000"}', True),
-        (b'{"at":1767225600123}', b'{"at":1767225600999}', True),
-        (b'{"error":"no account"}', b'{"error":"no path"}', False),
-        (b'{"code":401}', b'{"code":404}', False),
-    ],
-)
-def test_answers_that_can_be_told_apart(one, other, alike):
-    """What differs in any two answers does not tell them apart."""
-    assert indistinguishable(reply(one, "/v1/a"), reply(other, "/v1/b")) is alike
-
-
-def test_another_status_tells_apart():
-    """Two answers with the same body and other statuses differ."""
-    assert not indistinguishable(reply(b"{}", "/v1/a"), reply(b"{}", "/v1/b", status=400))
+    assert [text for text in integers if not is_integer(read_json(text).value)] == []
+    assert [text for text in others if is_integer(read_json(text).value)] == []
+    assert (is_number(True), is_number(Decimal("1.5"))) == (False, True)

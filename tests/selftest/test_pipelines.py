@@ -19,64 +19,52 @@ pytestmark = pytest.mark.slow
 GITHUB = ROOT / ".github/workflows/conformance.yml"
 GITLAB = ROOT / "docs/pipelines/gitlab-ci.yml"
 PAGE = ROOT / "docs/pipelines.md"
-FAKE_GH = """#!/bin/sh
-case "$1" in
+STEPS = {
+    step["name"]: step["run"]
+    for job in yaml.safe_load(GITHUB.read_text())["jobs"].values()
+    for step in job["steps"]
+    if "name" in step and "run" in step
+}
+FETCH = STEPS["Fetch the journal, and the last report of this branch"]
+TOOLS = {
+    "gh": """case "$1" in
   api) case "$2" in *name=journal-*) cat "$FAKE/journals.json" ;; *) cat "$FAKE/reports.json" ;; esac ;;
   run) mkdir -p "$7" && cp -R "$FAKE/$5/." "$7" ;;
-esac
-"""
-FAKE_CURL = """#!/bin/sh
-put= out= ; for url; do case "$last" in --upload-file) put=$url ;; --output) out=$url ;; esac; last=$url; done
+esac""",
+    "curl": """put= out= ; for url; do case "$last" in --upload-file) put=$url ;; --output) out=$url ;; esac; last=$url; done
 file=$FAKE/$(echo "$url" | tr -c 'A-Za-z0-9.\\n' _)
-if [ "$put" ]; then cp "$put" "$file"; elif [ -e "$file" ]; then cp "$file" "$out"; printf 200; else printf 404; fi
-"""
-NONE = {"artifacts": []}
-
-
-def steps_of(job):
-    """The commands of a job of the workflow, by the name of the step."""
-    return {
-        step["name"]: step["run"] for step in yaml.safe_load(GITHUB.read_text())["jobs"][job]["steps"] if "run" in step
-    }
+if [ "$put" ]; then cp "$put" "$file"; elif [ -e "$file" ]; then cp "$file" "$out"; printf 200; else printf 404; fi""",
+    "python": """case "$CHECK $*" in
+  real*) ;; *"-m environments check staging") echo checked; exit "$CHECK" ;; *"-m reports compare"*) exit "$COMPARE" ;;
+esac
+exec "$PYTHON" "$@\"""",
+    "pytest": """[ "$STATUS" = real ] && exec "$PYTHON" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" "$ROOT/tests/conformance" "$@"
+echo "pytest $*"; mkdir -p runs/staging; echo "$STATUS" > runs/staging/conformance.json; exit "$STATUS\"""",
+}
+"""They stand for those of a runner. A check of the profile, and a run, end as the variables CHECK and STATUS say."""
 
 
 class Checkout:
-    """The files of the project in a directory of their own, with the virtual environment of the self-tests, and tools
-    that stand for those of the pipeline."""
+    """A directory with the scripts of the pipelines and a profile."""
 
-    def __init__(self, folder, base_url):
+    def __init__(self, folder):
         self.folder, self.fake = folder / "checkout", folder / "fake"
-        listed = subprocess.run(
-            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        for name in filter(lambda name: (ROOT / name).is_file(), listed.stdout.splitlines()):
-            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, self.folder / name)
-        (self.folder / ".venv").symlink_to(sys.prefix)
+        shutil.copytree(ROOT / ".ci", self.folder / ".ci")
+        (self.folder / "environments").mkdir()
         self.fake.mkdir()
-        for name, text in {"gh": FAKE_GH, "curl": FAKE_CURL}.items():
-            (self.fake / name).write_text(text)
+        for name, text in TOOLS.items():
+            (self.fake / name).write_text(f"#!/bin/sh\n{text}\n")
             (self.fake / name).chmod(0o755)
-        self.found(journals=NONE, reports=NONE)
-        write_profile(self.folder / "environments", base_url).rename(self.folder / "environments/staging.yaml")
-
-    def found(self, **listings):
-        """What the API lists."""
-        for name, listing in listings.items():
-            (self.fake / f"{name}.json").write_text(json.dumps(listing))
 
     def sh(self, script, **variables):
         """Run a script as a runner does: its exit status and output."""
         given = {
-            "PATH": f"{self.fake}:{sys.prefix}/bin:{os.environ['PATH']}", "FAKE": str(self.fake), "ENVIRONMENT": "staging",
+            "PATH": f"{self.fake}:{os.environ['PATH']}", "FAKE": str(self.fake), "ENVIRONMENT": "staging",
+            "ROOT": str(ROOT), "PYTHONPATH": str(ROOT), "PYTHON": sys.executable,
+            "CHECK": "0", "STATUS": "0", "COMPARE": "0", "NEW_JOURNAL": "false", "OPTIONS": "-k listAccounts", "PAUSES": "0 0",
             "GITHUB_OUTPUT": str(self.fake / "output"), "GITHUB_STEP_SUMMARY": str(self.fake / "summary"),
-            "GITHUB_REPOSITORY": "bank/pix-conformance", "GITHUB_REF_NAME": "main", "OPTIONS": "-k listAccounts",
-            "PAUSES": "0 0", "CI_PROJECT_DIR": str(self.folder), "CI_JOB_TOKEN": "job", "CI_COMMIT_REF_SLUG": "main",
-            "PACKAGES": "https://gitlab.example/packages",
+            "GITHUB_REPOSITORY": "bank/pix-conformance", "GITHUB_REF_NAME": "main", "CI_PROJECT_DIR": str(self.folder),
+            "CI_JOB_TOKEN": "job", "CI_COMMIT_REF_SLUG": "main", "PACKAGES": "https://gitlab.example/packages",
         }  # fmt: skip
         ended = subprocess.run(
             ["bash", "-eo", "pipefail", "-c", script], cwd=self.folder, env=environment(**TOKEN | given | variables),
@@ -84,10 +72,9 @@ class Checkout:
         )  # fmt: skip
         return ended.returncode, ended.stdout
 
-    @property
-    def document(self):
-        """conformance.json of the run."""
-        return json.loads((self.folder / "runs/staging/conformance.json").read_text())
+    def run(self, **variables):
+        """The step of GitHub that runs, where a journal was fetched or begins."""
+        return self.sh(STEPS["Run"], **{"NEW_JOURNAL": "true"} | variables)
 
     @property
     def output(self):
@@ -96,277 +83,205 @@ class Checkout:
 
 
 @pytest.fixture
-def service():
-    """A lawful service."""
-    service = Service(token=TOKEN["PIX_TOKEN"])
-    with Server(service) as server:
-        service.base_url = server.base_url
-        yield service
+def checkout(tmp_path):
+    return Checkout(tmp_path)
 
 
-@pytest.fixture
-def checkout(tmp_path, service):
-    """A checkout whose profile leads to the service."""
-    return Checkout(tmp_path, service.base_url)
+# The files
 
 
-class TestTheFiles:
-    @pytest.mark.parametrize("path", sorted(GITHUB.parent.glob("*.yml")), ids=lambda path: path.stem)
-    def test_workflows_are_valid(self, path):
-        """Against the published schema."""
-        assert check("vendor.github-workflows", path) == (0, "ok -- validation done")
-
-    def test_the_gitlab_job_is_valid(self):
-        """Against the published schema."""
-        assert check("vendor.gitlab-ci", GITLAB) == (0, "ok -- validation done")
-
-    @pytest.mark.parametrize("text", re.findall(r"(?ms)^```yaml\n(.*?)^```", PAGE.read_text()) if PAGE.exists() else [])
-    def test_examples_of_the_page_are_valid(self, text, tmp_path):
-        """Each names the file that it goes into."""
-        schema = {".github/": "vendor.github-workflows", ".gitlab-": "vendor.gitlab-ci"}[text[2:10]]
-        (tmp_path / "example.yml").write_text(text)
-
-        assert check(schema, tmp_path / "example.yml") == (0, "ok -- validation done")
-
-    def test_no_expression_is_part_of_a_command(self):
-        """What somebody types into an input, or names a branch, is never run."""
-        jobs = yaml.safe_load(GITHUB.read_text())["jobs"]
-        commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
-
-        assert [command for command in commands if "${{" in command] == []
-
-    def test_actions_are_pinned_by_commit(self):
-        """A tag that is moved runs other code beside the token. Each action has one commit, and its version beside it."""
-        pages = [*GITHUB.parent.glob("*.yml"), PAGE]
-        used = {line for page in pages for line in re.findall(r"uses: +(actions/.+)", page.read_text())}
-        pinned = [re.fullmatch(r"(actions/[a-z-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) for line in used]
-
-        assert all(pinned), used
-        assert len({match[1] for match in pinned}) == len(used)
-
-
-def check(schema, path):
-    """What check-jsonschema says of a file: its exit status and last line."""
+def problems(schema, *paths, options=()):
+    """What check-jsonschema says of files, against the published schema."""
     command = [
         sys.executable,
         "-m",
         "check_jsonschema",
         "--builtin-schema",
-        schema,
-        "--data-transform",
-        "gitlab-ci",
-        str(path),
+        f"vendor.{schema}",
+        *options,
+        *map(str, paths),
     ]
-    command = (
-        command if "gitlab" in schema else [part for part in command if part not in ("--data-transform", "gitlab-ci")]
-    )
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    return ended.returncode, (ended.stdout + ended.stderr).strip()
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
-class TestGitHub:
-    @pytest.mark.parametrize(
-        ("names", "chosen"),
-        [("staging", ["staging"]), ("staging, qa production", ["staging", "qa", "production"]), ('a"b', ['a"b'])],
-    )
-    def test_environments_are_chosen(self, names, chosen, checkout):
-        """A list for the matrix."""
-        assert checkout.sh(steps_of("choose")["Choose the environments"], NAMES=names)[0] == 0
-        name, _, value = checkout.output[0].partition("=")
+def test_pipelines_and_the_examples_of_the_page_are_valid(tmp_path):
+    """Each example names the file that it goes into."""
+    examples = {".github/": [], ".gitlab-": []}
+    for number, text in enumerate(re.findall(r"(?ms)^```yaml\n(# \..*?)^```", PAGE.read_text())):
+        path = tmp_path / f"example-{number}.yml"
+        path.write_text(text)
+        examples[text[2:10]].append(path)
+    github, gitlab = examples.values()
+    transform = ("--data-transform", "gitlab-ci")
 
-        assert (name, json.loads(value)) == ("environments", chosen)
-
-    def test_the_first_run_begins_a_journal(self, checkout):
-        """When that is asked for; the report and the journal are where the next steps take them from."""
-        steps = steps_of("run")
-        fetched = checkout.sh(steps["Fetch the journal, and the last report of this branch"])
-        refused = checkout.sh(steps["Run"], NEW_JOURNAL="false")
-        status, output = checkout.sh(steps["Run"], NEW_JOURNAL="true")
-
-        assert fetched[0] == 0
-        assert refused[0] == 4
-        assert "the journal of earlier runs is missing" in refused[1]
-        assert status == 0, output
-        assert checkout.output == ["left=report"]
-        assert {path.name for path in (checkout.folder / "runs/staging").iterdir()} >= {
-            "report.html",
-            "conformance.json",
-            "junit.xml",
-        }
-        assert (checkout.folder / "reports/runs/staging/journal-kept").exists()
-
-    def test_a_later_run_takes_the_journal_and_compares(self, checkout):
-        """With the last report of its branch."""
-        steps = steps_of("run")
-        checkout.sh(steps["Run"], NEW_JOURNAL="true")
-        shutil.move(checkout.folder / "runs/staging", checkout.fake / "report-staging")
-        shutil.move(checkout.folder / "reports/runs/staging", checkout.fake / "journal-staging")
-        run = {"id": 7, "repository_id": 1, "head_repository_id": 1, "head_branch": "main"}
-        kept = {"artifacts": [{"expired": False, "created_at": "2026-11-20T10:00:00Z", "workflow_run": run}]}
-        checkout.found(journals=kept, reports=kept)
-
-        fetched = checkout.sh(steps["Fetch the journal, and the last report of this branch"])
-        status, output = checkout.sh(steps["Run"], NEW_JOURNAL="false")
-
-        assert fetched == (0, "journal-staging is that of run 7\nreport-staging is that of run 7\n")
-        assert status == 0, output
-        assert checkout.document["comparison"]["comparable"]
-
-    def test_a_report_that_cannot_be_compared_with_is_left_out(self, checkout):
-        """A suite of another version may have written it."""
-        (checkout.folder / "previous").mkdir()
-        (checkout.folder / "previous/conformance.json").write_text("{}")
-        status, output = checkout.sh(steps_of("run")["Run"], NEW_JOURNAL="true")
-
-        assert status == 0, output
-        assert checkout.document["comparison"] is None
-
-    def test_a_service_that_cannot_be_reached_is_waited_for(self, tmp_path):
-        """By checks, which move no money; there is no run without one that reaches it."""
-        checkout = Checkout(tmp_path, "http://127.0.0.1:9")
-        status, output = checkout.sh(steps_of("run")["Run"], NEW_JOURNAL="true")
-
-        assert status == 7
-        assert output.count("cannot be reached") == 3
-        assert not (checkout.folder / "runs").exists()
-        assert checkout.output == []
-
-    def test_a_profile_that_is_wrong_is_not_retried(self, checkout):
-        """Its problems are told once."""
-        (checkout.folder / "environments/staging.yaml").write_text("base_ulr: x")
-        status, output = checkout.sh(steps_of("run")["Run"], NEW_JOURNAL="true")
-
-        assert status == 4
-        assert output.count("base_ulr: unknown key") == 1
-
-    def test_a_service_that_fails_leaves_a_report(self, checkout, service):
-        """And the exit status of the run."""
-        execute = service.execution_result
-        service.execution_result = lambda transfer: execute(transfer) | {"document": 5}
-        status, output = checkout.sh(steps_of("run")["Run"], NEW_JOURNAL="true", OPTIONS="-k executePix.document")
-
-        assert status == 1, output
-        assert checkout.output == ["left=report"]
+    assert (len(github), len(gitlab)) == (1, 1)
+    assert problems("github-workflows", *GITHUB.parent.glob("*.yml"), *github) == "ok -- validation done"
+    assert problems("gitlab-ci", GITLAB, *gitlab, options=transform) == "ok -- validation done"
 
 
-class TestArtifacts:
-    newest = staticmethod(lambda *found, branch="": _fetch().newest(list(found), branch))
-
-    def artifact(self, number, day, branch="main", *, fork=False, expired=False):
-        """An artifact as the API lists it."""
-        run = {"id": number, "repository_id": 1, "head_repository_id": 2 if fork else 1, "head_branch": branch}
-        return {"expired": expired, "created_at": f"2026-11-{day}T10:00:00Z", "workflow_run": run}
-
-    def test_the_newest_counts(self):
-        """In whatever order they are listed; what has expired is gone."""
-        assert self.newest(self.artifact(1, 20), self.artifact(2, 22), self.artifact(3, 21))["id"] == 2
-        assert self.newest(self.artifact(1, 20), self.artifact(2, 22, expired=True))["id"] == 1
-        assert self.newest() is None
-
-    def test_one_of_a_fork_does_not_count(self):
-        """A pull request could upload a journal without the codes that were sent."""
-        assert self.newest(self.artifact(1, 20), self.artifact(2, 22, fork=True))["id"] == 1
-
-    def test_one_of_the_branch(self):
-        """Where one is named."""
-        found = self.artifact(1, 20), self.artifact(2, 22, "release")
-
-        assert self.newest(*found, branch="main")["id"] == 1
-        assert self.newest(*found)["id"] == 2
+def test_no_expression_is_part_of_a_command():
+    """What somebody types into an input, or names a branch, is never run."""
+    assert [command for command in STEPS.values() if "${{" in command] == []
 
 
-def _fetch():
-    """The script that fetches artifacts."""
+def test_actions_are_pinned_by_commit():
+    """A tag that is moved runs other code beside the token. Each action has one commit, and its version beside it."""
+    pages = [*GITHUB.parent.glob("*.yml"), PAGE]
+    used = {line for page in pages for line in re.findall(r"uses: +(actions/.+)", page.read_text())}
+    pinned = [re.fullmatch(r"(actions/[a-z-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) for line in used]
+
+    assert all(pinned), used
+    assert len({match[1] for match in pinned}) == len(used)
+
+
+# GitHub
+
+
+def test_environments_are_chosen(checkout):
+    """A list for the matrix."""
+    checkout.sh(STEPS["Choose the environments"], NAMES='staging, qa a"b')
+    name, _, value = checkout.output[0].partition("=")
+
+    assert (name, json.loads(value)) == ("environments", ["staging", "qa", 'a"b'])
+
+
+def test_the_first_run_begins_a_journal(checkout):
+    """When that is asked for; the report and the journal are where the next steps take them from."""
+    for name in ("journals", "reports"):
+        (checkout.fake / f"{name}.json").write_text('{"artifacts": []}')
+    with Server(Service(token=TOKEN["PIX_TOKEN"])) as server:
+        write_profile(checkout.folder, server.base_url).rename(checkout.folder / "environments/staging.yaml")
+        fetched = checkout.sh(FETCH)
+        refused = checkout.run(NEW_JOURNAL="false")
+        status, output = checkout.run(CHECK="real", STATUS="real", ENVIRONMENT="environments/staging.yaml")
+
+    assert (fetched[0], refused[0]) == (0, 4)
+    assert "the journal of earlier runs is missing" in refused[1]
+    assert (status, checkout.output) == (0, ["left=report"]), output
+    assert "ready: pytest --environment=environments/staging.yaml --plan" in output
+    assert {"report.html", "conformance.json", "junit.xml"} <= set(os.listdir(checkout.folder / "runs/staging"))
+    assert (checkout.folder / "reports/runs/staging/journal-kept").exists()
+
+
+def test_a_later_run_takes_the_journal_and_compares(checkout):
+    """With the last report of its branch, unless that cannot be read: a suite of another version may have written it."""
+    run = {"id": 7, "repository_id": 1, "head_repository_id": 1, "head_branch": "main"}
+    listing = {"artifacts": [{"expired": False, "created_at": "2026-11-20T10:00:00Z", "workflow_run": run}]}
+    for name, file in {"journal": "journal-kept", "report": "conformance.json"}.items():
+        (checkout.fake / f"{name}s.json").write_text(json.dumps(listing))
+        (checkout.fake / f"{name}-staging").mkdir()
+        (checkout.fake / f"{name}-staging/{file}").touch()
+    fetched = checkout.sh(FETCH)
+    command = "pytest --environment=staging --report-dir=runs/staging "
+    compared = f"{command}--compare-with=previous/conformance.json -k listAccounts\n"
+
+    assert fetched == (0, "journal-staging is that of run 7\nreport-staging is that of run 7\n")
+    assert checkout.run(NEW_JOURNAL="false") == (0, f"checked\n{compared}")
+    assert checkout.run(COMPARE="2") == (0, f"checked\n{command}-k listAccounts\n")
+
+
+@pytest.mark.parametrize(("result", "checks", "runs"), [(7, 3, 0), (4, 1, 0), (6, 1, 1)])
+def test_a_check_comes_first(result, checks, runs, checkout):
+    """It moves no money, and is repeated until the service can be reached. Without that, and with a profile that is
+    wrong, there is no run."""
+    status, output = checkout.run(CHECK=str(result))
+
+    assert (output.count("checked"), output.count("pytest ")) == (checks, runs)
+    assert (status, checkout.output) == ((0, ["left=report"]) if runs else (result, []))
+
+
+@pytest.mark.parametrize(("status", "left"), [(1, ["left=report"]), (2, []), (7, [])])
+def test_the_exit_status_of_a_run_is_that_of_the_step(status, left, checkout):
+    """A report without a verdict gets another name."""
+    assert checkout.run(STATUS=str(status))[0] == status
+    assert checkout.output == left
+
+
+def artifact(number, day, branch="main", *, fork=False, expired=False):
+    """An artifact as the API lists it."""
+    run = {"id": number, "repository_id": 1, "head_repository_id": 2 if fork else 1, "head_branch": branch}
+    return {"expired": expired, "created_at": f"2026-11-{day}T10:00:00Z", "workflow_run": run}
+
+
+def test_the_newest_artifact_of_the_branch_counts():
+    """In whatever order they are listed; not one that has expired, nor one of a fork: a pull request could upload a
+    journal without the codes that were sent."""
     spec = importlib.util.spec_from_file_location("fetch", ROOT / ".ci/fetch.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    fetch = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fetch)
+    listed = [
+        artifact(1, 20), artifact(3, 22), artifact(2, 21), artifact(4, 23, "release"),
+        artifact(5, 24, expired=True), artifact(6, 25, fork=True),
+    ]  # fmt: skip
+
+    assert (fetch.newest(listed)["id"], fetch.newest(listed, "main")["id"], fetch.newest([])) == (4, 3, None)
 
 
-class TestGitLab:
-    job = yaml.safe_load(GITLAB.read_text())
+# GitLab
 
-    def script(self, name):
-        """The commands of a job in one shell, without those that install."""
-        return "\n".join(part for part in self.job[name]["script"] if ".ci/install" not in part)
 
-    def test_two_runs(self, checkout):
-        """The second one has the journal of the first, and is compared with it."""
-        refused = checkout.sh(self.script("conformance"))
-        first = checkout.sh(self.script("conformance"), NEW_JOURNAL="true")
-        shutil.rmtree(checkout.folder / "reports/runs/staging")
-        shutil.rmtree(checkout.folder / "runs")
-        second = checkout.sh(self.script("conformance"))
+def test_the_gitlab_job_carries_journal_and_report_along(checkout):
+    """Also those of a run that fails; its exit status is that of the job."""
+    job = yaml.safe_load(GITLAB.read_text())["conformance"]
+    script = "\n".join(part for part in job["script"] if ".ci/install" not in part)
+    refused = checkout.sh(script)
+    first = checkout.sh(script, NEW_JOURNAL="true", STATUS="1")
+    for kept in ("reports", "runs", "previous"):
+        shutil.rmtree(checkout.folder / kept)
+    second = checkout.sh(script)
 
-        assert (refused[0], first[0], second[0]) == (4, 0, 0), first[1] + second[1]
-        assert checkout.document["comparison"]["comparable"]
+    assert (refused[0], first[0], second[0]) == (4, 1, 0), first[1] + second[1]
+    assert (checkout.folder / "previous/conformance.json").read_text() == "1\n"
+    assert "--compare-with=previous/conformance.json -k listAccounts" in second[1]
 
-    def test_the_exit_status_of_the_run_is_that_of_the_job(self, checkout, service):
-        """And its report is kept for the next run."""
-        execute = service.execution_result
-        service.execution_result = lambda transfer: execute(transfer) | {"document": 5}
 
-        failing = {"NEW_JOURNAL": "true", "OPTIONS": "-k executePix.document"}
+def test_nothing_is_allowed_to_fail():
+    """No exit status passes, and none repeats a run: it may move money."""
+    assert not {"allow_failure", "retry"} & yaml.safe_load(GITLAB.read_text())["conformance"].keys()
 
-        assert checkout.sh(self.script("conformance"), **failing)[0] == 1
-        assert [path.name for path in checkout.fake.glob("*conformance_report*")] != []
 
-    def test_nothing_is_allowed_to_fail(self):
-        """No exit status passes, and none repeats a run: it may move money."""
-        assert not {"allow_failure", "retry"} & self.job["conformance"].keys()
+# What is installed
 
 
 INSTALL = "--require-hashes --only-binary=:all: --requirement requirements.txt"
 
 
 def test_all_install_as_the_readme_says():
-    """Wheels alone, each with its hash: make, both pipelines and the pages."""
-    assert f"pip install {INSTALL}" in (ROOT / "README.md").read_text()
-    assert f"pip install {INSTALL}" in (ROOT / "docs/staging.md").read_text()
-    assert all(f".ci/install {INSTALL}" in path.read_text() for path in (GITHUB, GITLAB))
-    assert not [path.name for path in (GITHUB, GITLAB) if "pip install" in path.read_text()]
+    """Wheels alone, each with its hash: both pipelines and the pages."""
+    texts = {path: path.read_text() for path in (GITHUB, GITLAB, ROOT / "README.md", ROOT / "docs/staging.md")}
+    installed = {path.name: re.findall(rf"(pip|\.ci/)\W?install {INSTALL}", text) for path, text in texts.items()}
+
+    assert set(map(tuple, installed.values())) == {("pip",), (".ci/",)}
+    assert not [path.name for path in (GITHUB, GITLAB) if "pip install" in texts[path]]
 
 
-def made(folder, target):
-    """What make would run for a target where nothing is installed yet, not knowing of the make that runs the self-tests."""
+@pytest.mark.parametrize("target", ["conformance", "test", "quick", "lint", "proof", "bench", "screenshots"])
+def test_make_installs_what_the_target_needs(target, tmp_path):
+    """What only contributors need is installed by the commands that need it, after what a run needs."""
     for name in ("Makefile", "requirements.txt", "constraints.txt"):
-        shutil.copy(ROOT / name, folder)
-    command, environment = ["make", "-n", target], {"PATH": os.environ["PATH"]}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+        shutil.copy(ROOT / name, tmp_path)
+    command, variables = ["make", "-n", target], {"PATH": os.environ["PATH"]}
+    made = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True).stdout
+    installs = [line for line in made.splitlines() if "install" in line]
 
-
-def test_make_conformance_installs_what_a_run_needs_alone(tmp_path):
-    """What only contributors need is installed by the commands that need it."""
-    installs = [line for line in made(tmp_path, "conformance").splitlines() if "install" in line]
-
-    assert installs == [f"PYTHON=python3 .ci/install {INSTALL}"]
-
-
-@pytest.mark.parametrize("target", ["test", "quick", "lint", "proof", "bench", "screenshots"])
-def test_make_installs_for_contributors(target, tmp_path):
-    """Once, after what a run needs."""
-    installs = [line for line in made(tmp_path, target).splitlines() if "install" in line]
-
-    assert installs[1:] == [".ci/install --requirement constraints.txt"]
+    assert installs[0] == f"PYTHON=python3 .ci/install {INSTALL}"
+    assert installs[1:] == [".ci/install --requirement constraints.txt"] * (target != "conformance")
 
 
 def test_installers_do_not_see_the_token(tmp_path):
     """Nor whatever else is exported: what pip and Python need is given by name."""
-    python, seen = tmp_path / ".venv/bin/python", tmp_path / "seen"
+    python, log = tmp_path / ".venv/bin/python", tmp_path / "log"
     python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nenv > "{seen}"; echo "$@" >> "{seen}"\n')
+    python.write_text(f'#!/bin/sh\nenv > "{log}"; echo "$@" >> "{log}"\n')
     python.chmod(0o755)
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci/install", tmp_path / ".ci")
-    given = {
-        "PIP_INDEX_URL": "https://mirror.example/simple",
-        "HTTPS_PROXY": "http://proxy.example:3128",
-        "PIX_KEY": "k",
-    }
-    variables = environment(**TOKEN, **given, VAULT_TOKEN="v", CI_JOB_TOKEN="c")
-    subprocess.run([tmp_path / ".ci/install", "--requirement", "x y.txt"], env=variables, check=True)
-    names = {line.partition("=")[0] for line in seen.read_text().splitlines()}
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
+    given = {"PIP_INDEX_URL": "https://mirror.example/simple", "HTTPS_PROXY": "http://proxy.example:3128"}
+    secret = {**TOKEN, "PIX_KEY": "k", "VAULT_TOKEN": "v", "CI_JOB_TOKEN": "c"}
+    subprocess.run(
+        [tmp_path / ".ci/install", "--requirement", "x y.txt"], env=environment(**given, **secret), check=True
+    )
+    names = {line.partition("=")[0] for line in log.read_text().splitlines()}
 
-    assert {"PATH", "HOME", "PIP_INDEX_URL", "HTTPS_PROXY"} <= names
-    assert names & {"PIX_TOKEN", "PIX_KEY", "VAULT_TOKEN", "CI_JOB_TOKEN"} == set()
-    assert seen.read_text().endswith("-m pip install --quiet --disable-pip-version-check --requirement x y.txt\n")
+    assert {"PATH", "HOME", *given} <= names
+    assert names & secret.keys() == set()
+    assert log.read_text().endswith("-m pip install --quiet --disable-pip-version-check --requirement x y.txt\n")

@@ -89,14 +89,6 @@ class TestWhatAProfileSays:
         ]  # fmt: skip
         assert profile.known_failures[0].until == date(2027, 1, 31)
 
-    @pytest.mark.parametrize("name", ["staging.example", "production.example"])
-    def test_examples_only_read(self, name):
-        """An example that is copied as it stands can only read."""
-        profile = load(name, folder=REPOSITORY / "environments")
-
-        assert (profile.name, profile.allow) == (name, {"read"})
-        assert (profile.pix_keys, profile.transactions, profile.requests) == ((), profiles.Transactions(), {})
-
     def test_what_yaml_would_change_is_text(self):
         """A date, a number with zeros before it or colons in it, and NO are sent as they are written."""
         body = "{json: {date: 2026-12-01, account: 0001, time: 10:30, state: NO, value: 1.50, paid: true}}"
@@ -128,13 +120,6 @@ class TestWhatAProfileSays:
 
 
 class TestFindingTheFile:
-    @pytest.mark.parametrize("given", ["./mine.yaml", "mine.yaml", "mine.yml"])
-    def test_path(self, given):
-        """What has a path separator or a YAML ending is a path."""
-        Path(given).write_text(GOOD)
-
-        assert load(given, folder=Path("environments")).name == "mine"
-
     @pytest.mark.parametrize(
         ("given", "message"),
         [
@@ -148,7 +133,8 @@ class TestFindingTheFile:
         ids=["not there", "a directory", "two lines"],
     )
     def test_a_file_that_cannot_be_read(self, given, message):
-        """It is named in one line, with the reason of the system, or with the environments that are there."""
+        """It is named in one line, with the reason of the system and the environments that are there. What has a YAML
+        ending is a path."""
         for name in ("qa", "staging.example"):
             Path(f"environments/{name}.yaml").touch()
         Path("folder.yaml").mkdir()
@@ -200,33 +186,24 @@ class TestTheExampleAndTheSchema:
     validator = jsonschema_rs.Draft7Validator(json.loads(PUBLISHED.read_text("utf-8")), validate_formats=True)
 
     def test_the_example_explains_in_the_words_of_the_model(self):
-        """Each key stands below its description, as a comment."""
-        schema = editor_schema()
-        lines = [line.strip().lstrip("# ") for line in EXAMPLE.read_text("utf-8").splitlines()]
+        """It has every key; each stands below its description, as a comment."""
+        schema, text = editor_schema(), EXAMPLE.read_text("utf-8")
+        written = "\n".join(line.strip().lstrip("# ") for line in text.splitlines())
         parts = [schema, *(schema["$defs"][name] for name in ("Auth", "Limits", "Prepare", "Tls", "Transactions"))]
         told = {key: rule.get("description", "") for part in parts for key, rule in part["properties"].items()}
-        written = "\n".join(lines)
+        keys = {key for each in (schema, *schema["$defs"].values()) for key in each["properties"]}
 
         assert schema["description"] in written
         assert [key for key, words in told.items() if not re.search(rf"(?m)^{re.escape(words)}\n{key}:", written)] == []
-
-    def test_the_example_names_every_key(self):
-        """The staging example has every key that a profile may have."""
-        schema, text = editor_schema(), EXAMPLE.read_text("utf-8")
-        keys = {key for each in (schema, *schema["$defs"].values()) for key in each["properties"]}
-
         assert [key for key in keys if not re.search(rf"\b{key}\b", text)] == []
 
     def test_the_schema_is_made_from_the_model(self):
-        """To make it: python -m environments.profiles.loading > environments/profile.schema.json."""
+        """To make it: python -m environments.profiles.loading > environments/profile.schema.json. It accepts every profile
+        of the project, also the example with everything switched on."""
+        texts = [*(path.read_text("utf-8") for path in PROFILES), switched_on(EXAMPLE.read_text("utf-8"))]
+
         assert json.loads(PUBLISHED.read_text("utf-8")) == editor_schema()
-
-    @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
-    def test_the_schema_accepts_every_profile(self, path):
-        """Also the example with everything switched on."""
-        texts = [text := path.read_text("utf-8"), *([switched_on(text)] if path == EXAMPLE else [])]
-
-        assert all(self.validator.is_valid(document(text, "profile").data) for text in texts)
+        assert [text for text in texts if not self.validator.is_valid(document(text, "profile").data)] == []
 
     def test_the_schema_refuses_what_a_schema_can(self):
         """Wrong names, types and numbers."""
@@ -240,33 +217,37 @@ REFUSED = [(address, message) for message, addresses in ADDRESSES["refused"].ite
 
 
 class TestAddresses:
-    @pytest.mark.parametrize(("address", "message"), REFUSED, ids=str)
-    def test_wrong_addresses(self, address, message):
+    def test_wrong_addresses(self):
         """A wrong address, of the profile or of --base-url, is described and not repeated: it may hold a password."""
-        assert refusal(f'base_url: "{address}"\nauth: {{token_env: PIX_TOKEN}}') == f"1: base_url: {message}"
-        assert refusal(GOOD, base_url=address) == f"--base-url: {message}"
+        said = {
+            (refusal(f'base_url: "{one}"\nauth: {{token_env: A}}'), refusal(GOOD, one)): message
+            for one, message in REFUSED
+        }
 
-    @pytest.mark.parametrize("address", ["https://bank.example/v1", "https://bank.example/pix/V1"])
-    def test_an_exact_address(self, address):
-        """The profile may say that the paths of its service start with /v1/v1."""
-        exact = "auth: {token_env: PIX_TOKEN}\nbase_url_is_exact: true\nbase_url: "
+        assert {
+            pair: message
+            for pair, message in said.items()
+            if pair != (f"1: base_url: {message}", f"--base-url: {message}")
+        } == {}
 
-        assert loaded(exact + address).base_url == address
-        assert loaded(exact + "https://bank.example", base_url=f"{address}/").base_url == address
+    def test_addresses(self):
+        """An address has a host and may have a port and a prefix. It ends without a slash, and letter case of scheme and
+        host says nothing."""
+        kept = {one: loaded(f'base_url: "{one}"\nauth: {{token_env: A}}').base_url for one in ADDRESSES["taken"]}
 
-    def test_proxy(self):
-        """A proxy is an address too, and may end in the version."""
+        assert kept == {one: loaded(GOOD, one).base_url for one in kept} == ADDRESSES["taken"]
+
+    def test_an_exact_address(self):
+        """The profile may say that the paths of its service start with /v1/v1. A proxy is an address too, and may end in
+        the version."""
+        exact = "auth: {token_env: A}\nbase_url_is_exact: true\nbase_url: https://bank.example/pix/V1\n"
+
+        assert loaded(exact).base_url == "https://bank.example/pix/V1"
+        assert loaded(exact, "https://bank.example/v1/").base_url == "https://bank.example/v1"
         assert loaded(f"{GOOD}proxy: http://proxy.example/v1").proxy == "http://proxy.example/v1"
         assert refusal(f"{GOOD}proxy: http://me:s3cr3t@proxy.example").startswith(
             "3: proxy: an address with a user name"
         )
-
-    @pytest.mark.parametrize(("given", "kept"), ADDRESSES["taken"].items())
-    def test_addresses(self, given, kept):
-        """An address has a host and may have a port and a prefix. It ends without a slash, and letter case of scheme and
-        host says nothing."""
-        assert loaded(f'base_url: "{given}"\nauth: {{token_env: PIX_TOKEN}}').base_url == kept
-        assert loaded(GOOD, base_url=given).base_url == kept
 
     def test_insecure(self):
         """Clear text to another machine is the operator's word."""

@@ -2,6 +2,7 @@
 
 import fnmatch
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -9,88 +10,55 @@ import pytest
 import yaml
 from openapi_spec_validator import validate
 
+from reports.provenance import VERSION
 from spec.interface import OPENAPI, operations
 from spec.requirements import LEVELS, SOURCE, read_yaml, requirements
 from spec.rules import RULES
-from tests.selftest.proof.trial import ADDOPTS
+from tests.selftest.proof.directly import conformance_tests
 
 ROOT = Path(__file__).parents[2]
 RULE_FILES = sorted((ROOT / "spec" / "rules").glob("*.py"))
 OF_EACH_FIELD = ("present", "type", "spelling")
 
 
-@pytest.fixture(scope="module")
-def tested():
-    """The requirements that the conformance tests name, as pytest collects them."""
-    collected: set[str] = set()
-
-    class Collector:
-        def pytest_collection_modifyitems(self, items):
-            collected.update(mark.args[0] for item in items for mark in item.iter_markers("requirement"))
-
-    options = ["-o", f"addopts={ADDOPTS}", "--collect-only", "--no-report", "-p", "no:terminal"]
-    pytest.main([*options, "-p", "no:cacheprovider", str(ROOT / "tests" / "conformance")], plugins=[Collector()])
-    return collected
-
-
 def test_schema_is_valid_openapi():
-    """The schema is valid OpenAPI 3.1."""
+    """The schema is valid OpenAPI 3.1. The two documented operations require the token; each operation leaves statuses
+    other than 200 open, as they are not shown."""
     schema = yaml.safe_load(OPENAPI.read_text("utf-8"))
+    items = [item for path in schema["paths"].values() for item in path.values() if "operationId" in item]
+    protected = {item["operationId"] for item in items if item.get("security") == [{"bearer": []}]}
 
     assert schema["openapi"].startswith("3.1")
     validate(schema)
-
-
-def test_two_operations_require_the_bearer_token():
-    """Only the two documented operations are marked as protected."""
-    schema = yaml.safe_load(OPENAPI.read_text("utf-8"))
-    items = [item for path in schema["paths"].values() for item in path.values() if isinstance(item, dict)]
-    protected = {item["operationId"] for item in items if item.get("security") == [{"bearer": []}]}
-
     assert protected == {"executePix", "registerPixKey"}
-
-
-def test_every_operation_leaves_other_statuses_open():
-    """Each operation has a default response, as statuses other than 200 are not shown."""
-    schema = yaml.safe_load(OPENAPI.read_text("utf-8"))
-    items = [item for path in schema["paths"].values() for item in path.values() if "operationId" in item]
-
     assert all("default" in item["responses"] for item in items)
 
 
 @pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
 def test_fields_agree_with_the_schema(operation):
-    """Each field of a result in the schema has three requirements, and there are no others."""
+    """Each field of a result in the schema has three requirements, and there are no others; that on its type names the
+    types that the schema gives."""
     in_schema = {f"{operation.id}.{field.name}.{what}" for field in operation.result for what in OF_EACH_FIELD}
     in_requirements = {
-        requirement.id
-        for requirement in requirements().values()
-        if requirement.operation == operation.id
-        and "Resources" in requirement.section
-        and requirement.id.endswith(OF_EACH_FIELD)
+        id
+        for id, requirement in requirements().items()
+        if requirement.operation == operation.id and "Resources" in requirement.section and id.endswith(OF_EACH_FIELD)
     }
+    types = {field.name: " or ".join(field.types) for field in operation.result}
+    untold = [name for name, said in types.items() if said not in requirements()[f"{operation.id}.{name}.type"].text]
 
-    assert not in_requirements - in_schema, (
-        f"no such field in spec/openapi.yaml: {', '.join(sorted(in_requirements - in_schema))}"
-    )
-    assert not in_schema - in_requirements, f"no requirement: {', '.join(sorted(in_schema - in_requirements))}"
-
-
-@pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
-def test_types_in_the_requirements_are_those_of_the_schema(operation):
-    """A requirement on a type names the types that the schema gives."""
-    for field in operation.result:
-        assert " or ".join(field.types) in requirements()[f"{operation.id}.{field.name}.type"].text
+    assert in_requirements - in_schema == set(), "no such field in spec/openapi.yaml"
+    assert in_schema - in_requirements == set(), "no requirement"
+    assert untold == []
 
 
-def test_every_requirement_has_a_test_or_a_reason(tested):
+def test_every_requirement_has_a_test_or_a_reason():
     """A requirement is tested, or says why no exchange can show it; never both, never neither."""
+    tested = {item.get_closest_marker("requirement").args[0] for item in conformance_tests(generated=True)}
     untestable = {requirement.id for requirement in requirements().values() if requirement.untestable}
-    without = set(requirements()) - untestable - tested
-    twice = tested & untestable
 
-    assert not without, f"neither a test nor a reason in untestable: {', '.join(sorted(without))}"
-    assert not twice, f"tested, and called untestable: {', '.join(sorted(twice))}"
+    assert set(requirements()) - untestable - tested == set(), "neither a test nor a reason in untestable"
+    assert tested & untestable == set(), "tested, and called untestable"
     assert tested <= set(requirements())
 
 
@@ -107,59 +75,31 @@ def test_each_requirement_has_one_rule_at_most():
     assert Counter(id for ids in matched.values() for id in ids) == Counter(list(RULES))
 
 
-@pytest.mark.parametrize("requirement_id", RULES)
-def test_the_docstring_of_a_rule_is_its_requirement(requirement_id):
+def test_the_docstring_of_a_rule_is_its_requirement():
     """Word for word as in the requirement; a rule for several requirements has braces where their texts differ."""
-    rule = RULES[requirement_id]
-    docstring = getattr(rule, "func", rule).__doc__
-    pattern = re.sub(r"\\{\w+\\}", ".+", re.escape(docstring))
+    docstrings = {id: getattr(rule, "func", rule).__doc__ for id, rule in RULES.items()}
+    patterns = {id: re.sub(r"\\{\w+\\}", ".+", re.escape(docstring)) for id, docstring in docstrings.items()}
 
-    assert re.fullmatch(pattern, requirements()[requirement_id].text), (docstring, requirements()[requirement_id].text)
-
-
-def test_ids_start_with_an_operation_or_general():
-    """The first part of an id is an operation, or general."""
-    assert {requirement.id.split(".")[0] for requirement in requirements().values()} == {*operations(), "general"}
+    assert {
+        requirements()[id].text: docstrings[id]
+        for id, pattern in patterns.items()
+        if not re.fullmatch(pattern, requirements()[id].text)
+    } == {}
 
 
-def test_no_id_is_repeated():
-    """Each entry of the file is a requirement of its own."""
-    assert len(read_yaml(SOURCE)) == len(requirements())
+def test_the_form_of_the_requirements():
+    """Each has an id of its own, which begins with an operation or general; a level, of which all are used; and a text
+    that is one sentence."""
+    rows = requirements().values()
 
-
-def test_levels_are_the_five():
-    """Every level is used, and no other."""
-    assert {requirement.level for requirement in requirements().values()} == set(LEVELS)
-
-
-def test_statements_are_sentences():
-    """The text of a requirement is one sentence that ends with a full stop."""
-    assert [
-        requirement.id
-        for requirement in requirements().values()
-        if not re.fullmatch(r"[A-Z].*[^.]\.", requirement.text)
-    ] == []
-
-
-def test_every_pinned_package_that_the_project_needs():
-    """constraints.txt pins every direct dependency."""
-    import tomllib
-
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    names = {re.split(r"[<>=~!\[]", name)[0].lower().replace("_", "-") for name in wanted}
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines if "==" in line}
-
-    assert names <= pinned
+    assert len(read_yaml(SOURCE)) == len(rows)
+    assert {row.id.split(".")[0] for row in rows} == {*operations(), "general"}
+    assert {row.level for row in rows} == set(LEVELS)
+    assert [row.id for row in rows if not re.fullmatch(r"[A-Z].*[^.]\.", row.text)] == []
 
 
 def test_version_is_the_same_everywhere():
     """pyproject.toml, the reports and the changelog name one version."""
-    import tomllib
-
-    from reports.provenance import VERSION
-
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
     assert project["version"] == VERSION

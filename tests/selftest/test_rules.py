@@ -18,95 +18,44 @@ CASES = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text("utf-8")
 EXAMPLES = {"executePix": execution(), "registerPixKey": registration()}
 
 
+def unlike(conclusion, exchange_of, ids):
+    """The rules that come to another conclusion on an exchange with their operation."""
+    return [id for id in ids if judge(id, exchange_of(id.partition(".")[0])).conclusion is not conclusion]
+
+
 def test_the_examples_hold():
     """The example of the document breaks no rule of its operation."""
-    judged = {id: judge(id, EXAMPLES[id.partition(".")[0]]) for id in RULES if id.partition(".")[0] in EXAMPLES}
+    ids = [id for id in RULES if id.partition(".")[0] in EXAMPLES]
 
-    assert [id for id, judgement in judged.items() if not judgement.holds] == []
+    assert unlike(Conclusion.HOLDS, EXAMPLES.get, ids) == []
 
 
 def test_no_rule_fails_without_an_answer():
     """A time-out shows nothing about any requirement."""
-    judged = {id: judge(id, failed(FailureKind.TIMEOUT, id.partition(".")[0])) for id in RULES}
-
-    assert [id for id, judgement in judged.items() if judgement.conclusion is not Conclusion.INCONCLUSIVE] == []
+    assert unlike(Conclusion.INCONCLUSIVE, lambda operation: failed(FailureKind.TIMEOUT, operation), RULES) == []
 
 
-def test_a_refusal_breaks_no_rule():
+@pytest.mark.parametrize("status", [302, 400, 401, 404, 429, 500, 503])
+def test_a_refusal_breaks_no_rule(status):
     """Whatever a refusal looks like, no rule of success judges it."""
-    refusals = [
-        (id, status, answer(id.partition(".")[0], b"<html>no</html>", status=status))
-        for id in RULES
-        if requirements()[id].level != "robustness"
-        for status in (300, 302, 400, 401, 403, 404, 409, 422, 429, 500, 503)
-    ]
-    judged = [
-        (id, status) for id, status, refusal in refusals if judge(id, refusal).conclusion is not Conclusion.INCONCLUSIVE
-    ]
+    of_success = [id for id in RULES if requirements()[id].level != "robustness"]
 
-    assert judged == []
-
-
-def deviating(exchange, prefix):
-    """The requirements that the exchange breaks."""
-    return {
-        requirement_id
-        for requirement_id in RULES
-        if requirement_id.startswith(prefix) and judge(requirement_id, exchange).deviates
-    }
-
-
-@pytest.mark.parametrize(
-    ("body", "broken"),
-    [
-        (b"", {"json"}),
-        (b"<html></html>", {"json"}),
-        (b'{"code": 0, "data": {}} x', {"json"}),
-        (b"{'code': 0}", {"json"}),
-        (b'{"code": NaN, "data": {}}', {"json"}),
-        (b'{"code": 0, "data": {"name": "\xe9"}}', {"json"}),
-        (b"[]", {"envelope.object"}),
-        (b'"text"', {"envelope.object"}),
-        (b"{}", {"envelope.code.present", "envelope.data.present"}),
-        (b'{"code": "0", "data": []}', {"envelope.code.type", "envelope.data.type"}),
-        (b'{"code": true, "data": null}', {"envelope.code.type", "envelope.data.type"}),
-        (b'{"code": 0.5, "data": "{}"}', {"envelope.code.type", "envelope.data.type"}),
-        (b'{"Code": 0, "DATA": {}}', {"envelope.code.spelling", "envelope.data.spelling"}),
-    ],
-)
-def test_broken_envelope(body, broken):
-    """Everything that is wrong with an envelope is found, and nothing else."""
-    found = deviating(answer("deletePixKey", body, method="DELETE"), "deletePixKey.")
-
-    assert found == {f"deletePixKey.{what}" for what in broken}
-
-
-@pytest.mark.parametrize("code", [b"0", b"1.0", b"-0", b"1e2", b"0" + b"0" * 0, b"9" * 5000])
-def test_integers(code):
-    """1.0, 1e2 and integers of any size are integers."""
-    exchange = answer("deletePixKey", b'{"code": %s, "data": {"Success": "true"}}' % code)
-
-    assert judge("deletePixKey.envelope.code.type", exchange).holds
+    assert unlike(Conclusion.INCONCLUSIVE, lambda one: answer(one, b"<html>no</html>", status=status), of_success) == []
 
 
 @pytest.mark.parametrize(
     ("sent", "received", "outcome"),
     [
         ("+5511955500777", "(11) 95550-0777", Conclusion.HOLDS),
-        ("11955500777", "+55 11 95550-0777", Conclusion.HOLDS),
         ("qa@bank.example", "QA@BANK.EXAMPLE", Conclusion.HOLDS),
         ("qa@bank.example", "q***@bank.example", Conclusion.HOLDS),
-        ("qa@bank.example", "q...@bank.example", Conclusion.HOLDS),
         ("13579246828", None, Conclusion.HOLDS),
         ("13579246828", "135.xxx.xxx-28", Conclusion.HOLDS),
         ("13579246828", "XXX.579.246-XX", Conclusion.INCONCLUSIVE),
         ("13579246828", "***********", Conclusion.INCONCLUSIVE),
-        ("13579246828", "", Conclusion.INCONCLUSIVE),
         ("13579246828", 13579246828, Conclusion.INCONCLUSIVE),
         ("", "qa@bank.example", Conclusion.INCONCLUSIVE),
         ("13579246828", "qa@bank.example", Conclusion.DEVIATES),
-        ("13579246828", "ac-0001", Conclusion.DEVIATES),
-        ("13579246828", "24681357928", Conclusion.DEVIATES),
     ],
 )
 def test_the_key_of_a_registration(sent, received, outcome):
@@ -142,22 +91,16 @@ def test_the_message_of_a_dropped_connection():
     assert str(judge("executePix.connection", exchange).message) == said
 
 
-@pytest.mark.parametrize("text", CASES["stack traces"])
-def test_stack_traces(text):
-    """A stack trace is known by its frames, with any line breaks."""
-    assert judge("executePix.stackTrace", answer("executePix", text.encode(), status=400)).deviates
+def test_stack_traces():
+    """A stack trace is known by its frames, with any line breaks; a text that says where to look is none."""
+    traces, others = CASES["stack traces"], CASES["no stack traces"]
+    judged = {
+        text: judge("executePix.stackTrace", answer("executePix", text.encode(), status=400)).deviates
+        for text in (*traces, *others)
+    }
 
-
-@pytest.mark.parametrize("text", CASES["no stack traces"])
-def test_texts_that_are_no_stack_trace(text):
-    """A text that says where to look is no trace."""
-    assert judge("executePix.stackTrace", answer("executePix", text.encode(), status=400)).holds
-
-
-@pytest.mark.parametrize("status", [502, 503, 504])
-def test_gateways_are_no_server_error(status):
-    """502, 503 and 504 are no server errors."""
-    assert judge("executePix.serverError", answer("executePix", {}, status=status)).holds
+    assert [text for text in traces if not judged[text]] == []
+    assert [text for text in others if judged[text]] == []
 
 
 @pytest.mark.parametrize(

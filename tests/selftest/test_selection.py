@@ -1,11 +1,11 @@
 """A selection sends the operations that its requirements are about and what these need first, and nothing else.
 
-What was sent is what the service itself has seen. The samples are tried by default; PIX_PROOF=exhaustive tries every
-requirement.
+What was sent is what the service itself has seen. A few requirements are tried by default; PIX_PROOF=exhaustive tries
+every one.
 """
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 import pytest
@@ -13,99 +13,60 @@ import pytest
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.sandbox import Service
-from spec.interface import MONEY, READS, operations, operations_reached
+from spec.interface import MONEY, READS, operations_reached
 from spec.requirements import requirements
-from tests.harness.selection import ids_of
+from tests.harness.selection import ids_of, selection
 from tests.selftest.planned import plan_of
-from tests.selftest.proof.directly import try_in_memory
+from tests.selftest.proof.directly import collected_config, try_in_memory
 from tests.selftest.proof.gate import plain
 from tests.selftest.proof.registry import MUTANTS
-from tests.selftest.services.running import ROOT, run, write_profile
-from tests.selftest.services.serving import Raw
+from tests.selftest.proof.trial import CONFORMANCE
+from tests.selftest.recorded_runs import record
 from tests.traffic.scenario import MAY_BE_OPEN, reach_of
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
-SANDBOX = load("sandbox", folder=ROOT / "environments")
-TESTED = [row.id for row in requirements().values() if not row.untestable]
+PROFILE = load("sandbox")
+SANDBOX = replace(PROFILE, limits=replace(PROFILE.limits, examples=2))
 SAMPLE = (
-    "executePix.id.present", "executePix.exists", "executePix.token.accepted", "executePix.token.scheme",
-    "executePix.repeated", "executePix.refusal", "registerPixKey.status", "registerPixKey.token.required",
-    "deletePixKey.exists", "listPixKeys.shape", "getBalance.shape", "listAccounts.serverError", "createPix.status",
-    "transferP2p.exists", "general.versionPrefix", "general.codeValues", "general.deprecation",
+    "executePix.id.present", "executePix.exists", "executePix.repeated", "executePix.refusal",
+    "registerPixKey.token.required", "deletePixKey.exists", "getBalance.shape", "createPix.status",
+    "general.versionPrefix", "general.codeValues",
 )  # fmt: skip
-"""One of each entry of the table, and of each way in which a test asks for traffic."""
+"""One of each way in which a test asks for traffic."""
 MISSED_EASILY = (
-    "CreatePixIsGone", "DeletePixKeyIsGone", "ExecutePixIsGone", "NoPrefix", "RegistrationRefusesTheToken",
-    "ExecutionRefusesTheToken", "RegisterPixKeyFailsForAMissingKind",
+    "CreatePixIsGone", "NoPrefix", "RegistrationRefusesTheToken", "ExecutionRefusesTheToken",
+    "RegisterPixKeyFailsForAMissingKind",
 )  # fmt: skip
 """Mutants whose fault only the exchanges of other operations make certain, or which one kind of request shows."""
 PREFLIGHT = {"listAccounts"}
-ALL_TESTS = ("-m", "property or not property", "--examples=2")
-UNDOCUMENTED = ""
 
 
 class Logs(Service):
-    """The sandbox, which keeps what was sent to which operation, and which codes and keys had an effect."""
+    """The sandbox, which counts what was sent to which operation."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, **options):
+        super().__init__(**options)
         self.sent = Counter()
-        self.executed = []
-        self.registered = []
 
     def finish(self, request, operation, response):
         if operation or not operations_reached(request.method, request.path):
             self.sent[operation] += 1
-        if operation == "executePix" and b'"DONE"' in response.body:
-            self.executed.append(request.path)
-        if operation == "registerPixKey" and response.status == 200:
-            self.registered.append(request.body)
         return response
 
 
-def exactly(requirement):
-    """The -k expression that takes this requirement alone, where it is the name of a group, too."""
-    others = [other for other in TESTED if other.startswith(f"{requirement}.")]
-    return " and not ".join([requirement, *others])
-
-
-def verdict_of(requirement, trial):
-    """The verdict of a requirement; none for one that a trial leaves out."""
-    return trial.rows[requirement].verdict if requirement in trial.rows else None
-
-
-def select(ids=None, *, generated=False):
-    """Run a selection against the sandbox. What it saw, and the verdicts."""
-    service = Logs()
-    return service, try_in_memory(service, ids=ids, generated=generated)
-
-
-def assert_within(sent, plan, reached):
-    """Nothing goes to another operation, and no more to each than the plan says, but for what few answers ask for."""
-    assert {operation for operation in sent if operation} <= set(reached) | PREFLIGHT
-    assert {name: count for name, count in sent.items() if count > len(plan.to(name)) + 9} == {}
-
-
-@pytest.mark.parametrize(
-    ("expression", "taken"),
-    [
-        ("executePix.json", {"executePix.json", *(f"executePix.json.{what}" for what in ("mediaType", "unique", "byteOrderMark"))}),
-        ("executePix.account", {f"executePix.account.{what}" for what in ("present", "type", "spelling")}),
-        ("executePix.account.type or listAccounts.exists", {"executePix.account.type", "listAccounts.exists"}),
-        ("executePix.account and not executePix.account.type", {"executePix.account.present", "executePix.account.spelling"}),
-        ("executePix.account and not (executePix.account.type or general)", {"executePix.account.present", "executePix.account.spelling"}),
-        (" not executePix and executePix.id ", set()),
-    ],
-)  # fmt: skip
-def test_k_takes_ids_and_groups_of_ids(expression, taken):
+def test_k_takes_ids_and_groups_of_ids():
     """A group is a prefix that ends at a dot."""
-    assert ids_of(expression) == taken
+    account = {f"executePix.account.{what}" for what in ("present", "type", "spelling")}
+    taken = {
+        "executePix.account": account,
+        "executePix.account.type or listAccounts.exists": {"executePix.account.type", "listAccounts.exists"},
+        "executePix.account and not (executePix.account.type or general)": account - {"executePix.account.type"},
+        " not executePix and executePix.id ": set(),
+        "executePix": {name for name in requirements() if name.startswith("executePix.")},
+        "not general": {name for name in requirements() if not name.startswith("general.")},
+    }
 
-
-def test_k_without_an_operator_takes_a_whole_operation():
-    """And no other operation whose name begins alike."""
-    assert ids_of("executePix") == {name for name in requirements() if name.startswith("executePix.")}
-    assert ids_of("not general") == {name for name in requirements() if not name.startswith("general.")}
+    assert {expression: ids_of(expression) for expression in taken} == taken
 
 
 EXPECTED = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
@@ -114,14 +75,10 @@ EXPECTED = "expected ids of requirements, or of groups of them, with and, or, no
 @pytest.mark.parametrize(
     ("expression", "line"),
     [
-        ("nothing", "-k: nothing: no such requirement; pytest --list names them all"),
         ("executepix.json", '-k: executepix.json: no such requirement; did you mean "executePix.json"?'),
-        ("executePix or digit.type", '-k: digit.type: no such requirement; did you mean "executePix.digit.type"?'),
-        ("test_existence", "-k: test_existence: no such requirement; pytest --list names them all"),
+        ("executePix or test_existence", "-k: test_existence: no such requirement; pytest --list names them all"),
         ("executePix.", f"-k: executePix.: {EXPECTED}"),
         ("executePix listAccounts", f"-k: executePix listAccounts: {EXPECTED}"),
-        ("executePix | listAccounts", f"-k: executePix | listAccounts: {EXPECTED}"),
-        ("executePix(1)", f"-k: executePix(1): {EXPECTED}"),
         ("__import__('os').sep", "-k: __import__('os').sep: no such requirement; pytest --list names them all"),
         ("'executePix'", f"-k: 'executePix': {EXPECTED}"),
         (" ", f"-k: : {EXPECTED}"),
@@ -129,168 +86,112 @@ EXPECTED = "expected ids of requirements, or of groups of them, with and, or, no
     ],
 )
 def test_k_refuses_other_words_in_one_line(expression, line):
-    """With the nearest requirement."""
+    """With the nearest requirement. The name of a test is none."""
     with pytest.raises(pytest.UsageError) as refused:
         ids_of(expression)
 
     assert str(refused.value) == line
 
 
-@pytest.mark.parametrize(
-    "options", [(), ("--plan",), ("--collect-only",), ("tests/conformance/test_execution.py",)], ids=" ".join
-)
-def test_a_word_of_k_that_is_no_requirement_sends_nothing(options, tmp_path):
-    """`nothing` is in the name of a test that executes transfers."""
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url), "-k", "nothing", *options)
-
-    assert (result.status, service.seen) == (4, [])
-    assert result.output.splitlines() == ["ERROR: -k: nothing: no such requirement; pytest --list names them all", ""]
-
-
-def test_k_takes_no_test_by_its_name(tmp_path):
-    """The verdict is about the requirements of the group alone, and at best partial."""
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url, allow=["read"]), "-k", "listAccounts")
-    document = result.document
-
-    assert (result.status, document["verdict"], document["selection"]) == (
-        0,
-        "partial",
-        "-k listAccounts -m not property",
-    )
-    assert {row["operation"] for row in document["requirements"]} == {"listAccounts"}
-    assert set(READS) == {name for seen in service.seen for name in operations_reached(seen.method, seen.path)}
-
-
-@pytest.mark.parametrize(
-    ("requirement", "reached"),
-    [
-        ("listAccounts.shape", {"listAccounts"}),
-        ("transferP2p.exists", {"transferP2p", *READS}),
-        ("registerPixKey.repeated", {"registerPixKey", "deletePixKey", "listPixKeys"}),
-        ("deletePixKey.data", {"registerPixKey", "deletePixKey", "listPixKeys"}),
-        ("executePix.unknownCode", {"executePix"}),
-        ("executePix.id.type", {"executePix", "createPix"}),
-        ("executePix.repeated", {"executePix", "createPix", "getBalance"}),
-        ("general.rateLimit", set(READS)),
-        ("general.otherTokens", {*READS, *MAY_BE_OPEN}),
-    ],
-)
-def test_the_table_names_what_a_requirement_needs(requirement, reached):
+def test_the_table_names_what_a_requirement_needs():
     """Its own operation, what that needs first, and what makes its verdict certain."""
-    assert reach_of({requirement}, SANDBOX).operations == reached
+    reached = {
+        "listAccounts.shape": {"listAccounts"},
+        "transferP2p.exists": {"transferP2p", *READS},
+        "deletePixKey.data": {"registerPixKey", "deletePixKey", "listPixKeys"},
+        "executePix.unknownCode": {"executePix"},
+        "executePix.repeated": {"executePix", "createPix", "getBalance"},
+        "general.otherTokens": {*READS, *MAY_BE_OPEN},
+    }
+    only_money = reach_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY))
+
+    assert {one: reach_of({one}, SANDBOX).operations for one in reached} == reached
+    assert (only_money.operations, only_money.spends_codes) == (frozenset(), False)
 
 
-@pytest.mark.parametrize("requirement", TESTED if EXHAUSTIVE else SAMPLE)
-def test_a_requirement_alone_sends_what_the_table_says(requirement):
-    """It sends to its own operation and to its prerequisites, no more than --plan says of the same selection, and that
-    is enough for the verdict that it gets in a whole run."""
-    service, trial = select({requirement}, generated=True)
-    plan = plan_of(*ALL_TESTS, "-k", exactly(requirement))
+def by_traffic(names):
+    """The requirements, in groups for which the same is sent: one selection shows it of a whole group."""
+    groups = defaultdict(set)
+    for name in names:
+        sent = plan_of(SANDBOX, {name}, generated=True).sent
+        traffic = Counter((one.operation, one.valid, one.credential, bool(one.part)) for one in sent)
+        groups[frozenset(traffic.items()), reach_of({name}, SANDBOX).operations].add(name)
+    return groups
 
-    assert_within(service.sent, plan, reach_of({requirement}, SANDBOX).operations)
-    assert (trial.exit_status, trial.errors) == (0, ())
-    assert verdict_of(requirement, trial) == verdict_of(requirement, plain("sandbox"))
+
+def test_a_requirement_alone_sends_what_the_table_says():
+    """It sends to its own operation and to its prerequisites, no more than --plan says of the same selection but for
+    what few answers ask for, and that is enough for the verdict that it gets in a whole run."""
+    names = [row.id for row in requirements().values() if not row.untestable] if EXHAUSTIVE else SAMPLE
+    whole, alone, beyond, errors = plain("sandbox").rows, {}, {}, []
+    for (_, reached), group in by_traffic(names).items():
+        service, plan = Logs(), plan_of(SANDBOX, group, generated=True)
+        trial = try_in_memory(service, ids=group, generated=True)
+        errors += trial.errors
+        alone |= {name: trial.rows[name].verdict for name in group & trial.rows.keys()}
+        allowed = {name: len(plan.to(name)) + 9 for name in reached | PREFLIGHT}
+        more = {name: count for name, count in service.sent.items() if name and count > allowed.get(name, 0)}
+        beyond |= {min(group): more} if more else {}
+
+    assert (errors, beyond) == ([], {})
+    assert alone == {name: whole[name].verdict for name in alone}
+    assert set(names) - alone.keys() == set(names) - whole.keys()
 
 
 @pytest.mark.parametrize(
-    ("mutant", "requirement"),
+    "mutant",
     [
-        (mutant, requirement)
+        mutant
         for name, mutant in MUTANTS.specimens.items()
-        if name in MISSED_EASILY or (EXHAUSTIVE and not mutant.on_the_wire)
-        for requirement in sorted(mutant.fails)[:2]
+        if name in MISSED_EASILY or (EXHAUSTIVE and not mutant.on_the_wire and mutant.fails)
     ],
-    ids=lambda value: getattr(value, "name", value),
+    ids=lambda mutant: mutant.name,
 )
-def test_a_fault_is_caught_by_its_requirement_alone(mutant, requirement):
+def test_a_fault_is_caught_by_its_requirement_alone(mutant):
     """What the selection leaves out is not what shows the fault."""
-    trial = try_in_memory(mutant.make(), mutant.environment, ids={requirement})
+    alone = {min(mutant.fails)}
 
-    assert trial.failing == {requirement}
-
-
-@pytest.mark.parametrize("generated", [False, True])
-@pytest.mark.parametrize(
-    ("keyword", "reached"),
-    [
-        ("listAccounts", set(READS)),
-        ("registerPixKey", {"registerPixKey", "deletePixKey", *READS}),
-        ("executePix", {"createPix", "executePix", *READS}),
-        ("getBalance.shape", {"listAccounts", "getBalance"}),
-        ("transferExternal or transferP2p", {"transferExternal", "transferP2p", *READS}),
-        ("general.otherTokens", {*READS, *MAY_BE_OPEN}),
-        ("general", {*READS, *MAY_BE_OPEN}),
-    ],
-)
-def test_a_group_sends_to_its_operations_alone(keyword, reached, generated):
-    """Reads do not write, registrations do not execute, executions do not register."""
-    service, trial = select(ids_of(keyword), generated=generated)
-    options = ALL_TESTS if generated else ("-m", "not property")
-
-    assert_within(service.sent, plan_of(*options, "-k", keyword), reached)
-    assert bool(service.executed) is (keyword == "executePix")
-    assert bool(service.registered) is (keyword == "registerPixKey")
-    assert trial.errors == ()
+    assert try_in_memory(mutant.make(), mutant.environment, ids=alone).failing == alone
 
 
-def test_a_whole_run_reaches_every_operation():
-    """Nothing is left out of a run that was not narrowed."""
-    service, trial = select()
-
-    assert set(service.sent) == set(operations())
-    assert (trial.exit_status, len(service.executed), len(set(service.executed))) == (0, 8, 8)
-
-
-def test_where_only_money_is_permitted_a_requirement_of_no_operation_moves_none():
-    """It is seen at an operation that moves no money, or not at all."""
-    reach = reach_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY))
-
-    assert (reach.operations, reach.spends_codes) == (frozenset(), False)
-
-
-NODE = "tests/conformance/test_existence.py::test_endpoint_exists[createPix.exists]"
-GROUP = "tests/conformance/test_deletion.py"
+NODE = f"{CONFORMANCE}/test_existence.py::test_endpoint_exists[createPix.exists]"
 
 
 @pytest.mark.parametrize(
     ("options", "reached"),
     [
-        ((NODE,), {"createPix", *READS}),
-        (("-k", "listAccounts", "-m", "property or not property", "--examples=2"), set(READS)),
-        ((GROUP, f"--deselect={GROUP}::test_fields_of_the_answer"), {"deletePixKey", "registerPixKey", *READS}),
+        (["-k", "listAccounts"], set(READS)),
+        ([NODE], {"createPix", *READS}),
     ],
-    ids=["a node id", "-k", "--deselect"],
+    ids=["-k", "a node id"],
 )
 def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
-    """Node ids, paths and --deselect count like -k."""
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url), *options)
-    sent = {name for seen in service.seen for name in operations_reached(seen.method, seen.path)}
+    """The verdict is about the requirements selected, and at best partial."""
+    services = []
 
-    assert (result.status, sent) == (0, reached | PREFLIGHT), result.output
-    assert (len(service.executions), result.document["selection"] is not None) == (0, True)
+    def service(**options):
+        services.append(Logs(**options))
+        return services[0]
 
+    result = record(tmp_path, service, "-m", "not property", *options)
 
-class WithoutEntries(Raw):
-    """The list of entries ends in a server error."""
-
-    def answer(self, connection, request):
-        if operations_reached(request.method, request.path) == {"listEntries"}:
-            connection.sendall(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")
-        else:
-            super().answer(connection, request)
+    assert (result.status, result.document["verdict"]) == (0, "partial")
+    assert result.document["selection"] == " ".join([*options, "-m not property"])
+    assert services[0].sent.keys() - {None} <= reached | PREFLIGHT
 
 
-def test_what_failed_last_time_is_sent_alone(tmp_path):
-    """--last-failed is a selection like any other, and the verdict is of what it selects."""
-    with WithoutEntries() as service:
-        profile = write_profile(tmp_path, service.base_url, allow=["read"])
-        run(profile)
-        before = len(service.seen)
-        result = run(profile, "--last-failed")
-    sent = {name for seen in service.seen[before:] for name in operations_reached(seen.method, seen.path)}
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("lf", "--last-failed"), ("stepwise", "--stepwise"), ("deselect", "--deselect"), ("ignore", "--ignore"),
+        ("ignore_glob", "--ignore-glob"),
+    ],
+)  # fmt: skip
+def test_what_leaves_tests_out_narrows(name, option, monkeypatch):
+    """The verdict of what failed last time is about that alone."""
+    config = collected_config()
+    before = selection(config)
+    monkeypatch.setattr(config.option, name, ["x"], raising=False)
+    after = selection(config)
 
-    assert (result.status, sent) == (1, {"listEntries"} | PREFLIGHT), result.output
-    assert [row["id"] for row in result.document["requirements"]] == ["listEntries.serverError"]
+    assert (before.narrowed, after.narrowed, after.text) == (False, True, option)

@@ -35,14 +35,17 @@ _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encodin
 
 
 def try_in_memory(
-    service: Service, environment: str = "sandbox", *, ids: Container[str] | None = None, generated: bool = False
+    service: Service,
+    environment: str = "sandbox",
+    *,
+    ids: Container[str] | None = None,
+    generated: bool = False,
+    examples: int | None = 2,
 ) -> Trial:
     """Run the tests of these requirements, or all, against the service, one request at a time. With `generated`, those
-    of the generated traffic, too, of which little is sent."""
-    items = [item for item in _collected().items if generated or not item.get_closest_marker("property")]
-    chosen = [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
-    run = Run(_profile(environment, 1), "http://127.0.0.1", narrowed=ids is not None)
-    return _try(service, run, chosen, _Memory(service))
+    of the generated traffic, too, of which little is sent, or as much as by default if `examples` is None."""
+    run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
+    return _try(service, run, conformance_tests(ids, generated=generated), _Memory(service))
 
 
 def run_in_memory(service: Service, profile: Profile, takes: Callable[[Any], bool]) -> Run:
@@ -55,8 +58,7 @@ def run_in_memory(service: Service, profile: Profile, takes: Callable[[Any], boo
 def try_over_http(service: Service, environment: str = "sandbox", parallel: int | None = None) -> Trial:
     """Run the targeted tests against the service over sockets, with so many requests at once or as the profile says."""
     with getattr(service, "SERVER", Server)(service) as server:
-        targeted = [item for item in _collected().items if not item.get_closest_marker("property")]
-        return _try(service, Run(_profile(environment, parallel), server.base_url), targeted)
+        return _try(service, Run(_profile(environment, parallel), server.base_url), conformance_tests())
 
 
 class _Connection:
@@ -97,9 +99,9 @@ class _Memory:
 
 
 @cache
-def _profile(environment: str, parallel: int | None) -> Profile:
+def _profile(environment: str, parallel: int | None, examples: int | None = 2) -> Profile:
     profile = load(environment)
-    limits = replace(profile.limits, parallel=parallel or profile.limits.parallel, examples=2)
+    limits = replace(profile.limits, parallel=parallel or profile.limits.parallel, examples=examples)
     return replace(profile, base_url=EMBEDDED, limits=limits)
 
 
@@ -116,6 +118,17 @@ def _collected() -> _Collected:
     kept = _Collected()
     pytest.main([*PYTEST, "--collect-only", str(CONFORMANCE)], plugins=[kept])
     return kept
+
+
+def conformance_tests(ids: Container[str] | None = None, *, generated: bool = False) -> list[Any]:
+    """The conformance tests of these requirements, or of all; with `generated`, those of the generated traffic, too."""
+    items = [item for item in _collected().items if generated or not item.get_closest_marker("property")]
+    return [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
+
+
+def collected_config() -> pytest.Config:
+    """The configuration with which they were collected."""
+    return _collected().config
 
 
 def _try(service: Service, run: Run, items: Sequence[Any], channel: Channel | None = None) -> Trial:

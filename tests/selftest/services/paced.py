@@ -1,38 +1,34 @@
-"""The sandbox as it is met over a network: each answer takes a while, or holds a megabyte, and a gateway lets so many
-requests a second through. `apart` runs it in a process of its own, as a service under test does.
+"""The sandbox as it is met over a network: each answer takes a while, and a gateway lets so many requests a second
+through. `apart` runs it in a process of its own, as a service under test does.
 """
 
-import json
 import multiprocessing
 import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from threading import Barrier, Lock
+from threading import Lock
 
-from environments.sandbox import Request, Response, Server
-from tests.selftest.generated_runs import Logs
+from environments.sandbox import Request, Response, Server, Service
 
 TOO_MANY = Response(429, b'{"code": 429, "data": {"error": "Slow down."}}', (("Retry-After", "1"),))
 
 
 @dataclass(frozen=True)
 class Pace:
-    """What the service does to each request: `delay` in seconds, `rate` in requests a second (0: no limit), and the
-    bytes that are added to each answer of JSON."""
+    """What the service does to each request: `delay` in seconds, `rate` in requests a second (0: no limit)."""
 
     delay: float = 0.0
     rate: int = 0
-    padding: int = 0
 
 
 class Window:
     """At most `rate` requests in any second."""
 
-    def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rate: int, clock: Callable[[], float]) -> None:
         self._clock, self._guard = clock, Lock()
         self._passed: deque[float] = deque(maxlen=rate)
 
@@ -46,34 +42,21 @@ class Window:
             return True
 
 
-def meeting_of(requests: int) -> Callable[[float], object]:
-    """Instead of a delay: nobody is answered before so many are asking, and nobody at all if they do not come."""
-    everybody = Barrier(requests, timeout=10)
-    return lambda seconds: everybody.wait()
-
-
-class Paced(Logs):
+class Paced(Service):
     """Waits in the thread of the connection, so that answers to several connections are delayed side by side."""
 
-    def __init__(self, pace: Pace, wait: Callable[[float], object] = time.sleep) -> None:
+    def __init__(self, pace: Pace, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self.pace, self.refused, self._wait = pace, 0, wait
-        self._window = Window(pace.rate) if pace.rate else None
+        self.pace, self.answered, self.refused = pace, 0, 0
+        self._window = Window(pace.rate, clock) if pace.rate else None
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
-        self._wait(self.pace.delay)
+        time.sleep(self.pace.delay)
         if self._window and not self._window.let_through():
             self.refused += 1
             return TOO_MANY
+        self.answered += 1
         return self.respond(request)
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        super().finish(request, operation, response)
-        body = json.loads(response.body) if self.pace.padding else None
-        if isinstance(body, dict):
-            body["padding"] = "lorem ipsum " * (self.pace.padding // 12)
-            return replace(response, body=json.dumps(body).encode())
-        return response
 
 
 @dataclass(frozen=True)
@@ -84,11 +67,11 @@ class Apart:
     token: str
     _pipe: Connection
 
-    def tally(self) -> tuple[list[Request], int]:
-        """What it answered so far, and how many requests it refused because they came too fast."""
+    def tally(self) -> tuple[int, int]:
+        """How many requests it answered so far, and how many it refused because they came too fast."""
         self._pipe.send("tally")
-        answered: tuple[list[Request], int] = self._pipe.recv()
-        return answered
+        counts: tuple[int, int] = self._pipe.recv()
+        return counts
 
 
 @contextmanager
@@ -109,4 +92,4 @@ def _serve(pipe: Connection, pace: Pace) -> None:
     with Server(service) as server:
         pipe.send((server.base_url, service.token))
         while pipe.recv():
-            pipe.send((service.requests, service.refused))
+            pipe.send((service.answered, service.refused))
