@@ -22,20 +22,6 @@ class ExpiresTheToken(Raw):
         super().answer(connection, request)
 
 
-class ForgetsTheTokenOnce(Raw):
-    """Refuses a number of requests in the middle, and accepts the same token again."""
-
-    def __init__(self, after: int, times: int) -> None:
-        super().__init__()
-        self.forgotten = range(after, after + times)
-
-    def answer(self, connection, request):
-        if len(self.seen) in self.forgotten:
-            connection.sendall(as_bytes(Response(401, b"{}")))
-        else:
-            super().answer(connection, request)
-
-
 class AnswersAll(Raw):
     """Gives one status and body to every request."""
 
