@@ -34,7 +34,7 @@ class SecuredCloses(Secured, Closes):
     """Closes without a word over TLS, too."""
 
 
-def opened(made, folder, moments, **options):
+def opened(made, folder, moments):
     """The service over TLS or without, and the door of a run against it that knows all codes."""
     certificates = Certificates(folder) if made is SecuredCloses else None
     service = made(certificates, mutual=False) if certificates else made()
@@ -127,7 +127,12 @@ def test_a_connection_that_is_closed_under_a_code_sends_it_once(made, moments, t
 @served_by(Closes)
 def test_what_may_move_money_has_a_fresh_connection(service, a_run):
     """It is not sent again, so it is not lost on a connection that the service closes meanwhile."""
-    for operation, valid in (("listAccounts", False), ("createPix", True), ("listAccounts", False), ("createPix", False)):
+    for operation, valid in (
+        ("listAccounts", False),
+        ("createPix", True),
+        ("listAccounts", False),
+        ("createPix", False),
+    ):
         a_run.client.send(operation, json={}, valid=valid)
 
     assert [seen.path for seen in service.seen[2:]] == service.reused

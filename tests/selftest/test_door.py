@@ -11,20 +11,12 @@ import requests
 from environments.door.outgoing import Intent, Sending
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import EXPIRED
-from environments.profiles.loading import load
 from environments.profiles.model import PixKey
-from environments.secret_values import Secrets
-from spec.answers import registered
-from spec.exchange import Response
-from spec.requirements import requirements
 from tests.selftest.exchanges import answer
 from tests.selftest.services.issuing import ExpiresTheToken
 from tests.selftest.services.one_run import CODE, OTHER, Run
-from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw, served_by
 from tests.selftest.services.waiting import HANGS_S
-from tests.traffic.registration import register
-from tests.traffic.scenario import Traffic, reach_of
 from tests.traffic.together import Together
 
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
@@ -60,16 +52,6 @@ def test_an_exchange_does_not_change_when_the_token_expires(tmp_path):
     assert a_run.door.exchanges[: len(before)] == before
     assert (granted.expects_success, refused.valid, refused.expects_success) == (True, True, False)
     assert a_run.door.token_monitor.notes == [EXPIRED.of(number=refused.number)]
-
-
-def test_a_token_is_hidden_before_it_is_sent(monkeypatch):
-    """Another thread sends it as soon as it is the token of the run."""
-    known, then = Secrets(), []
-    learn = known.learn_secret
-    monkeypatch.setattr(known, "learn_secret", lambda *values: (then.append(known.token()), learn(*values)))
-    known.learn_token(TOKEN)
-
-    assert (set(then), known.token()) == ({""}, TOKEN)
 
 
 class ExpiresUnderWay(Raw):
@@ -129,7 +111,9 @@ def see(keys, operation, *shown, account=ACCOUNT, beside=0):
     """A request on keys is answered, beside others; a list shows some keys."""
     is_list = operation == "listPixKeys"
     key = {"pixKey": KEY, "pixKeyType": "EMAIL"}
-    request = requests.Request("POST", f"http://127.0.0.1/v1/pix/keys/{account}", json=None if is_list else key).prepare()
+    request = requests.Request(
+        "POST", f"http://127.0.0.1/v1/pix/keys/{account}", json=None if is_list else key
+    ).prepare()
     sending = Sending(request, Intent(operation, valid=True), with_token=True)
     data = [{**key, "pixKey": one} for one in shown] if is_list else {"Success": "true"}
     sending.exchange = replace(answer(operation, {"code": 0, "data": data}, beside=beside), request=sending.sent)
@@ -142,7 +126,12 @@ def test_a_list_that_was_read_beside_another_request_says_nothing_of_a_key(besid
     """It may still show a key that is deleted all the same, and one that the run registered would count as one that was
     there, and stay."""
     keys, before = [Keys((PixKey("EMAIL", KEY),)) for _ in range(2)]
-    for operation, shown in (("listPixKeys", ()), ("registerPixKey", ()), ("listPixKeys", (KEY,)), ("deletePixKey", ())):
+    for operation, shown in (
+        ("listPixKeys", ()),
+        ("registerPixKey", ()),
+        ("listPixKeys", (KEY,)),
+        ("deletePixKey", ()),
+    ):
         see(keys, operation, *shown)
     for each in (keys, before):
         see(each, "listPixKeys", KEY, beside=beside)
@@ -191,19 +180,3 @@ def test_a_companion_has_the_token_and_names_nobody(operation, body, service, tm
     assert {seen.body for seen in service.companions} == {body}
     for companion in service.companions:
         assert companion.path.startswith(f"{path.rpartition('/')[0]}/pixconf-")
-
-
-@pytest.mark.parametrize(
-    ("parallel", "allow", "lists"),
-    [(4, {"read"}, 1), (1, {"read"}, 0), (4, set(), 0)],
-)
-def test_a_list_is_read_beside_a_registration(parallel, allow, lists, service, tmp_path):
-    """On purpose, where several requests go at a time and the profile permits reads. With one key, which no other one can
-    be registered beside, too."""
-    keys, allow = [{"type": "EMAIL", "key": KEY}], allow | {"register-keys", "delete-keys"}
-    profile = load(str(write_profile(tmp_path, service.base_url, pix_keys=keys, allow=sorted(allow))), folder=tmp_path)
-    a_run = Run(service, tmp_path, parallel=parallel)
-    found = register.send(Traffic(a_run.client, profile, reach_of(requirements(), profile)))
-
-    assert [seen.operation for seen in found.read_beside] == ["listPixKeys"] * lists
-    assert all(map(registered, found.fresh))

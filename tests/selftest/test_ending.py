@@ -2,6 +2,8 @@
 
 import threading
 import time
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +16,7 @@ from spec.exchange import FailureKind
 from spec.requirements import requirements
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.trial import try_service
-from tests.selftest.services.one_run import CODE, OTHER, Run, journal_in
+from tests.selftest.services.one_run import CODE, Run, journal_in
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import HANGS_S, Thread
@@ -104,33 +106,29 @@ def test_nothing_is_sent_after_that(service, a_run):
     assert a_run.door.guard.open([CODE]) == [CODE]
 
 
-@pytest.mark.parametrize(("waits_in", "limits"), [("wait_for", {}), ("holding", {}), ("sleep", {"rate": 0.0001})])
-def test_who_waits_wakes_up(waits_in, limits, tmp_path, monkeypatch):
+HELD = {
+    "wait_for": lambda a_run: a_run.door.backoff.place(SimpleNamespace(beside=0, window=0)),
+    "holding": lambda a_run: journal_in(a_run.journal.parent).turn(),
+    "sleep": lambda a_run: nullcontext(a_run.door.budget.wait_for_turn(None)),
+}
+
+
+@pytest.mark.parametrize("waits_in", HELD)
+def test_who_waits_wakes_up(waits_in, service, tmp_path, monkeypatch):
     """For a place on the wire, for the turn of the journal, for the rate. Nothing is sent, and a code can be sent later."""
-    with Silent() as service:
-        a_run, waits = Run(service, tmp_path, **limits), threading.Event()
-        ending, other = a_run.door.ending, journal_in(tmp_path)
+    a_run, waits = Run(service, tmp_path, rate=0.0001), threading.Event()
+    ending = a_run.door.ending
+    with HELD[waits_in](a_run):
         wait = getattr(ending, waits_in)
-        if waits_in == "holding":
-            turn = other.turn()
-            turn.__enter__()
-        elif waits_in == "sleep":
-            a_run.door.budget.wait_for_turn(None)
-        else:
-            Thread(lambda: read(a_run))
-            assert service.came.acquire(timeout=HANGS_S)
         monkeypatch.setattr(ending, waits_in, lambda *given: (waits.set(), wait(*given))[1])
-        thread = Thread(lambda: a_run.execute(OTHER))
+        thread = Thread(a_run.execute)
         assert waits.wait(HANGS_S)
         ending.stop()
         found = thread.ended()
-        if waits_in == "holding":
-            turn.__exit__(None, None, None)
 
-        assert (found.number, found.failure.message) == (0, STOPPED)
-        assert service.executions == []
-        assert (a_run.door.budget.executions_left, a_run.door.guard.unknown) == (5, [])
-        assert Run(service, tmp_path, name="two").door.guard.open([OTHER]) == [OTHER]
+    assert (found.number, found.failure.message, service.seen) == (0, STOPPED, [])
+    assert (a_run.door.budget.executions_left, a_run.door.guard.unknown) == (5, [])
+    assert Run(service, tmp_path, name="two").door.guard.open([CODE]) == [CODE]
 
 
 def test_a_request_that_is_about_to_leave_does_not(tmp_path, monkeypatch):
@@ -193,29 +191,25 @@ def test_an_answer_is_asked_nothing_more(service, a_run, monkeypatch):
     assert (read(a_run).response.status, len(service.seen)) == (429, 1)
 
 
-@pytest.mark.parametrize(("now", "passes"), [(939.0, 6), (941.0, 2), (1001.0, 0)])
-def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, passes, service, tmp_path):
-    """At most a minute of it is kept for that; at its end nothing is sent at all."""
+@pytest.mark.parametrize(
+    ("now", "has_key", "passes"), [(939, True, 6), (941, True, 2), (941, False, 0), (1001, True, 0)]
+)
+def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, passes, service, tmp_path):
+    """At most a minute of it is kept for that, where a key of the run is left; at its end nothing is sent at all."""
     profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
     a_run = Run(service, tmp_path)
     clock, a_run.door.keys = timed(a_run), Keys(profile.pix_keys)
-    key = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
-    a_run.client.send("registerPixKey", ACCOUNT, json=key, valid=True)
+    body = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
+    for _ in range(has_key):
+        a_run.client.send("registerPixKey", ACCOUNT, json=body, valid=True)
+    service.seen.clear()
     clock.now = now
     operations = ("listPixKeys", "deletePixKey", "listAccounts", "createPix", "registerPixKey", "executePix")
-    found = [a_run.client.send(operation, "pixconf-0", json={}) for operation in operations]
+    for operation in operations:
+        a_run.client.send(operation, "pixconf-0", json={})
 
-    assert len(service.seen) == 1 + passes
+    assert len(service.seen) == passes
     assert a_run.door.unsent == ({OVER: set(operations[passes:])} if passes < 6 else {})
-    assert {seen.failure.message for seen in found[passes:]} <= {OVER}
-
-
-def test_nothing_to_clean_up_is_not_begun(service, a_run):
-    """Where no key of the run is left, no list and no deletion are sent either."""
-    timed(a_run).now = 950.0
-    found = [a_run.client.send(operation, "pixconf-0", json={}) for operation in ("listPixKeys", "deletePixKey")]
-
-    assert ([seen.failure.message for seen in found], service.seen) == ([OVER] * 2, [])
 
 
 def test_who_waits_does_not_wait_longer_than_limits_duration():

@@ -3,9 +3,10 @@
 import pytest
 from junitparser import JUnitXml
 
-from environments.sandbox import Response
+from environments.sandbox import Response, Service
 from reports.writing import OUTPUTS, PAGE, SUMS
 from spec.exchange import FailureKind
+from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services import hostile
 from tests.selftest.services.hostile import HEAD, Says
 from tests.selftest.services.one_run import Run
@@ -58,7 +59,9 @@ def test_an_answer_that_harms_is_a_failure_with_a_name(said, then, kind, why, tm
 def ended(tmp_path_factory):
     """A run against a service that says all of it."""
     with hostile.SaysEverything() as service:
-        profile = write_profile(tmp_path_factory.mktemp("hostile"), service.base_url, limits={"response_bytes": 1_000_000})
+        profile = write_profile(
+            tmp_path_factory.mktemp("hostile"), service.base_url, limits={"response_bytes": 1_000_000}
+        )
         return run(profile, "--parallel=1", "-k", "executePix.document or executePix.type or listAccounts")
 
 
@@ -81,15 +84,24 @@ def test_reports_are_whole_and_plain(ended):
     assert not [mark for mark in ("<script>document.title", "<img src=x") if mark in files[PAGE]]
 
 
-def test_a_service_that_dies_leaves_what_was_learned(tmp_path):
-    """Twenty answers were judged before it was gone: exit status 7."""
-    with hostile.DiesAfterTwentyRequests() as service:
-        result = run(write_profile(tmp_path, service.base_url))
+class Dies(Service):
+    """Hangs up, from its twentieth request on."""
 
-    assert (result.status, result.document["verdict"]) == (7, "unreachable"), result.output
-    assert "the connection is refused" in result.output
-    assert result.document["traffic"]["requests"] >= 20
-    assert result.rows("pass")
+    answered = 0
+
+    def serve(self, request, connection):
+        self.answered += 1
+        return self.respond(request) if self.answered <= 20 else None
+
+
+def test_a_service_that_dies_leaves_what_was_learned():
+    """Twenty answers were judged before it was gone: exit status 7."""
+    trial = try_in_memory(Dies())
+
+    assert trial.exit_status == 7
+    assert "cannot be reached: the connection was dropped without an answer" in trial.notes[0]
+    assert trial.with_verdict("pass")
+    assert not trial.failing
 
 
 def test_a_redirect_takes_no_token_to_another_port(tmp_path):

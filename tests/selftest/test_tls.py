@@ -76,7 +76,11 @@ def test_why_tls_fails_is_one_line(made, is_trusted, why, certificates):
     with made(certificates) as service, closing(wire_of(ca_bundle=ca_bundle)) as wire:
         failure, refused = attempt(wire, service), wire.connect(service.base_url)
 
-    assert (failure.kind, failure.message, refused) == (FailureKind.TLS, f"TLS failed ({why}): {CHECK}", failure.message)
+    assert (failure.kind, failure.message, refused) == (
+        FailureKind.TLS,
+        f"TLS failed ({why}): {CHECK}",
+        failure.message,
+    )
     assert service.seen == []
 
 
@@ -137,7 +141,9 @@ def test_everything_goes_through_the_proxy(certificates, encrypted, tmp_path):
 def test_files_that_are_none_are_one_line(certificates, encrypted, monkeypatch):
     """An authority without a certificate, and a key with another passphrase, are mistakes in the profile."""
     monkeypatch.setenv("PIX_KEY_PASSPHRASE", "another")
-    with pytest.raises(ProfileError, match="^tls.client_cert, tls.client_key: .*, or the passphrase is wrong or missing$"):
+    with pytest.raises(
+        ProfileError, match="^tls.client_cert, tls.client_key: .*, or the passphrase is wrong or missing$"
+    ):
         wire_of(**encrypted)
     certificates.ca_bundle.write_text("no certificate")
     with pytest.raises(ProfileError, match="^tls.ca_bundle: no certificate of an authority in PEM$"):

@@ -76,7 +76,9 @@ class SaysEverything(Raw):
         body = json.loads(response.body) if response.body else {}
         data = {name: SCRIPT if isinstance(value, str) else value for name, value in body.get("data", {}).items()}
         headers = ("X-Script", SCRIPT), ("Location", f"/{SCRIPT}")
-        return in_json(json.dumps({**body, "data": {**data, SCRIPT: SCRIPT}}).encode(), *headers, status=response.status)
+        return in_json(
+            json.dumps({**body, "data": {**data, SCRIPT: SCRIPT}}).encode(), *headers, status=response.status
+        )
 
 
 class RedirectsInALoop(Raw):
@@ -84,12 +86,3 @@ class RedirectsInALoop(Raw):
 
     def answer(self, connection, request):
         connection.sendall(as_bytes(Response(302, b"", (("Location", request.path),))))
-
-
-class DiesAfterTwentyRequests(Raw):
-    """Lawful, until it is gone."""
-
-    def greet(self, connection):
-        if self.answered >= 20:
-            self.__exit__()
-        return self.answered < 20
