@@ -155,17 +155,6 @@ def test_the_window_is_halved_once_a_round(backoff):
     assert windows == [4, 2, 1, 1]
 
 
-def test_every_request_knows_how_many_were_beside_it(backoff):
-    """Those that were there when it came, and those that came while it was."""
-    with ExitStack() as stack:
-        first = on_the_wire(backoff, stack)
-        with ExitStack() as inner:
-            second = on_the_wire(backoff, inner)
-        third = on_the_wire(backoff, stack)
-
-    assert (first.beside, second.beside, third.beside) == (2, 1, 1)
-
-
 def test_limits_rate_holds_with_any_number_of_threads(time):
     """The profile's own limit: turns are taken one after the other, also by those who wait at the same time."""
     backoff, slept = backoff_of(time, rate=10), []
@@ -175,17 +164,3 @@ def test_limits_rate_holds_with_any_number_of_threads(time):
             on_the_wire(backoff, stack)
 
     assert slept == pytest.approx([number / 10 for number in range(8)])
-
-
-def test_a_pause_that_another_thread_is_told_is_longer(time, backoff):
-    """It is over for all at the same time: who waits already waits on."""
-    answered(backoff, request_to(), 429, "3")
-
-    def told_meanwhile(seconds):
-        backoff._ending.sleep = time.sleep
-        answered(backoff, request_to(), 429, "5")
-        time.sleep(seconds)
-
-    backoff._ending.sleep = told_meanwhile
-    with backoff.place(request_to()):
-        assert time.now == 5

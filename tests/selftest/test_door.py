@@ -10,10 +10,8 @@ import requests
 
 from environments.door.outgoing import Intent, Sending
 from environments.door.run_keys import Keys
-from environments.door.token_monitor import EXPIRED
 from environments.profiles.model import PixKey
 from tests.selftest.exchanges import answer
-from tests.selftest.services.issuing import ExpiresTheToken
 from tests.selftest.services.one_run import CODE, OTHER, Run
 from tests.selftest.services.serving import Raw, served_by
 from tests.selftest.services.waiting import HANGS_S
@@ -39,19 +37,6 @@ def test_a_request_that_moves_no_money_is_sent_again(service, a_run):
 
 
 # -- the token ----------------------------------------------------------------------------------------------------
-
-
-def test_an_exchange_does_not_change_when_the_token_expires(tmp_path):
-    """It is as it was sent; that it was refused for the token is kept beside it."""
-    with ExpiresTheToken(1) as service:
-        a_run = Run(service, tmp_path)
-        granted = a_run.client.send("listAccounts", valid=True)
-        before = list(a_run.door.exchanges)
-        refused = a_run.client.send("listAccounts", valid=True)
-
-    assert a_run.door.exchanges[: len(before)] == before
-    assert (granted.expects_success, refused.valid, refused.expects_success) == (True, True, False)
-    assert a_run.door.token_monitor.notes == [EXPIRED.of(number=refused.number)]
 
 
 class ExpiresUnderWay(Raw):

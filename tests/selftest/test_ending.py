@@ -15,7 +15,6 @@ from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
 from spec.requirements import requirements
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.proof.trial import try_service
 from tests.selftest.services.one_run import CODE, Run, journal_in
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
@@ -236,12 +235,3 @@ def test_a_run_that_is_over_its_duration_is_incomplete():
 
     assert (trial.exit_status, len(trial.not_exercised)) == (6, 2)
     assert all(str(trial.rows[id].message).endswith("limits.duration (900 s) is over") for id in trial.not_exercised)
-
-
-def test_no_thread_is_left():
-    """Many sessions may run in one process."""
-    before = set(threading.enumerate())
-    try_service(Service(), "--parallel=8", "-k", "executePix.token")
-    left = {thread.name.partition("_")[0] for thread in set(threading.enumerate()) - before}
-
-    assert left & {"pix-together", "pix-beside", "pix-interruption", "watchdog"} == set()

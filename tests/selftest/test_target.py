@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from environments import credentials
-from environments.credentials import open_target, resolve, resolve_headers, resolve_passphrase
-from environments.profiles.model import Auth, Header, Profile, ProfileError, Tls
+from environments.credentials import open_target, resolve, resolve_headers
+from environments.profiles.model import Auth, Header, Profile, ProfileError
 
 SECRET = "s3cr3t-t0ken"
 PROFILE = "environments/staging.yaml"
@@ -144,11 +144,3 @@ def test_what_no_header_can_hold(value, monkeypatch):
     assert refusal(resolve_headers, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
         f"{PROFILE}: headers.X-Tenant: PIX_TENANT cannot be sent in a header; expected one line of ASCII"
     )
-
-
-def test_a_passphrase(monkeypatch):
-    """It is taken as it stands, its spaces included; a key without one needs none."""
-    monkeypatch.setenv("PIX_PASS", f" {SECRET} ")
-
-    assert resolve_passphrase(profile(tls=Tls(client_key_passphrase_env="PIX_PASS"))) == f" {SECRET} "
-    assert resolve_passphrase(profile()) is None

@@ -21,7 +21,7 @@ from environments.door.wire import Wire
 from environments.profiles.model import Limits, Profile, ProfileError, Tls
 from spec.exchange import FailureKind
 from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.secured import AnswersBeforeItIsAsked, Certificates, Proxy, Secured, ShakesNoHands
+from tests.selftest.services.secured import AnswersBeforeItIsAsked, Certificates, Proxy, Secured
 
 CHECK = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
 PASSPHRASE = "pass-phrase-of-qa"
@@ -47,10 +47,10 @@ def of_tls_1_2(certificates):
     return service
 
 
-def wire_of(proxy=None, timeout=30, **tls):
+def wire_of(proxy=None, **tls):
     """A wire with this section `tls`."""
     profile = Profile(name="", path=Path("staging.yaml"), base_url="", tls=Tls(**tls))
-    return Wire(SimpleNamespace(**{**vars(profile), "limits": Limits(timeout=timeout), "proxy": proxy}), Ending())
+    return Wire(SimpleNamespace(**{**vars(profile), "limits": Limits(), "proxy": proxy}), Ending())
 
 
 def attempt(wire, service):
@@ -91,14 +91,6 @@ def test_a_client_certificate_that_is_missing_is_named(certificates):
 
     assert (failure.kind, service.seen) == (FailureKind.TLS, [])
     assert failure.message.endswith(f"): {CHECK}")
-
-
-def test_a_server_that_does_not_shake_hands_is_named():
-    """It is not taken for a slow answer."""
-    with ShakesNoHands() as service, closing(wire_of(timeout=0.5)) as wire:
-        failure = attempt(wire, service)
-
-    assert failure.message == "no complete answer within limits.timeout (0.5 s)"
 
 
 def test_a_connection_is_opened_and_closed(certificates):
@@ -142,9 +134,9 @@ def test_files_that_are_none_are_one_line(certificates, encrypted, monkeypatch):
     """An authority without a certificate, and a key with another passphrase, are mistakes in the profile."""
     monkeypatch.setenv("PIX_KEY_PASSPHRASE", "another")
     with pytest.raises(
-        ProfileError, match="^tls.client_cert, tls.client_key: .*, or the passphrase is wrong or missing$"
+        ProfileError, match=r"^tls.client_cert, tls.client_key: .*, or the passphrase is wrong or missing$"
     ):
         wire_of(**encrypted)
     certificates.ca_bundle.write_text("no certificate")
-    with pytest.raises(ProfileError, match="^tls.ca_bundle: no certificate of an authority in PEM$"):
+    with pytest.raises(ProfileError, match=r"^tls.ca_bundle: no certificate of an authority in PEM$"):
         wire_of(ca_bundle=encrypted["ca_bundle"])

@@ -22,11 +22,6 @@ def by_a_reset(connection):
     return True
 
 
-def when_a_request_arrives(connection):
-    """It ends before the request is read."""
-    return bool(connection.recv(1, socket.MSG_PEEK))
-
-
 def when_a_code_arrives(connection):
     """It ends before a request with a real code is read."""
     return is_real(connection.recv(2_000, socket.MSG_PEEK).decode("latin-1").partition(" ")[2])
@@ -41,8 +36,8 @@ class Closes(Raw):
 
     def __init__(self):
         super().__init__()
-        self.carried: list[str] = []
-        self.reused: list[str] = []
+        self.carried = []
+        self.reused = []
         self.ended = threading.Semaphore(0)
 
     def _serve(self, connection):

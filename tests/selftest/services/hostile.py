@@ -12,7 +12,7 @@ ESCAPES = "\x1b[31m\x1b]0;owned\x07\x9b2J\r\u202e"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
-def in_json(body: bytes, *headers: tuple[str, str], status: int = 200) -> bytes:
+def in_json(body, *headers, status=200):
     """A whole answer of JSON."""
     return as_bytes(Response(status, body, (("Content-Type", "application/json"), *headers)))
 
@@ -48,7 +48,7 @@ TEXTS = (
 class Says(Raw):
     """Gives the same answer to everything, and does something `then`."""
 
-    def __init__(self, said: bytes, then=lambda connection: None):
+    def __init__(self, said, then=lambda connection: None):
         super().__init__()
         self.said, self.then = said, then
 

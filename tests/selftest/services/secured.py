@@ -3,7 +3,6 @@
 import socket
 import ssl
 import threading
-from pathlib import Path
 
 import trustme
 
@@ -13,7 +12,7 @@ from tests.selftest.services.serving import Raw
 class Certificates:
     """An authority with certificates for the service and the client, as PEM files in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.authority = trustme.CA()
         self.server = self.authority.issue_cert("localhost")
         client = self.authority.issue_cert("qa@example.com")
@@ -28,14 +27,14 @@ class Secured(Raw):
 
     host = "https://localhost"
 
-    def __init__(self, certificates: Certificates, *, mutual: bool = True) -> None:
+    def __init__(self, certificates, *, mutual=True):
         super().__init__()
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         certificates.server.configure_cert(self.context)
         certificates.authority.configure_trust(self.context)
         self.context.verify_mode = ssl.CERT_REQUIRED if mutual else ssl.CERT_NONE
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, connection):
         try:
             connection = self.context.wrap_socket(connection, server_side=True)
         except OSError:  # no certificate, or none of ours
@@ -49,19 +48,9 @@ class AnswersBeforeItIsAsked(Raw):
 
     host = "https://localhost"
 
-    def greet(self, connection: socket.socket) -> bool:
+    def greet(self, connection):
         connection.recv(1)
         connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-        return False
-
-
-class ShakesNoHands(Raw):
-    """Waits for more than the beginning of a handshake."""
-
-    host = "https://localhost"
-
-    def greet(self, connection: socket.socket) -> bool:
-        self._stopped.wait()
         return False
 
 
@@ -76,7 +65,7 @@ class Proxy(Raw):
             _pass_on(connection, target)
 
 
-def _pass_on(source: socket.socket, target: socket.socket) -> None:
+def _pass_on(source, target):
     try:
         while piece := source.recv(65_536):
             target.sendall(piece)

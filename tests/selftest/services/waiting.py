@@ -1,7 +1,6 @@
 """Services that stop at a certain request until the test goes on, and how a test waits: with no clock that decides."""
 
 import threading
-from subprocess import Popen
 
 from environments.door.budget import Ending
 from tests.selftest.services.serving import Raw
@@ -15,7 +14,7 @@ _LOOKS_AFTER_S = 0.1
 class PausesAt(Raw):
     """Holds the answer to one request back; `reached` is set when it has come in."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number):
         super().__init__()
         self.number = number
         self.reached = threading.Event()
@@ -34,7 +33,7 @@ class CutsWhen(Ending):
     silent = threading.Event()
 
     @property
-    def cuts(self) -> bool:
+    def cuts(self):
         is_set = self.silent.is_set()
         self.silent.clear()
         return is_set or super().cuts
@@ -54,7 +53,7 @@ class Thread(threading.Thread):
         return self.given
 
 
-def await_event(event: threading.Event, process: Popen[str]) -> None:
+def await_event(event, process):
     """Wait until a service has set the event. AssertionError where the run ends without it."""
     while not event.wait(_LOOKS_AFTER_S):
         assert process.poll() is None, f"the run ended with {process.returncode}: {process.stdout.read()}"
