@@ -44,15 +44,14 @@ def backoff_of(time, **limits):
 def request_to(operation="listAccounts", *, code=None, **intent):
     """A request that was not sent yet."""
     prepared = requests.Request("GET", "http://127.0.0.1:1/v1/accounts").prepare()
-    intent = Intent(operation, **{"valid": True, **intent})
-    return Sending(prepared, intent, code, with_token=intent.credential == "valid")
+    return Sending(prepared, Intent(operation, **{"valid": True, **intent}), code, with_token=True)
 
 
 def answered(backoff, sending, status, after=None):
     """True where the request goes again after this answer."""
     headers = (("Retry-After", after),) if after is not None else ()
-    intent = {"valid": sending.intent.valid, "credential": sending.intent.credential}
-    sending.exchange = answer(sending.intent.operation, b"{}", status=status, headers=headers, **intent)
+    intent = sending.intent
+    sending.exchange = answer(intent.operation, b"{}", status=status, headers=headers, valid=intent.valid)
     return backoff.decide(sending)
 
 

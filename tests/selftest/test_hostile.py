@@ -37,8 +37,10 @@ def ends(connection):
         (hostile.MANY_HEADERS, ends, FailureKind.LIMIT, "more headers than the suite reads (100)"),
         (*hostile.NEVER_ENDS, None, LONG),
         (hostile.GZIP_BOMB, ends, None, LONG),
+        (hostile.in_json(b" " * 100_001), ends, None, LONG),
+        (hostile.in_json(b" " * 100_000), ends, None, ""),
     ],
-    ids=range(10),
+    ids=range(12),
 )  # fmt: skip
 def test_an_answer_that_harms_is_a_failure_with_a_name(said, then, kind, why, tmp_path):
     """It is not waited for, nor read to an end that does not come. A limit of the suite is an answer: a target that gives

@@ -29,8 +29,7 @@ class Locks(Raw):
         return super().answer(connection, request)
 
 
-@pytest.mark.parametrize("most", [3, 9, 11])
-@pytest.mark.parametrize("status", [423, 403])
+@pytest.mark.parametrize(("status", "most"), [(423, 3), (403, 9), (423, 11)])
 def test_no_code_is_sent_again_to_a_service_that_locks(status, most, tmp_path):
     """The first is executed before any wrong token. One that finds the service locked is spent, and the run says so."""
     with Locks(status, most=most) as service:

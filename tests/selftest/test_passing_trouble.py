@@ -64,24 +64,26 @@ def test_an_execution_that_is_answered_503_leaves_the_endpoint_in_no_question():
     assert len(paths) == len(set(paths)) > 0
 
 
-@pytest.mark.parametrize(("afterwards", "outcome"), [("answered", Conclusion.HOLDS), ("dropped", Conclusion.DEVIATES)])
-def test_a_drop_counts_where_it_was_seen_again_alone(afterwards, outcome):
-    """A service that allows one connection drops the next, beside others and right behind them, whatever is asked."""
-    answered, dropped = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
-    first = [replace(dropped, number=1, beside=2), replace(dropped, number=2)]
-    again = {one.number: {"answered": answered, "dropped": dropped}[afterwards] for one in first}
-    reproduction = Reproduction(first, again)
+ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
+
+
+@pytest.mark.parametrize(
+    ("number", "again", "outcome"),
+    [
+        (2, ANSWERED, Conclusion.HOLDS),
+        (2, DROPPED, Conclusion.DEVIATES),
+        (1, None, Conclusion.HOLDS),
+        (2, None, Conclusion.DEVIATES),
+    ],
+    ids=["answered", "dropped again", "one that is not sent again", "two"],
+)
+def test_a_drop_counts_where_it_was_seen_again_alone(number, again, outcome):
+    """A service that allows one connection drops the next, beside others and right behind them, whatever is asked. Of
+    requests that cannot be sent again two count: one may have been the network."""
+    first = [replace(DROPPED, number=each, beside=2 * each * bool(again)) for each in range(number)]
+    reproduction = Reproduction(first, dict.fromkeys(range(number), again))
 
     assert {reproduction.judge("listEntries.connection", one).conclusion for one in first} == {outcome}
-
-
-@pytest.mark.parametrize(("number", "outcome"), [(1, Conclusion.HOLDS), (2, Conclusion.DEVIATES)])
-def test_drops_of_two_requests_that_cannot_be_sent_again_count(number, outcome):
-    """One alone may have been the network."""
-    seen = [replace(failed(FailureKind.DROPPED, "transferP2p"), number=each) for each in range(number)]
-    reproduction = Reproduction(seen, dict.fromkeys(range(number)))
-
-    assert reproduction.judge("transferP2p.connection", seen[0]).conclusion is outcome
 
 
 @pytest.mark.parametrize(

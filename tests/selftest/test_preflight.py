@@ -62,18 +62,6 @@ def test_a_fault_of_the_set_up_is_said_first(response, note):
     assert not trial.failing
 
 
-def test_a_fault_of_the_set_up_is_said_where_no_read_is_allowed(tmp_path):
-    """What the requests of the run show is said, too, and no code is called expired for it. Keys that no list shows
-    stay in the key record."""
-    profile = write_profile(tmp_path, "http://127.0.0.1:1", allow=["register-keys", "delete-keys", "execute"])
-    trial = try_in_memory(AnswersAll(Response(496, b"")), str(profile))
-    first, *others = trial.notes
-
-    assert first.startswith(CERTIFICATE)
-    assert all("not cleaned up" in line for line in others)
-    assert not trial.failing
-
-
 @pytest.mark.parametrize("status", [302, 422])
 def test_codes_that_are_refused_are_noted(status, tmp_path):
     """A supplied code that is refused may have expired, in whatever form a service refuses it."""

@@ -109,15 +109,6 @@ def test_a_command_that_takes_too_long(monkeypatch):
     assert refusal(resolve, profile(Auth(token_command=("sleep", "60")))) == FAILED.replace("30", "0.2")
 
 
-def test_a_token_from_the_environment_is_kept(monkeypatch):
-    """It is fetched once, and never shown."""
-    monkeypatch.setenv("PIX_TOKEN", SECRET)
-    target = open_target(profile())
-    monkeypatch.setenv("PIX_TOKEN", "another")
-
-    assert (target.refresh(), target.secrets.token(), SECRET in repr(target)) == (False, SECRET, False)
-
-
 def test_a_command_is_run_twice_at_most():
     """A second time on request, whether it fails then or not, and never a third."""
     target = open_target(profile(shell("echo x >> runs; wc -l < runs")))

@@ -61,16 +61,14 @@ class SaysEverything(Raw):
     """Answers with script to real codes and to every second request: each text, name, header and path is HTML. All other
     answers are hostile."""
 
-    answers = (GZIP_BOMB,), (MANY_HEADERS,), *((text,) for text in TEXTS), NEVER_ENDS, NEVER_ENDS_ITS_HEADERS
+    answers = GZIP_BOMB, MANY_HEADERS, *TEXTS
 
     def answer(self, connection, request):
         turn, is_second = divmod(len(self.seen), 2)
-        said, *then = self.answers[turn % len(self.answers)]
         if is_second or is_real(request.path):
-            said, then = self.scripted(self.service.respond(request)), []
-        connection.sendall(said)
-        for act in then:
-            act(connection)
+            connection.sendall(self.scripted(self.service.respond(request)))
+        else:
+            connection.sendall(self.answers[turn % len(self.answers)])
 
     def scripted(self, response):
         body = json.loads(response.body) if response.body else {}
