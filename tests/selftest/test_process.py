@@ -9,6 +9,7 @@ import pytest
 
 from environments.__main__ import main
 from environments.credentials import TRACING
+from tests.selftest.proof.trial import run_of
 from tests.selftest.services.running import TOKEN, started, write_profile
 
 SECRETS = {**TOKEN, "PIX_API_KEY": "A-key-of-the-gateway", "PIX_JOURNAL_KEY": "0123456789abcdef0123456789abcdef"}
@@ -53,3 +54,18 @@ def test_children_see_no_secret(service, tmp_path):
     assert (seen[0].count("core 0\n"), seen[0].count("core")) == (2, 2)
     assert "VAULT_TOKEN=of-the-vault" in seen[1]
     assert [name for name in ("PIX_API_KEY", "PIX_JOURNAL_KEY") for text in seen if SECRETS[name] in text] == []
+
+
+@pytest.mark.parametrize(
+    "act",
+    [lambda path: main(["check", path]), lambda path: run_of("--no-report", "-k", "listAccounts", f"--environment={path}")],
+    ids=["check", "run"],
+)  # fmt: skip
+def test_what_was_read_is_forgotten(act, service, tmp_path, monkeypatch):
+    """The environment has none of the secrets that the profile names."""
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    act(str(write_profile(tmp_path, service.base_url, **NAMES)))
+
+    assert service.seen
+    assert [name for name in SECRETS if name in os.environ] == []
