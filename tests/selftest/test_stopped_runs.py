@@ -64,7 +64,7 @@ def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, paralle
             await_event(service.reached, process)
             for one in (signal.SIGTERM, signal.SIGINT, signal.SIGINT):
                 os.kill(process.pid, one)
-            output, _ = process.communicate()
+            output, _ = process.communicate(timeout=HANGS_S * 3)
         left, later = service.keys - before, journal_of(load(str(path), folder=ROOT), run="a later one")
     files = {file.name: file.read_text() for file in (tmp_path / "report").iterdir()}
     JUnitXml.fromstring(files["junit.xml"].encode())
