@@ -102,6 +102,8 @@ class Wire(HTTPAdapter):
             try:
                 raw = self.send(request, **self._how).raw
                 body, cut = _read(raw, self._limits.response_bytes)
+                if deadline.expired:  # the end of the head or body is where the watchdog shut the connection down
+                    raise TimeoutError
             except _ERRORS as error:
                 return _failure_of(error, deadline, self._limits.timeout)
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())

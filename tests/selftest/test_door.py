@@ -1,76 +1,167 @@
-"""The door: its policies have an order, its exchanges do not change, and it sends a request again only when asked."""
+"""The door: its exchanges do not change, it sends a request again only when asked, and what several threads share holds."""
+
+import threading
+from dataclasses import replace
+from functools import partial
+from itertools import count
 
 import pytest
+import requests
 
-from environments.door.token_monitor import EXPIRED
-from tests.selftest.services.issuing import ExpiresTheToken
-from tests.selftest.services.one_run import CODE, Run
+from environments.door.outgoing import Intent, Sending
+from environments.door.run_keys import Keys
+from environments.profiles.model import PixKey
+from tests.selftest.exchanges import answer
+from tests.selftest.services.one_run import CODE, OTHER, Run
+from tests.selftest.services.serving import Raw, served_by
+from tests.selftest.services.waiting import HANGS_S
+from tests.traffic.together import Together
 
-ORDER = (
-    "check", "refuse", "refuse_the_dead", "take_turn", "spare_codes",
-    "refuse", "refuse_transfer", "take_wrong_token", "take_request", "_attempt",
-    "refuse", "decide", "watch", "notice",
-)  # fmt: skip
-
-
-def test_the_policies_have_an_order(service, tmp_path):
-    """Permission, liveness, the journal of other runs, codes that are kept back, budget, the attempt; then backoff, token
-    monitor, liveness."""
-    policies = Run(service, tmp_path).door._policies()
-
-    assert tuple(policy.__name__ for group in policies for policy in group) == ORDER
+TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
 
 
-def test_an_exchange_does_not_change_when_the_token_expires(tmp_path):
-    """It is as it was sent; that it was refused for the token is kept beside it."""
-    with ExpiresTheToken(1) as service:
-        a_run = Run(service, tmp_path)
-        granted = a_run.client.send("listAccounts", valid=True)
-        before = list(a_run.door.exchanges)
-        refused = a_run.client.send("listAccounts", valid=True)
-
-    assert a_run.door.exchanges[: len(before)] == before
-    assert (granted.expects_success, refused.valid, refused.expects_success) == (True, True, False)
-    assert a_run.door.token_monitor.notes == [EXPIRED.of(number=refused.number)]
-
-
-def test_a_request_that_moves_no_money_is_sent_again(service, tmp_path):
+def test_a_request_that_moves_no_money_is_sent_again(service, a_run):
     """A code never is, nor a valid request that may move money."""
-    a_run = Run(service, tmp_path)
     sent = [
         a_run.client.send("listAccounts", valid=True),
         a_run.execute(CODE),
-        a_run.execute("SBX-EMAIL-1", credential="a wrong token"),
+        a_run.execute(OTHER, credential="a wrong token"),
         a_run.client.send("createPix", json={}, valid=True),
         a_run.client.send("registerPixKey", "pixconf-1", body=b"{ \xe9", headers=[("X-Pixconf", "\xe9")]),
     ]
     again = [a_run.door.send_again(exchange) for exchange in sent]
 
-    assert [exchange and exchange.operation for exchange in again] == [
-        "listAccounts",
-        None,
-        None,
-        None,
-        "registerPixKey",
-    ]
+    assert again[1:4] == [None] * 3
     assert [again[place].request for place in (0, 4)] == [sent[place].request for place in (0, 4)]
     assert service.seen[-1] == service.seen[-3]
 
 
-def test_a_run_that_is_stopped_while_it_waits_for_its_turn_keeps_the_code(service, tmp_path, monkeypatch):
-    """Nothing of it is in the journal, nor counted: a later run may send the code."""
-    a_run = Run(service, tmp_path, rate=0.01)
-    a_run.client.send("listAccounts")
-    monkeypatch.setattr(a_run.door.ending, "sleep", _stop)
-    with pytest.raises(KeyboardInterrupt):
-        a_run.execute(CODE)
-    later = Run(service, tmp_path, name="two")
-
-    assert a_run.events == []
-    assert (a_run.door.budget.executions_left, a_run.door.guard.unknown) == (5, [])
-    assert later.door.guard.open([CODE]) == [CODE]
+# -- the token ----------------------------------------------------------------------------------------------------
 
 
-def _stop(seconds):
-    if seconds > 0:
-        raise KeyboardInterrupt
+class ExpiresUnderWay(Raw):
+    """After the first request, the token expires while eight others are on the wire, which are refused."""
+
+    def __init__(self):
+        super().__init__()
+        self._count = count(1)
+        self._together = threading.Barrier(8, action=lambda: setattr(self.service, "token", LATER))
+
+    def answer(self, connection, request):
+        if 1 < next(self._count) <= 9:
+            self._together.wait()
+        super().answer(connection, request)
+
+
+@served_by(ExpiresUnderWay)
+@pytest.mark.parametrize("is_another", [True, False])
+def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, service, tmp_path):
+    """One of them asks, alone, and fetches. All of them are sent again where there is a new one; else all are excused, and
+    it is said once. No refusal is held against the service."""
+    fetched = []
+
+    def fetch():
+        fetched.append(LATER)
+        a_run.secrets.learn_token(LATER if is_another else TOKEN)
+        return is_another
+
+    a_run = Run(service, tmp_path, parallel=8, refresh=fetch)
+    send = partial(a_run.client.send, "listAccounts", valid=True)
+    send()
+    answers = Together(a_run.client).send_all([send] * 8)
+    refused = {seen.number for seen in a_run.door.exchanges if seen.response.status == 401 and seen.valid}
+
+    assert len(fetched) == len(a_run.door.token_monitor.notes) == 1
+    assert len(service.seen) == 1 + 8 + 1 + 8 * is_another
+    assert {seen.expects_success for seen in answers} == {is_another}
+    assert (len(refused), a_run.door.token_monitor.excused) == (8, refused)
+
+
+def test_a_request_that_was_made_before_carries_the_token_of_now(service, a_run):
+    """A code that waited while another token was fetched is executed with that one; else it would be lost."""
+    waiting = a_run.client._request("GET", f"/v1/execute/pix/{CODE}")
+    service.service.token = LATER
+    a_run.secrets.learn_token(LATER)
+    executed = a_run.door.exchange(waiting, Intent("executePix", valid=True))
+
+    assert (executed.response.status, service.executions, a_run.events[0]) == (200, [CODE], "sent")
+
+
+# -- lists of keys that are read beside other requests ----------------------------------------------------------------
+
+KEY, ACCOUNT = "qa@example.com", "ac-0001"
+
+
+def see(keys, operation, *shown, account=ACCOUNT, beside=0):
+    """A request on keys is answered, beside others; a list shows some keys."""
+    is_list = operation == "listPixKeys"
+    key = {"pixKey": KEY, "pixKeyType": "EMAIL"}
+    request = requests.Request(
+        "POST", f"http://127.0.0.1/v1/pix/keys/{account}", json=None if is_list else key
+    ).prepare()
+    sending = Sending(request, Intent(operation, valid=True), with_token=True)
+    data = [{**key, "pixKey": one} for one in shown] if is_list else {"Success": "true"}
+    sending.exchange = replace(answer(operation, {"code": 0, "data": data}, beside=beside), request=sending.sent)
+    with keys.watching(sending, 1):
+        pass
+
+
+@pytest.mark.parametrize("beside", [1, 0])
+def test_a_list_that_was_read_beside_another_request_says_nothing_of_a_key(beside):
+    """It may still show a key that is deleted all the same, and one that the run registered would count as one that was
+    there, and stay."""
+    keys, before = [Keys((PixKey("EMAIL", KEY),)) for _ in range(2)]
+    for operation, shown in (
+        ("listPixKeys", ()),
+        ("registerPixKey", ()),
+        ("listPixKeys", (KEY,)),
+        ("deletePixKey", ()),
+    ):
+        see(keys, operation, *shown)
+    for each in (keys, before):
+        see(each, "listPixKeys", KEY, beside=beside)
+
+    assert (keys.is_still_listed(KEY), before.was_there_before(KEY)) == (not beside, not beside)
+
+
+def test_the_list_before_the_run_is_that_of_the_account_of_the_run():
+    """Another thread reads lists of accounts that nobody has: a key of the operator would count as one of the run."""
+    keys = Keys((PixKey("EMAIL", KEY),), account=ACCOUNT)
+    see(keys, "listPixKeys", KEY)
+    see(keys, "listPixKeys", account="pixconf-account")
+
+    assert keys.was_there_before(KEY)
+
+
+# -- companions -------------------------------------------------------------------------------------------------------
+
+
+class HoldsProbes(Raw):
+    """Answers what has no token when a request with the token has come."""
+
+    def __init__(self):
+        super().__init__()
+        self.has_come, self.companions = threading.Event(), []
+
+    def answer(self, connection, request):
+        if self.is_granted(request):
+            self.companions.append(request)
+            self.has_come.set()
+        else:
+            self.has_come.wait(HANGS_S)
+        super().answer(connection, request)
+
+
+@pytest.mark.parametrize(("operation", "body"), [("executePix", b""), ("registerPixKey", b"{}")])
+@served_by(HoldsProbes)
+def test_a_companion_has_the_token_and_names_nobody(operation, body, service, tmp_path):
+    """It goes to the same operation, with a synthetic code, or an empty body for a synthetic account."""
+    client = Run(service, tmp_path, parallel=4).client
+    probe = partial(client.send, operation, "pixconf-1", credential="no header")
+    [refused] = Together(client).send_each_with_a_companion(operation, probe)
+    [path] = {seen.path for seen in service.seen} - {seen.path for seen in service.companions}
+
+    assert refused.response.status == 401
+    assert {seen.body for seen in service.companions} == {body}
+    for companion in service.companions:
+        assert companion.path.startswith(f"{path.rpartition('/')[0]}/pixconf-")

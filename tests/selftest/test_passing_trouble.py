@@ -6,116 +6,103 @@ from dataclasses import replace
 
 import pytest
 
-from environments.sandbox import Response
+from environments.sandbox import Response, Service
 from spec.answers import RefusalKind
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
 from spec.rules import Reproduction
+from tests.harness.door_notes import notes_of
 from tests.selftest.exchanges import answer, failed
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import EXECUTION, Raw, as_bytes
-
-NOT_READY = Response(503, b"", (("Retry-After", "0"),))
-WHOLE = ("-m", "property or not property", "--examples=2")
-TARGETED = ()
+from tests.selftest.proof.directly import try_in_memory
+from tests.selftest.services.serving import EXECUTION
 
 
-class NotReady(Raw):
-    """Answers the first so many requests to one path with 503."""
+class NotReady(Service):
+    """Answers the first so many requests with the token to one path with 503. `seen` are those."""
 
-    def __init__(self, path: str, times: int) -> None:
+    def __init__(self, path, times):
         super().__init__()
-        self.path, self.left = path, times
+        self.path, self.left, self.seen = path, times, []
 
-    def answer(self, connection, request):
-        if request.path.startswith(self.path) and request.header("Authorization") and self.left:
+    def respond(self, request):
+        if request.path.startswith(self.path) and request.header("Authorization"):
+            self.seen.append(request)
             self.left -= 1
-            connection.sendall(as_bytes(NOT_READY))
-        else:
-            super().answer(connection, request)
+            if self.left >= 0:
+                return Response(503, b"", (("Retry-After", "0"),))
+        return super().respond(request)
 
 
 @pytest.mark.parametrize(
-    ("path", "operation"),
-    [
-        ("/v1/pix", "createPix"),
-        ("/v1/transfer/external", "transferExternal"),
-        ("/v1/transfer/internal", "transferInternal"),
-        ("/v1/transfer/p2p", "transferP2p"),
-    ],
+    ("path", "operation"), [("/v1/pix", "createPix"), ("/v1/transfer/internal", "transferInternal")]
 )
-def test_one_503_of_what_may_move_money_leaves_no_question(path, operation, tmp_path):
+def test_one_503_of_what_may_move_money_leaves_no_question(path, operation):
     """The valid request is not repeated; a harmless one shows the endpoint."""
-    with NotReady(path, 1) as service:
-        result = run(write_profile(tmp_path, service.base_url), "-k", f"{operation}.exists")
+    service = NotReady(path, 1)
+    trial = try_in_memory(service, ids={f"{operation}.exists"})
     bodies = [seen.body for seen in service.seen if seen.path == path]
 
-    assert result.status == 0, result.output
-    assert bodies.count(b"{}") == 1
-    assert len(bodies) == 2
+    assert trial.exit_status == 0
+    assert (bodies.count(b"{}"), len(bodies)) == (1, 2)
 
 
-def test_trouble_that_passes_while_the_run_goes_on_leaves_no_question(tmp_path):
-    """Generated traffic showed the endpoint after all: the run is complete."""
-    with NotReady("/v1/transfer/internal", 10) as service:
-        result = run(write_profile(tmp_path, service.base_url), *WHOLE)
-
-    assert service.left == 0
-    assert (result.status, result.rows("fail")) == (0, {}), result.output
-    assert "transferInternal.exists" not in result.rows("not-exercised")
-
-
-def test_trouble_that_does_not_pass_leaves_the_run_incomplete(tmp_path):
+def test_trouble_that_does_not_pass_leaves_the_run_incomplete():
     """Nobody has seen the endpoint."""
-    with NotReady("/v1/transfer/internal", 10_000) as service:
-        result = run(write_profile(tmp_path, service.base_url), *WHOLE)
+    trial = try_in_memory(NotReady("/v1/transfer/internal", 10_000), ids={"transferInternal.exists"})
 
-    assert result.status == 6
-    assert result.rows("not-exercised")["transferInternal.exists"].startswith("no valid request was granted (503 ")
+    assert trial.exit_status == 6
+    assert str(trial.rows["transferInternal.exists"].message).startswith("no valid request was granted (503 ")
 
 
-def test_an_execution_that_is_answered_503_leaves_the_endpoint_in_no_question(tmp_path):
+def test_an_execution_that_is_answered_503_leaves_the_endpoint_in_no_question():
     """A synthetic code shows it; the real one is not sent again."""
-    with NotReady(f"{EXECUTION}SBX", 10_000) as service:
-        result = run(write_profile(tmp_path, service.base_url), "-k", "executePix.exists")
+    service = NotReady(f"{EXECUTION}SBX", 10_000)
+    trial = try_in_memory(service, ids={"executePix.exists"})
+    paths = [seen.path for seen in service.seen]
 
-    assert "executePix.exists" not in result.rows("not-exercised"), result.output
-    assert service.executions == ["SBX-PHONE-1"] or service.executions == []
+    assert trial.not_exercised == set()
+    assert len(paths) == len(set(paths)) > 0
 
 
-@pytest.mark.parametrize(("afterwards", "outcome"), [("answered", Conclusion.HOLDS), ("dropped", Conclusion.DEVIATES)])
-def test_a_drop_counts_where_it_was_seen_again_alone(afterwards, outcome):
-    """A service that allows one connection drops the next, beside others and right behind them, whatever is asked."""
-    answered, dropped = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
-    first = [replace(dropped, number=1, beside=2), replace(dropped, number=2)]
-    again = {one.number: {"answered": answered, "dropped": dropped}[afterwards] for one in first}
-    reproduction = Reproduction(first, again)
+ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
+
+
+@pytest.mark.parametrize(
+    ("number", "again", "outcome"),
+    [
+        (2, ANSWERED, Conclusion.HOLDS),
+        (2, DROPPED, Conclusion.DEVIATES),
+        (1, None, Conclusion.HOLDS),
+        (2, None, Conclusion.DEVIATES),
+    ],
+    ids=["answered", "dropped again", "one that is not sent again", "two"],
+)
+def test_a_drop_counts_where_it_was_seen_again_alone(number, again, outcome):
+    """A service that allows one connection drops the next, beside others and right behind them, whatever is asked. Of
+    requests that cannot be sent again two count: one may have been the network."""
+    first = [replace(DROPPED, number=each, beside=2 * each * bool(again)) for each in range(number)]
+    reproduction = Reproduction(first, dict.fromkeys(range(number), again))
 
     assert {reproduction.judge("listEntries.connection", one).conclusion for one in first} == {outcome}
 
 
-@pytest.mark.parametrize(("number", "outcome"), [(1, Conclusion.HOLDS), (2, Conclusion.DEVIATES)])
-def test_drops_of_two_requests_that_cannot_be_sent_again_count(number, outcome):
-    """One alone may have been the network."""
-    seen = [replace(failed(FailureKind.DROPPED, "transferP2p"), number=each) for each in range(number)]
-    reproduction = Reproduction(seen, dict.fromkeys(range(number)))
-
-    assert reproduction.judge("transferP2p.connection", seen[0]).conclusion is outcome
-
-
 @pytest.mark.parametrize(
     ("statuses", "mixed_up"),
-    [((401, 404, 422), True), ((401, 400, 422), False), ((401, 404, 409, 423, 429, 500, 503), False), ((401,), False)],
-)
-def test_more_ways_to_refuse_than_a_limit_has_are_answers_to_others(statuses, mixed_up):
-    """400 and 422 are one way. A conflict, a lock and trouble may be what a limit says."""
+    [((401, 404, 422), True), ((401, 400, 422), False), ((401, 404, 409, 423, 429, 500, 503), False), ((401, 404), False)],
+)  # fmt: skip
+def test_more_ways_to_refuse_than_a_limit_has_are_answers_to_others(statuses, mixed_up, a_run):
+    """400 and 422 are one way. A conflict, a lock and trouble may be what a limit says. Of three such answers on, the run
+    says so."""
     alone = answer("listAccounts", {"code": 0, "data": {}})
     seen = [
         replace(answer("listAccounts", b"", status=status, beside=3), number=number)
         for number, status in enumerate(statuses, 1)
     ]
     reproduction = Reproduction(seen, stands={one.number: alone for one in seen})
-
     refused = [one.response.status for one in reproduction.mixed_up("listAccounts", RefusalKind.TOKEN)]
-    assert (len(reproduction.otherwise_alone), refused) == (len(seen), [401] if mixed_up else [])
+    notes = [str(note.text).partition(" in flight")[0] for note in notes_of(a_run.door, reproduction)]
+
+    assert refused == [401] * mixed_up
     assert reproduction.mixed_up("getBalance", RefusalKind.TOKEN) == []
+    said = f"{len(seen)} requests were refused or not answered with other requests"
+    assert notes == [said] * (len(seen) > 2)

@@ -1,192 +1,138 @@
-"""A run that is stopped at any moment, with requests under way: reports are whole, and nothing is forgotten."""
+"""A run that is stopped, or that cannot write, leaves whole reports or one line; nothing is forgotten, or sent after it."""
 
 import json
 import os
-import random
+import re
+import resource
 import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 from junitparser import JUnitXml
 
 from environments.door.opening import journal_of
-from environments.door.run_keys import name_of
 from environments.profiles.loading import load
-from environments.profiles.model import Profile
 from reports.writing import OUTPUTS, PAGE, SUMS
-from tests.selftest.services.running import ROOT, started, write_profile
+from tests.harness.session import Interruption
+from tests.selftest.services.running import ROOT, TOKEN, arguments, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
-from tests.selftest.services.waiting import await_event
+from tests.selftest.services.waiting import HANGS_S, await_event
 
-EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 FILES = {*OUTPUTS, PAGE, SUMS}
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1", "SBX-RANDOM-1", "SBX-CNPJ-1", "SBX-CPF-1"]
-PREPARE = {
-    "operation": "createPix",
-    "json": {"account": "ac-0001", "pixKey": "+5511955500101", "value": 10.5, "message": "Prepared"},
-    "code_at": "/data/transactionId",
-    "count": 2,
-}
-HANGS_S = 120
-MOMENTS = 46
-"""Numbers of requests, spread over a run, at which it is stopped."""
-MOST = 600
-"""Requests that each run sends at least."""
-KINDS = [
-    (name, parallel, silent)
-    for silent in (True, False)
-    for name in ("SIGINT", "SIGTERM")
-    for parallel in (4, 8)
-]  # fmt: skip
-
-
-def moments():
-    """Each with a signal, how many requests go at once, and whether the service says nothing from then on."""
-    numbers = random.Random(12).sample(range(2, MOST), MOMENTS)
-    found = [(number, *KINDS[place % len(KINDS)]) for place, number in enumerate(sorted(numbers))]
-    return found if EXHAUSTIVE else found[3::9]
+MOMENTS = [(90, 8), (120, 1)]
+if os.environ.get("PIX_PROOF") == "exhaustive":
+    MOMENTS += [(number, parallel) for number in range(2, 400, 40) for parallel in (1, 4)]
+"""Numbers of requests at which a run is stopped, and how many go at once."""
 
 
 class Acts(Raw):
-    """Lawful. From the request of that number on it does what it is asked to, and says nothing: to that one request, or
-    with `silent` to all that follow."""
+    """Does what it is asked to; from the request of that number on, it says nothing."""
 
-    def __init__(self, number, *, silent):
+    def __init__(self, number):
         super().__init__()
-        self.number, self.silent = number, silent
-        self.reached = threading.Event()
-        self._count = threading.Lock()
-        self._counted = 0
+        self.number, self.reached = number, threading.Event()
 
     def answer(self, connection, request):
-        with self._count:
-            self._counted += 1
-            place = self._counted
+        is_silent = len(self.seen) >= self.number
         response = as_bytes(self.service.respond(request))
-        if place == self.number or (self.silent and place > self.number):
+        if is_silent:
             self.reached.set()
             self._stopped.wait()
-        else:
-            connection.sendall(response)
+        connection.sendall(response)
+
+    @property
+    def keys(self):
+        with self.service.database.transaction() as ledger:
+            return {key.key for key in ledger.keys("ac-0001")}
 
 
-def keys_at(service):
-    """The keys of the account at which a run registers."""
-    with service.service.database.transaction() as ledger:
-        return {key.key for key in ledger.keys("ac-0001")}
+@pytest.mark.parametrize(("number", "parallel"), MOMENTS)
+def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, parallel, tmp_path):
+    """With requests under way, and by several signals. All files are whole; no registered key is deleted, and each that is
+    left is listed; nothing was sent twice, and a later run sends no code again; each requirement says why it was not
+    tested."""
+    (tmp_path / "tmp").mkdir()
+    with Acts(number) as service:
+        before, journal = service.keys, str(tmp_path / "codes.jsonl")
+        changes = {"transactions": {"codes": CODES}, "limits": {"executions": 9, "requests": 2000, "timeout": 600}}
+        path = write_profile(tmp_path, service.base_url, journal=journal, sandbox=None, **changes)
+        with started(path, "--new-journal", f"--parallel={parallel}", TMPDIR=str(tmp_path / "tmp")) as process:
+            await_event(service.reached, process)
+            for one in (signal.SIGTERM, signal.SIGINT, signal.SIGINT):
+                os.kill(process.pid, one)
+            output, _ = process.communicate(timeout=HANGS_S * 3)
+        left, later = service.keys - before, journal_of(load(str(path), folder=ROOT), run="a later one")
+    files = {file.name: file.read_text() for file in (tmp_path / "report").iterdir()}
+    JUnitXml.fromstring(files["junit.xml"].encode())
+    document = json.loads(files["conformance.json"])
+    rows = [(row["verdict"], row["message"]) for row in document["requirements"]]
 
-
-@dataclass
-class Stopped:
-    """A run that got signals when the service said nothing any more."""
-
-    status: int
-    output: str
-    profile: Profile
-    folder: Path
-    documents: dict[str, Any]
-    left: set[str]
-    """The keys that the run left at the service."""
-
-
-def stopped(service, folder, signals, *options):
-    limits = {"executions": 9, "requests": 2000, "timeout": 600}
-    transactions = {"codes": CODES, "prepare": PREPARE}
-    journal, before = str(folder / "codes.jsonl"), keys_at(service)
-    named = {"journal": journal, "limits": limits, "transactions": transactions, "sandbox": None}
-    path = write_profile(folder, service.base_url, **named)
-    (folder / "tmp").mkdir()
-    with started(path, "--new-journal", *options, TMPDIR=str(folder / "tmp")) as process:
-        await_event(service.reached, process)
-        for one in signals:
-            os.kill(process.pid, one)
-        output, _ = process.communicate(timeout=HANGS_S)
-    profile, report = load(str(path), folder=ROOT), folder / "report"
-    documents = {file.name: file.read_text() for file in report.iterdir()}
-    return Stopped(process.returncode, output, profile, folder, documents, keys_at(service) - before)
-
-
-def forgotten(service, run):
-    """The codes that came with the valid token and that a later run would send again."""
-    journal = journal_of(run.profile, run="a later one")
-    return [code for code in set(service.executions) if not journal.barring(code)]
-
-
-def unlisted(run):
-    """The keys that are left at the service and not in the report."""
-    listed = [key["what"] for key in json.loads(run.documents["conformance.json"])["not_cleaned_up"]]
-    names = {key.key: name_of(run.profile.pix_keys, place) for place, key in enumerate(run.profile.pix_keys) if key.key}
-    made = run.left - names.keys()
-    unlisted = [names[key] for key in run.left & names.keys() if names[key] not in listed]
-    return unlisted + sorted(made) * (len(made) > len(listed) - len(run.left & names.keys()))
-
-
-def assert_whole(service, run):
-    """The reports say how far the run came; nothing was sent twice, and nothing is forgotten."""
-    document = json.loads(run.documents["conformance.json"])
-    JUnitXml.fromstring(run.documents["junit.xml"].encode())
-    executed = Counter(service.executions)
-
-    assert (run.status, document["verdict"], document["exit_status"]) == (2, "interrupted", 2), run.output
-    assert run.documents.keys() == FILES
-    assert "INTERRUPTED" in run.documents["report.html"]
-    assert run.documents["report.html"].rstrip().endswith("</html>")
+    assert (process.returncode, document["verdict"], document["exit_status"]) == (2, "interrupted", 2), output
+    assert files.keys() == FILES
+    assert "INTERRUPTED" in files[PAGE]
+    assert files[PAGE].rstrip().endswith("</html>")
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert number <= len(service.seen) < number + parallel
     assert document["traffic"]["requests"] == len(document["exchanges"]) >= len(service.seen)
-    assert [code for code, times in executed.items() if times > 1 + (code not in CODES)] == []
-    assert len([code for code, times in executed.items() if times > 1]) <= 1  # it is executed twice on purpose
-    assert forgotten(service, run) == []
-    assert unlisted(run) == []
-    assert not list((run.folder / "tmp").iterdir())
+    assert [code for code, times in Counter(service.executions).items() if times > 1 or not later.barring(code)] == []
+    assert len(document["not_cleaned_up"]) >= len(left)
+    assert len([verdict for verdict, _ in rows if verdict == "pass"]) > 5
+    assert {row for row in rows if row[0] in ("fail", "not-exercised")} == {("not-exercised", "the run was stopped")}
 
 
-@pytest.mark.parametrize(("number", "name", "parallel", "silent"), moments())
-def test_a_run_can_be_stopped_at_any_moment(number, name, parallel, silent, tmp_path):
-    """The service does what it was asked to and does not say so, to one request or to all from then on."""
-    with Acts(number, silent=silent) as service:
-        run = stopped(service, tmp_path, [getattr(signal, name)], f"--parallel={parallel}", "-m", "")
+def test_a_signal_stops_what_is_sent_whatever_the_main_thread_waits_for():
+    """From another thread; the main thread goes on where it was, and later signals change nothing."""
+    stopped, before = threading.Semaphore(0), signal.getsignal(signal.SIGTERM)
+    interruption = Interruption(stopped.release)
+    try:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+        assert stopped.acquire(timeout=HANGS_S)
+    finally:
+        interruption.restore()
 
-        assert_whole(service, run)
-
-
-def test_more_signals_change_nothing(tmp_path):
-    """Also while the first one stops the threads."""
-    with Acts(60, silent=True) as service:
-        run = stopped(service, tmp_path, [signal.SIGTERM, signal.SIGINT, signal.SIGINT, signal.SIGTERM], "--parallel=8")
-
-        assert_whole(service, run)
+    assert interruption.was_asked
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
-ENDS = [("", "assert False", 3), ("pytest.exit('enough')", "", 2), ("raise ZeroDivisionError", "", 3)]
-"""What a plugin does when the first test has ended, and in the first test; the exit status."""
-PLUGIN = """
-import pytest
+def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):
+    """Exit status 4 before any request."""
+    (tmp_path / "report").write_text("in the way")
+    result = run(write_profile(tmp_path, service.base_url))
 
-def pytest_runtest_call(item):
-    {fails}
-
-def pytest_runtest_logfinish(nodeid):
-    {ends}
-"""
+    assert (result.status, service.seen) == (4, [])
+    assert result.output.strip() == f"ERROR: --report-dir: {tmp_path / 'report'} cannot be written: File exists"
 
 
-@pytest.mark.parametrize(("ends", "fails", "status"), ENDS, ids=["-x", "pytest.exit", "internal error"])
-def test_a_run_that_ends_early_leaves_nothing_behind(ends, fails, status, service, tmp_path):
-    """Chains of requests are under way then; the keys that they registered are deleted, or listed."""
-    (tmp_path / "plugin_of_the_test.py").write_text(PLUGIN.format(ends=ends or "pass", fails=fails or "pass"))
-    before = keys_at(service)
-    profile = write_profile(tmp_path, service.base_url, transactions={"codes": CODES}, limits={"executions": 9})
-    with started(profile, "-x", "-p", "plugin_of_the_test", PYTHONPATH=str(tmp_path)) as process:
-        output, _ = process.communicate(timeout=HANGS_S)
-    document = json.loads((tmp_path / "report" / "conformance.json").read_text())
-    left, listed = keys_at(service) - before, document["not_cleaned_up"]
-    executed = Counter(service.executions)
+def test_a_full_disk_is_one_line(service, tmp_path):
+    """What cannot be written to the end is not there at all, and neither the exit status nor the headline is green."""
+    profile = write_profile(tmp_path, service.base_url)
+    variables = {**TOKEN, "PYTHONDONTWRITEBYTECODE": "1", "XDG_STATE_HOME": str(tmp_path / "state")}
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments(profile, "-k", "executePix.document")],
+        cwd=ROOT,
+        env=environment(**variables),  # compiled files would be cut, too, and a key record that many tests have written
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000)),
+        capture_output=True,
+        text=True,
+    )
 
-    assert process.returncode == status, output
-    assert len(listed) >= len(left)
-    assert left == set() or not fails
-    assert set(executed.values()) <= {1}
-    assert document["traffic"]["requests"] == len(service.seen) or not fails
+    assert result.returncode == 3, result.stdout
+    assert "INTERNAL ERROR: a part of the report cannot be written; this is no verdict on the service" in result.stdout
+    assert len(re.findall("^report: .* cannot be written", result.stdout, re.MULTILINE)) == 1
+    assert not re.search("CONFORMANT|Traceback|INTERNALERROR", result.stdout + result.stderr)
+    assert [file.name for file in (tmp_path / "report").iterdir() if file.name in FILES or file.name[0] == "."] == []
+
+
+def test_what_pytest_keeps_is_its_owners_alone(service, tmp_path):
+    """The names of tests that failed, too. Nothing stays in the folder for temporary files."""
+    (tmp_path / "tmp").mkdir()
+    run(write_profile(tmp_path, service.base_url), "-k", "executePix.document", TMPDIR=str(tmp_path / "tmp"))
+    files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+    assert {path.stat().st_mode & 0o077 for path in files} == {0}
+    assert list((tmp_path / "tmp").iterdir()) == []

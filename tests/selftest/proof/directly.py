@@ -145,7 +145,10 @@ def _try(service: Service, run: Run, items: Sequence[Any], channel: Channel | No
     collector.close()
     run.close()
     left = tuple(map(str, run.not_cleaned_up_in_words))
-    return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), left=left)
+    notes = tuple(str(note.text) for note in run.notes())
+    return Trial(
+        run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), left=left, notes=notes
+    )
 
 
 @contextmanager

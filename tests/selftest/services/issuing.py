@@ -7,7 +7,7 @@ from tests.selftest.services.serving import Raw, as_bytes
 class ExpiresTheToken(Raw):
     """Accepts the token for a number of requests, and from then on the one that is issued later."""
 
-    def __init__(self, after: int, refusal: Response | None = None) -> None:
+    def __init__(self, after, refusal=None):
         super().__init__()
         self.after = after
         finish = self.service.finish
@@ -22,24 +22,10 @@ class ExpiresTheToken(Raw):
         super().answer(connection, request)
 
 
-class ForgetsTheTokenOnce(Raw):
-    """Refuses a number of requests in the middle, and accepts the same token again."""
-
-    def __init__(self, after: int, times: int) -> None:
-        super().__init__()
-        self.forgotten = range(after, after + times)
-
-    def answer(self, connection, request):
-        if len(self.seen) in self.forgotten:
-            connection.sendall(as_bytes(Response(401, b"{}")))
-        else:
-            super().answer(connection, request)
-
-
 class AnswersAll(Raw):
     """Gives one status and body to every request."""
 
-    def __init__(self, status: int, body: bytes = b"") -> None:
+    def __init__(self, status, body=b""):
         super().__init__()
         self.response = Response(status, body)
 

@@ -3,15 +3,8 @@
 import socket
 import ssl
 import threading
-from datetime import datetime
-from pathlib import Path
 
 import trustme
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from tests.selftest.services.serving import Raw
 
@@ -19,9 +12,9 @@ from tests.selftest.services.serving import Raw
 class Certificates:
     """An authority with certificates for the service and the client, as PEM files in a folder."""
 
-    def __init__(self, folder: Path, *, name: str = "localhost") -> None:
+    def __init__(self, folder):
         self.authority = trustme.CA()
-        self.server = self.authority.issue_cert(name)
+        self.server = self.authority.issue_cert("localhost")
         client = self.authority.issue_cert("qa@example.com")
         self.ca_bundle, self.client_cert, self.client_key = (folder / file for file in ("ca", "cert", "key"))
         self.authority.cert_pem.write_to_path(str(self.ca_bundle))
@@ -34,19 +27,14 @@ class Secured(Raw):
 
     host = "https://localhost"
 
-    def __init__(self, certificates: Certificates, *, mutual: bool = True) -> None:
+    def __init__(self, certificates, *, mutual=True):
         super().__init__()
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         certificates.server.configure_cert(self.context)
         certificates.authority.configure_trust(self.context)
         self.context.verify_mode = ssl.CERT_REQUIRED if mutual else ssl.CERT_NONE
 
-    def show(self, pem: Path) -> None:
-        """Have another certificate, and it alone."""
-        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self.context.load_cert_chain(pem)
-
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, connection):
         try:
             connection = self.context.wrap_socket(connection, server_side=True)
         except OSError:  # no certificate, or none of ours
@@ -55,24 +43,12 @@ class Secured(Raw):
         super()._serve(connection)
 
 
-def self_signed_pem(folder: Path) -> Path:
-    """A certificate that signed itself, with its key, as a PEM file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 5, datetime(2020, 1, 1), datetime(2099, 1, 1))
-    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    pem = folder / "self-signed"
-    pem.write_bytes(private + builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
-    return pem
-
-
 class AnswersBeforeItIsAsked(Raw):
     """Plain HTTP where TLS is expected: whatever the connection brings is refused at once."""
 
     host = "https://localhost"
 
-    def greet(self, connection: socket.socket) -> bool:
+    def greet(self, connection):
         connection.recv(1)
         connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         return False
@@ -89,7 +65,7 @@ class Proxy(Raw):
             _pass_on(connection, target)
 
 
-def _pass_on(source: socket.socket, target: socket.socket) -> None:
+def _pass_on(source, target):
     try:
         while piece := source.recv(65_536):
             target.sendall(piece)

@@ -1,11 +1,12 @@
-"""Lawful services that stop at a certain request until the test goes on."""
+"""Services that stop at a certain request until the test goes on, and how a test waits: with no clock that decides."""
 
 import threading
-from subprocess import Popen
 
 from environments.door.budget import Ending
 from tests.selftest.services.serving import Raw
 
+HANGS_S = 60
+"""No test is decided by it: a test that would hang for ever fails."""
 _LOOKS_AFTER_S = 0.1
 """How often it is looked whether the process lives; nothing is decided by it."""
 
@@ -13,7 +14,7 @@ _LOOKS_AFTER_S = 0.1
 class PausesAt(Raw):
     """Holds the answer to one request back; `reached` is set when it has come in."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number):
         super().__init__()
         self.number = number
         self.reached = threading.Event()
@@ -32,18 +33,27 @@ class CutsWhen(Ending):
     silent = threading.Event()
 
     @property
-    def cuts(self) -> bool:
+    def cuts(self):
         is_set = self.silent.is_set()
         self.silent.clear()
         return is_set or super().cuts
 
 
-def comes(event: threading.Event) -> bool:
-    """Whether an event is set in a time that no machine exceeds."""
-    return event.wait(30)
+class Thread(threading.Thread):
+    """Starts at once, and keeps what was given."""
+
+    def __init__(self, act):
+        super().__init__(target=lambda: setattr(self, "given", act()), daemon=True)
+        self.start()
+
+    def ended(self):
+        """What the act gave. AssertionError where it has not ended, or was raised from."""
+        self.join(HANGS_S)
+        assert hasattr(self, "given"), "it hangs, or has raised"
+        return self.given
 
 
-def await_event(event: threading.Event, process: Popen[str]) -> None:
+def await_event(event, process):
     """Wait until a service has set the event. AssertionError where the run ends without it."""
     while not event.wait(_LOOKS_AFTER_S):
         assert process.poll() is None, f"the run ended with {process.returncode}: {process.stdout.read()}"
