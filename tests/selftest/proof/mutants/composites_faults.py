@@ -1,8 +1,6 @@
 """Services that break many statements at once: what one fault hides of another is declared like all else."""
 
-from typing import Any
-
-from environments.sandbox import Request, Response, Service
+from environments.sandbox import Response
 from spec.interface import PREPARING, READS, operations
 from tests.selftest.proof.mutants.encodings_faults import unreadable
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, Envelopes, Results, fixed
@@ -43,9 +41,7 @@ for _operation in ("executePix", "registerPixKey"):
 DESCRIBED = tuple(SUBJECT)
 
 
-def _described(
-    name: str, text: str, base: type[Service], fails: tuple[str, ...] = (), warns: tuple[str, ...] = (), **parts: Any
-) -> None:
+def _described(name, text, base, fails=(), warns=(), **parts):
     failing, warning = (
         [row for operation in DESCRIBED for row in rows_of(operation, *rows)] for rows in (fails, warns)
     )
@@ -85,7 +81,7 @@ broken(
 )  # fmt: skip
 
 
-def _is_malformed(request: Request) -> bool:
+def _is_malformed(request):
     return is_no_json(request) or '"' in argument(request)
 
 

@@ -39,12 +39,16 @@ class OfOperations(Service):
 class Results(OfOperations):
     """The sandbox, where `change` sees the data of every successful answer to `OPERATIONS`."""
 
+    SENT_THE_SAME = True
+
     def success(self, operation: str, data: dict[str, object]) -> Response:
         return super().success(operation, self.change(data) if operation in self.OPERATIONS else data)
 
 
 class SomeExecutions(Service):
     """The sandbox, where `change` sees the results of the executions that `meant` picks."""
+
+    SENT_THE_SAME = True
 
     def execution_result(self, transfer: Transfer) -> dict[str, Any]:
         data = super().execution_result(transfer)
@@ -54,6 +58,8 @@ class SomeExecutions(Service):
 class SomeRegistrations(Service):
     """The sandbox, where `change` sees the results of the registrations that `meant` picks."""
 
+    SENT_THE_SAME = True
+
     def registration_result(self, registration: Any) -> dict[str, Any]:
         data = super().registration_result(registration)
         return self.change(data) if self.meant(registration) else data
@@ -62,6 +68,8 @@ class SomeRegistrations(Service):
 class Envelopes(OfOperations):
     """The sandbox, where `change` sees the envelope of every successful answer to `OPERATIONS`."""
 
+    SENT_THE_SAME = True
+
     def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
         envelope = super().envelope(operation, data, code)
         return self.change(envelope) if operation in self.OPERATIONS else envelope
@@ -69,6 +77,8 @@ class Envelopes(OfOperations):
 
 class Answers(OfOperations):
     """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that `strikes` picks, before it leaves."""
+
+    SENT_THE_SAME = True
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
         meant = operation in self.OPERATIONS and response.status == 200

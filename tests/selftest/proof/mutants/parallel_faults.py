@@ -2,14 +2,10 @@
 that none depends on chance; a request that stays alone is answered as documented."""
 
 import json
-from collections.abc import Callable
-from typing import Any
 
-from environments.sandbox import Data, Refusal, Request, Response
-from environments.sandbox.double_entry import Ledger
-from environments.sandbox.service import Registration
+from environments.sandbox import Refusal, Response
 from spec.interface import MARK, operations
-from tests.selftest.proof.meeting import Meets, Visit
+from tests.selftest.proof.meeting import Meets
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, OfOperations, fixed
 from tests.selftest.proof.mutants.robustness_faults import FALLS
 from tests.selftest.proof.registry import broken, mutant, rows_of
@@ -21,13 +17,13 @@ from tests.selftest.proof.variants.lawful_making import as_json, page
 class AnswersInCompany(OfOperations, Meets):
     """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that is given in company."""
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         meant = operation in self.OPERATIONS and response.status == 200
         return self.alter(response) if meant and self.in_company() else response
 
 
-def _data(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Response], Response]:
-    def altered(response: Response) -> Response:
+def _data(change):
+    def altered(response):
         envelope = json.loads(response.body)
         content = json.dumps(envelope | {"data": change(envelope["data"])}, ensure_ascii=False)
         return Response(response.status, content.encode(), response.headers)
@@ -35,19 +31,19 @@ def _data(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Respo
     return altered
 
 
-def _without(name: str) -> Callable[[Response], Response]:
+def _without(name):
     return _data(lambda data: {field: value for field, value in data.items() if field != name})
 
 
-def _with(name: str, change: Callable[[Any], Any]) -> Callable[[Response], Response]:
+def _with(name, change):
     return _data(lambda data: data | {name: change(data[name])})
 
 
-def _renamed(name: str, other: str) -> Callable[[Response], Response]:
+def _renamed(name, other):
     return _data(lambda data: {other if field == name else field: value for field, value in data.items()})
 
 
-def _of_status(status: int) -> Callable[[Response], Response]:
+def _of_status(status):
     return lambda response: Response(status, response.body, response.headers)
 
 
@@ -67,7 +63,7 @@ _PRESENT = tuple(
 )
 """Of the fields of the execution result that a registration result has under no spelling."""
 
-FAULTS: dict[str, tuple[tuple[Any, ...], ...]] = {
+FAULTS = {
     "executePix": (
         ("IsTheAccounts", "is that of listAccounts", _ACCOUNTS, ("envelope.result", *_PRESENT, "key.present", "message.present"), ("fields.extra",)),
         (
@@ -114,7 +110,7 @@ IN_SHORT = ("executePix HasNoDigit", "registerPixKey HasNoMessage", "deletePixKe
 _NAMES = {**SUBJECT, "listPixKeys": "KeyList", "getBalance": "Balance"}
 
 
-def _declare(operation: str, name: str, text: str, alter: Any, fails: Any, warns: Any = (), hides: Any = ()) -> None:
+def _declare(operation, name, text, alter, fails, warns=(), hides=()):
     broken(
         "answer in parallel", f"{_NAMES[operation]}{name}InParallel", f"With a second request in flight the answer {text}.",
         AnswersInCompany, *rows_of(operation, *fails), warns=rows_of(operation, *warns),
@@ -132,17 +128,17 @@ class MixesUp(Meets):
 
     OPERATIONS: tuple[str, ...]
 
-    def are_company(self, one: Visit, other: Visit) -> bool:
+    def are_company(self, one, other):
         return (
             one.operation == other.operation == self.OPERATIONS[0]
             and self.may_be_mixed(one)
             and self.may_be_mixed(other)
         )
 
-    def may_be_mixed(self, visit: Visit) -> bool:
+    def may_be_mixed(self, visit):
         return visit.has_token and MARK.encode() not in visit.request.body + visit.request.path.encode()
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         if operation != self.OPERATIONS[0] or response.status != 200:
             return response
         with self.changed:
@@ -175,7 +171,7 @@ class RefusalsAreMixedUp(Meets):
 
     HOLD_S = HOLD_LESS_S = 0.05
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         visit, changes = self.visit, request.method != "GET" and response.status == 200
         with self.changed:
             visit.answer = response
@@ -195,10 +191,10 @@ class TrustsCompany(OfOperations, Meets):
     """The sandbox, which takes what `lets_in` lets in for the token while a request to the same operation is inside that
     has it. What does not have it is held."""
 
-    def are_company(self, one: Visit, other: Visit) -> bool:
+    def are_company(self, one, other):
         return one.operation == other.operation and one.has_token != other.has_token
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         met = operation in self.OPERATIONS and not self.visit.has_token and self.in_company()
         if not (met and self.lets_in(request.header("Authorization"))):
             super().authorize(request, operation)
@@ -233,12 +229,12 @@ for _operation in ("executePix", "registerPixKey"):
 class LosesRegistrations(Meets):
     """The sandbox, which does not keep a key that is registered while another request is in flight."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         super().authorize(request, operation)
         if operation == "registerPixKey":
             self.in_company()
 
-    def register(self, ledger: Ledger, account_id: str, key_type: str, value: str) -> Registration:
+    def register(self, ledger, account_id, key_type, value):
         registration = super().register(ledger, account_id, key_type, value)
         if registration.accepted and self.visit.beside:
             ledger.remove_key(registration.key)
@@ -252,11 +248,11 @@ class MeetsTheListOfKeys(Meets):
     OPERATION: str
     ALTERED: Response
 
-    def are_company(self, one: Visit, other: Visit) -> bool:
+    def are_company(self, one, other):
         operations = {one.operation, other.operation}
         return one.has_token and other.has_token and operations == {"registerPixKey", "listPixKeys"}
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         granted = operation == "registerPixKey" and b'"Success": "true"' in response.body
         if not (granted or operation == "listPixKeys") or not self.in_company():
             return response
@@ -285,7 +281,7 @@ broken(
 class FailsInCompany(OfOperations, Meets):
     """The sandbox, which fails before it does what a valid request to `OPERATIONS` asks for."""
 
-    def perform(self, operation: str, request: Request, parameter: str | None) -> Data:
+    def perform(self, operation, request, parameter):
         if operation in self.OPERATIONS and self.in_company():
             raise Refusal(500, "Internal server error.")
         return super().perform(operation, request, parameter)
@@ -308,7 +304,7 @@ class FallsInCompany(OfOperations, Meets):
 
     FALL: Response
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         meant = operation in self.OPERATIONS and response.status not in (200, 401)
         return self.FALL if meant and self.in_company() else response
 

@@ -1,12 +1,12 @@
 """Members beyond the documented ones, anywhere: they are allowed, and a warning lists them."""
 
-from environments.sandbox import Request, Service
+from environments.sandbox import Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Results
 from tests.selftest.proof.variants.lawful_scopes import UNREAD
 
 
-def _nested(depth: int) -> object:
+def _nested(depth):
     return {"further": _nested(depth - 1)} if depth else []
 
 
@@ -20,7 +20,7 @@ NAMESAKES = {
     "Name": [],
     "valuE": "0",
 }
-EXTRAS: dict[str, dict[str, object]] = {
+EXTRAS = {
     "OneMember": {"endToEndId": "E99999010202601011200abcdef"},
     "300Members": {f"further{number}": number for number in range(300)},
     "30LevelsMore": {"links": _nested(30)},
@@ -62,7 +62,7 @@ lawful(
     Results, registration_result=lambda self, it: {"success": False, **Service.registration_result(self, it)},
 )  # fmt: skip
 
-ENVELOPES: dict[str, dict[str, object]] = {
+ENVELOPES = {
     "MetaMembers": {
         "timestamp": "2026-01-01T12:00:00Z",
         "path": "/v1",
@@ -80,9 +80,9 @@ ENVELOPES: dict[str, dict[str, object]] = {
 class Envelopes(Service):
     """The sandbox with further members in every envelope."""
 
-    BESIDE: dict[str, object] = {}
+    BESIDE = {}
 
-    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+    def envelope(self, operation, data, code=0):
         return {**self.BESIDE, "code": code, "data": data}
 
 
@@ -101,7 +101,7 @@ class ExecutionsAreNestedBeyondTheSuite(Results):
 class EachAnswerHasAnotherMember(Service):
     """Each execution result has a further member with a name of its own."""
 
-    def execution_result(self, transfer: object) -> dict[str, object]:
+    def execution_result(self, transfer):
         return super().execution_result(transfer) | {f"campo_{transfer.id}": True}
 
 
@@ -109,6 +109,6 @@ class EachAnswerHasAnotherMember(Service):
 class EchoesTheRegistration(Service):
     """A registration result repeats what was asked for."""
 
-    def register_pix_key(self, request: Request, account_id: str) -> dict[str, object]:
+    def register_pix_key(self, request, account_id):
         asked = self.read_json(request, "registerPixKey")
         return super().register_pix_key(request, account_id) | asked
