@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from environments.sandbox import Refusal, Response, Service
 from spec.interface import PREPARING, READS
-from tests.selftest.proof.mutants.making_faults import Answers, Envelopes, Results, fixed
+from tests.selftest.proof.mutants.making_faults import Answers, Envelopes, Results, fixed, rewritten, with_status
 from tests.selftest.proof.mutants.tokens_faults import LaxService
 from tests.selftest.proof.registry import borderline, mentioned, rows_of
 from tests.selftest.proof.variants.lawful_making import as_json, text
@@ -14,32 +14,28 @@ SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "delet
 # -- how the three described answers are written
 
 
-def _twice(response):
-    return replace(response, body=response.body[:-1] + b', "code": 0}')
-
-
 def _data_twice(response):
     first = json.dumps(next(iter(json.loads(response.body)["data"].items())))[1:-1].replace(", ", ": ", 1)
     return replace(response, body=response.body.replace(b'"data": {', f'"data": {{{first}, '.encode(), 1))
 
 
-def _labelled(media_type):
-    headers = (("Content-Type", media_type),) if media_type else ()
+def _labelled(*media_type):
+    headers = tuple(("Content-Type", one) for one in media_type)
     return lambda response: replace(response, headers=headers)
 
 
-def _marked(response):
-    return replace(response, body=b"\xef\xbb\xbf" + response.body)
-
-
 WRITTEN = {
-    "SayCodeTwice": ("json.unique", "Code stands twice.", _twice),
+    "SayCodeTwice": ("json.unique", "Code stands twice.", rewritten(b"}$", b', "code": 0}')),
     "SayAFieldTwice": ("json.unique", "The first field of data stands twice.", _data_twice),
     "AreLabelledAsText": ("json.mediaType", "The JSON is text/plain.", _labelled("text/plain; charset=utf-8")),
     "AreLabelledAsTextJson": ("json.mediaType", "The JSON is text/json.", _labelled("text/json")),
     "AreLabelledAsHtml": ("json.mediaType", "The JSON is text/html.", _labelled("text/html")),
-    "AreNotLabelled": ("json.mediaType", "The JSON has no Content-Type.", _labelled(None)),
-    "StartWithAByteOrderMark": ("json.byteOrderMark", "The JSON starts with a byte order mark.", _marked),
+    "AreNotLabelled": ("json.mediaType", "The JSON has no Content-Type.", _labelled()),
+    "StartWithAByteOrderMark": (
+        "json.byteOrderMark",
+        "The JSON starts with a byte order mark.",
+        rewritten(b"^", b"\xef\xbb\xbf"),
+    ),
 }
 ONCE = ("AreLabelledAsTextJson", "AreLabelledAsHtml", "SayAFieldTwice")
 """Tried with the executions alone."""
@@ -170,8 +166,8 @@ for _how, _lets_in in {
 # -- the general rule, where the document does not describe the answer
 
 BROKEN = {
-    "Is201": ("status", (), lambda response: replace(response, status=201)),
-    "Is202": ("status", (), lambda response: replace(response, status=202)),
+    "Is201": ("status", (), with_status(201)),
+    "Is202": ("status", (), with_status(202)),
     "IsText": ("json", ("envelope.shape",), lambda response: text(200, "it is done")),
     "IsEmpty": ("json", ("envelope.shape",), lambda response: Response(200, b"")),
     "IsBare": ("envelope.shape", (), lambda response: as_json(200, {"transactionId": "SBX-0"})),

@@ -64,24 +64,22 @@ class Log:
         return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), left=left)
 
 
-def try_in_memory(
-    service: Service, environment: str = "sandbox", *, ids: Container[str] | None = None, generated: bool = False
-) -> Trial:
-    """Run the tests of these requirements, or all, against the service, one request at a time. With `generated`, those
-    of the generated traffic, too, of which little is sent."""
-    return sent_in_memory(service, environment, ids=ids, generated=generated).judged()
+def try_in_memory(service: Service, environment: str = "sandbox", **selected: Any) -> Trial:
+    """Run the tests against the service, one request at a time."""
+    return sent_in_memory(service, environment, **selected).judged()
 
 
 def sent_in_memory(
     service: Service, environment: str = "sandbox", *, ids: Container[str] | None = None, generated: bool = False
 ) -> Log:
-    """What such a trial sends."""
+    """What is sent for the tests of these requirements, or all. With `generated`, for those of the generated traffic,
+    too, of which little is sent."""
     items = [item for item in _collected().items if generated or not item.get_closest_marker("property")]
     chosen = [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
     run = Run(_profile(environment, 1), "http://127.0.0.1", narrowed=ids is not None)
     with _in_no_time() as sleep:
         door = open_planned_door(run.profile, service.token, _Memory(service), resend=())
-        door.ending.sleep = sleep
+        door.ending.sleep, door.ending.clock = sleep, time.monotonic
         return _send(run, door, chosen)
 
 
@@ -89,17 +87,12 @@ def replay(service: Service, environment: str = "sandbox") -> Trial:
     """The trial of a service that differs from the sandbox in what its answers say, so that it is sent the same."""
     log, memory = of_the_sandbox(environment), _Memory(service)
     service.token = log.session.door.secrets.token()
+    changed = {}
     with _in_no_time():
-        changed = {seen.number: _answered(seen, memory) for seen in log.session.door.exchanges}
+        for seen in log.session.door.exchanges:
+            answer = memory.answer(seen.number, seen.request)
+            changed[seen.number] = seen if answer == seen.response else replace(seen, response=answer)
     return _with_answers(log, changed).judged()
-
-
-def _answered(seen: Exchange, memory: "_Memory") -> Exchange:
-    """The exchange with another answer to its request."""
-    answer = memory.answer(seen.number, seen.request)
-    is_response = isinstance(answer, Response)
-    response, failure = (answer, None) if is_response else (None, answer)
-    return seen if response == seen.response else replace(seen, response=response, failure=failure)
 
 
 def _with_answers(log: Log, changed: Mapping[int, Exchange]) -> Log:
@@ -166,9 +159,9 @@ class _Memory:
         """What the service answers. One that hangs up answers nothing. Raises ValueError for what only a socket shows."""
         url, headers = urlsplit(sent.url), {name.lower(): value for name, value in sent.headers}
         request = Request(sent.method, url.path, url.query, headers, sent.body)
-        _CHANCE.seed(number)
+        _CHANCE.seed(2 * number)
         answer = self._service.serve(request, _Connection())
-        _CHANCE.seed(-number)
+        _CHANCE.seed(2 * number + 1)
         if answer is None:
             return Failure(FailureKind.DROPPED, "the connection was dropped without an answer")
         if any(name.lower() in _FRAMED_BY_THE_SERVER for name, _ in answer.headers):

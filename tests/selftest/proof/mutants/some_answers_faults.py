@@ -4,7 +4,7 @@ import random
 import threading
 
 from environments.sandbox import Response, Service
-from tests.selftest.proof.mutants.making_faults import Answers, fixed, members_of
+from tests.selftest.proof.mutants.making_faults import Answers, fixed, members_of, rewritten, with_status
 from tests.selftest.proof.registry import broken, mutant, rows_of
 
 
@@ -33,16 +33,12 @@ STRIKES = {
 }
 
 
-def _replaced(old, new, status=200):
-    return lambda response: Response(status, response.body.replace(old, new), response.headers)
-
-
 FAULTS = {
-    "IsTruncated": ("json", "is truncated", lambda it: Response(200, it.body[:-1], it.headers)),
-    "HasAnotherStatus": ("status", "has the status 202", _replaced(b"", b"", 202)),
-    "HasATextCode": ("envelope.code.type", "has a code of text", _replaced(b'"code": 0', b'"code": "0"')),
-    "HasNoDigit": ("digit.present", "has no digit", _replaced(b'"digit"', b'"dv"')),
-    "HasNoMessage": ("Message.present", "has no Message", _replaced(b'"Message"', b'"Text"')),
+    "IsTruncated": ("json", "is truncated", rewritten(b"}$", b"")),
+    "HasAnotherStatus": ("status", "has the status 202", with_status(202)),
+    "HasATextCode": ("envelope.code.type", "has a code of text", rewritten(b'"code": 0', b'"code": "0"')),
+    "HasNoDigit": ("digit.present", "has no digit", rewritten(b'"digit"', b'"dv"')),
+    "HasNoMessage": ("Message.present", "has no Message", rewritten(b'"Message"', b'"Text"')),
 }
 OF = {
     "executePix": ("IsTruncated", "HasAnotherStatus", "HasNoDigit", "HasATextCode"),

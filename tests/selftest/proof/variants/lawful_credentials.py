@@ -46,7 +46,7 @@ NO_REFUSAL = ("listAccounts.refusal",)
 for _name, _way in WAYS.items():
     lawful(
         "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokens,
-        say_no=lambda self, refusal, _way=_way: _way(refusal), hides=NO_REFUSAL if _name in LIKE_ANSWERS else (),
+        say_no=staticmethod(_way), hides=NO_REFUSAL if _name in LIKE_ANSWERS else (),
     )  # fmt: skip
 
 

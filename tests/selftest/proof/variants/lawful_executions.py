@@ -2,7 +2,7 @@
 
 from environments.sandbox import Refusal, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, Results, TakesTurns, as_json, verbatim
+from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, TakesTurns, as_json, verbatim
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
 
 OF_A_FIELD = {
@@ -54,7 +54,7 @@ for _name, (_fact, _ways) in IN_TURN.items():
     lawful("execution result", _name, _fact, InTurn, EXECUTIONS=_ways)
 lawful(
     "execution result", "DateInManyDigits", "The date has more digits than are worth computing with.",
-    Results, EXECUTION={"date": verbatim("9" * 2_000)},
+    InTurn, EXECUTIONS=({"date": verbatim("9" * 2_000)},),
 )  # fmt: skip
 
 
@@ -175,10 +175,10 @@ class ABadTokenSpendsTheCode(Service):
 
 
 @variant("repeated execution", hides=EXECUTION)
-class ExecutesLaterWithACodeOfItsOwn(Results):
+class ExecutesLaterWithACodeOfItsOwn(InTurn):
     """An execution is accepted with code 2 and the status PROCESSING: no success that the document shows."""
 
-    EXECUTION = {"status": "PROCESSING"}
+    EXECUTIONS = ({"status": "PROCESSING"},)
 
     def envelope(self, operation, data, code=0):
         return super().envelope(operation, data, 2 if operation == "executePix" else code)

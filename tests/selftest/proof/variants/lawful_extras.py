@@ -2,7 +2,7 @@
 
 from environments.sandbox import Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Results
+from tests.selftest.proof.variants.lawful_making import InTurn
 from tests.selftest.proof.variants.lawful_scopes import UNREAD
 
 
@@ -45,21 +45,21 @@ for _name, _fields in EXTRAS.items():
         "extra",
         f"ExecutionsHave{_name}",
         f"An execution result has {_name} beside its own.",
-        Results,
-        EXECUTION=_fields,
+        InTurn,
+        EXECUTIONS=(_fields,),
     )
 for _name in ("OneMember", "300Members", "90LevelsMore"):
     lawful(
         "extra", f"RegistrationsHave{_name}", f"A registration result has {_name} beside its own.",
-        Results, REGISTRATION=EXTRAS[_name],
+        InTurn, REGISTRATIONS=(EXTRAS[_name],),
     )  # fmt: skip
 lawful(
     "extra", "RegistrationsHaveNamesakes", "A registration result has the members success, KEY and message, too.",
-    Results, REGISTRATION={"success": True, "SUCCESS": 1, "KEY": 5, "message": None, "documentNumber": "7"},
+    InTurn, REGISTRATIONS=({"success": True, "SUCCESS": 1, "KEY": 5, "message": None, "documentNumber": "7"},),
 )  # fmt: skip
 lawful(
     "extra", "RegistrationsHaveMembersOfOwnFirst", "A registration result starts with success: false, as a boolean.",
-    Results, registration_result=lambda self, it: {"success": False, **Service.registration_result(self, it)},
+    Service, registration_result=lambda self, it: {"success": False, **Service.registration_result(self, it)},
 )  # fmt: skip
 
 ENVELOPES = {
@@ -91,10 +91,10 @@ for _name, _fields in ENVELOPES.items():
 
 
 @variant("extra", hides=UNREAD)
-class ExecutionsAreNestedBeyondTheSuite(Results):
+class ExecutionsAreNestedBeyondTheSuite(InTurn):
     """An execution result is nested 150 levels deep, which the suite does not read."""
 
-    EXECUTION = {"links": _nested(150)}
+    EXECUTIONS = ({"links": _nested(150)},)
 
 
 @variant("extra")

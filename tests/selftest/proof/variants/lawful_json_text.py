@@ -6,7 +6,7 @@ import re
 
 from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Finishes, Results, TakesTurns, Verbatim, verbatim
+from tests.selftest.proof.variants.lawful_making import Finishes, InTurn, TakesTurns, Verbatim, verbatim
 from tests.selftest.proof.variants.lawful_scopes import UNREAD
 
 
@@ -65,12 +65,12 @@ variant("JSON text")(WritesInTurn)
 for _name in ("Pretty", "InAnyOrder", "AllEscaped", "WithSpaceAround", "WithCrLf"):
     lawful(
         "JSON text", f"Json{_name}", f"JSON is written {_name}.", Writes,
-        written=lambda self, value, _way=WRITTEN[_name]: _way(value),
+        written=staticmethod(WRITTEN[_name]),
     )  # fmt: skip
 
 lawful(
-    "JSON text", "TextsWithHalfAPair", "Names and messages hold half of a surrogate pair, escaped.", Results,
-    EXECUTION={"name": "\ud83d", "message": "a\ude00\ud83db"}, REGISTRATION={"Message": "\udfff"},
+    "JSON text", "TextsWithHalfAPair", "Names and messages hold half of a surrogate pair, escaped.", InTurn,
+    EXECUTIONS=({"name": "\ud83d", "message": "a\ude00\ud83db"},), REGISTRATIONS=({"Message": "\udfff"},),
     render=lambda self, status, body, headers=(): Response(
         status, json.dumps(body).encode(), (("Content-Type", "application/json"), *headers)
     ),
@@ -113,7 +113,7 @@ lawful(
 )  # fmt: skip
 
 
-class Pads(Results):
+class Pads(Service):
     """The sandbox, whose executions carry a member of some size."""
 
     SIZE = 0

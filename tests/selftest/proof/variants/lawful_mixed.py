@@ -7,8 +7,8 @@ import uuid
 from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.lawful_making import (
+    InTurn,
     Refuses,
-    Results,
     as_json,
     declined,
     empty,
@@ -20,10 +20,10 @@ from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
 
 
 @variant("mixed", hides=("listAccounts.refusal",))
-class AnOldBankBehindSoap(Results, TakesNumericKinds):
+class AnOldBankBehindSoap(InTurn, TakesNumericKinds):
     """Refusals are 200 with a negative code and null, dates are seconds, amounts integers, JSON is indented."""
 
-    EXECUTION = {"date": 1_767_312_000, "value": 15_000, "status": "CONFIRMADA", "error": ""}
+    EXECUTIONS = ({"date": 1_767_312_000, "value": 15_000, "status": "CONFIRMADA", "error": ""},)
 
     def authorize(self, request, operation):
         if operation in ("executePix", "registerPixKey"):
@@ -65,22 +65,22 @@ class BehindALoginProxy(Service):
 
 
 @variant("mixed", hides=("executePix.token.scheme",))
-class HidesWhatItCan(Results):
+class HidesWhatItCan(InTurn):
     """Everything that is refused is one 404 without a body, fields are empty where they may be, masks are dots."""
 
-    EXECUTION = dict.fromkeys(("name", "message", "key", "branch"), "") | {"error": None, "document": "...456..."}
-    REGISTRATION = {"Key": None, "Message": "", "DocumentNumber": 0}
+    EXECUTIONS = (dict.fromkeys(("name", "message", "key", "branch"), "") | {"error": None, "document": "...456..."},)
+    REGISTRATIONS = ({"Key": None, "Message": "", "DocumentNumber": 0},)
 
     def refusal(self, refusal):
         return empty(404)
 
 
 @variant("mixed")
-class NumbersInEveryForm(Results):
+class NumbersInEveryForm(InTurn):
     """Every number is a decimal or has an exponent, and codes of refusals are huge."""
 
-    EXECUTION = {"date": verbatim("17673120e5"), "accountType": verbatim("10E-1"), "value": verbatim("1e-2")}
-    REGISTRATION = {"DocumentNumber": verbatim("7.000")}
+    EXECUTIONS = ({"date": verbatim("17673120e5"), "accountType": verbatim("10E-1"), "value": verbatim("1e-2")},)
+    REGISTRATIONS = ({"DocumentNumber": verbatim("7.000")},)
 
     def envelope(self, operation, data, code=0):
         return {"code": 10**30 + code if code else verbatim("0.0"), "data": data}

@@ -49,7 +49,7 @@ class UnknownPaths(Service):
 for _name, _way in WAYS.items():
     lawful(
         "unknown path", f"UnknownPathsGet{_name}", f"An undocumented path gets {_name}.", UnknownPaths,
-        unknown=lambda self, request, _way=_way: _way(request), environment=profile("no_bodies"), hides=UNTOLD,
+        unknown=staticmethod(_way), environment=profile("no_bodies"), hides=UNTOLD,
     )  # fmt: skip
 
 for _name, _way in {
@@ -59,7 +59,7 @@ for _name, _way in {
 }.items():
     lawful(
         "other method", f"OtherMethodsGet{_name}", f"A method that a path does not have gets {_name}.", Refuses,
-        refuses_so=lambda self, refusal: refusal.status == 405, say_no=lambda self, refusal, _way=_way: _way(refusal),
+        refuses_so=lambda self, refusal: refusal.status == 405, say_no=staticmethod(_way),
     )  # fmt: skip
 
 

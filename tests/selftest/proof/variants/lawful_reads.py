@@ -41,7 +41,7 @@ class AnswersSo(Finishes):
 for _name, (_answer, _rows) in ANSWERS.items():
     lawful(
         "undescribed answer", f"TheOthersAnswer{_name}", f"What the document does not describe answers {_name}.", AnswersSo,
-        answer=lambda self, _answer=_answer: _answer(),
+        answer=staticmethod(_answer),
         hides=(
             *(f"{_operation}.{_row}" for _operation in (*READS, *PREPARING) for _row in _rows),
             *(("executePix.status.transitions",) if _rows == _REFUSED else ()),

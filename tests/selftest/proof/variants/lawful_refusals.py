@@ -67,7 +67,7 @@ lawful(
 for _name, _body in BODIES.items():
     lawful(
         "refusal body", f"RefusesWith{_name}", f"The body of every refusal is of the sort {_name}.",
-        Refuses, say_no=lambda self, refusal, _body=_body: _body(refusal),
+        Refuses, say_no=staticmethod(_body),
     )  # fmt: skip
 
 
