@@ -30,7 +30,7 @@ from environments.secret_values import listed_secrets
 from reports.run import Run
 from spec import exchange
 from spec.exchange import Exchange, Failure, FailureKind, Response
-from spec.reproduction import Reproduction
+from spec.rules import Reproduction
 from tests.harness.collector import Collector, Watcher
 from tests.harness.judging import DeviationError, Untested, current
 from tests.harness.session import SENT, SESSION, Session
@@ -77,10 +77,9 @@ def sent_in_memory(
     items = [item for item in _collected().items if generated or not item.get_closest_marker("property")]
     chosen = [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
     run = Run(_profile(environment, 1), "http://127.0.0.1", narrowed=ids is not None)
-    with _in_no_time() as sleep:
+    with _without_chance():
         door = open_planned_door(run.profile, service.token, _Memory(service), resend=())
-        door.ending.sleep, door.ending.clock = sleep, time.monotonic
-        return _send(run, door, chosen)
+        return _sent_in_no_time(run, door, chosen)
 
 
 def replay(service: Service, environment: str = "sandbox") -> Trial:
@@ -88,7 +87,7 @@ def replay(service: Service, environment: str = "sandbox") -> Trial:
     log, memory = of_the_sandbox(environment), _Memory(service)
     service.token = log.session.door.secrets.token()
     changed = {}
-    with _in_no_time():
+    with _in_no_time(), _without_chance():
         for seen in log.session.door.exchanges:
             answer = memory.answer(seen.number, seen.request)
             changed[seen.number] = seen if answer == seen.response else replace(seen, response=answer)
@@ -118,7 +117,9 @@ def of_the_sandbox(environment: str) -> Log:
 def run_in_memory(service: Service, profile: Profile, takes: Callable[[Any], bool]) -> Run:
     """The model of a run with this profile, one request at a time, of the tests that `takes` picks."""
     run = Run(profile, profile.base_url, narrowed=True)
-    _try(service, run, list(filter(takes, _collected().items)), _Memory(service))
+    door = _open(run, service)
+    door.wire = _Memory(service)
+    _sent_in_no_time(run, door, list(filter(takes, _collected().items))).judged()
     return run
 
 
@@ -127,11 +128,15 @@ def try_over_http(service: Service, environment: str = "sandbox", parallel: int 
     with getattr(service, "SERVER", Server)(service) as server:
         targeted = [item for item in _collected().items if not item.get_closest_marker("property")]
         run = Run(_profile(environment, parallel), server.base_url)
-        secrets = listed_secrets(run.profile)
-        secrets.learn_token(service.token)
-        with closing(open_door(run.profile, Target(run.base_url, secrets))) as door:
+        with closing(_open(run, service)) as door:
             log = _send(run, door, targeted)
         return log.judged()
+
+
+def _open(run: Run, service: Service) -> Door:
+    secrets = listed_secrets(run.profile)
+    secrets.learn_token(service.token)
+    return open_door(run.profile, Target(run.base_url, secrets))
 
 
 class _Connection:
@@ -183,8 +188,7 @@ _CHANCE = random.Random()
 
 @contextmanager
 def _in_no_time() -> Iterator[Callable[[float], None]]:
-    """Nothing takes time, and nothing is left to chance. A sleep, of the door or of the service, puts the clock
-    forward; yields that."""
+    """Nothing takes time. A sleep, of the door or of the service, puts the clock forward; yields that."""
     slept_s, now, today = 0.0, time.monotonic(), time.time()
 
     def sleep(seconds: float) -> None:
@@ -197,13 +201,18 @@ def _in_no_time() -> Iterator[Callable[[float], None]]:
         "time": lambda: today + slept_s,
         "time_ns": lambda: int((today + slept_s) * 1e9),
     }
+    with mock.patch.multiple(time, **clock):
+        yield sleep
+
+
+@contextmanager
+def _without_chance() -> Iterator[None]:
+    """What is drawn is the same each time."""
     _CHANCE.seed(0)
     random.seed(0)
-    chance = (
-        mock.patch.object(module, name, _CHANCE.randbytes) for module, name in ((os, "urandom"), (random, "_urandom"))
-    )
-    with mock.patch.multiple(time, **clock), next(chance), next(chance):
-        yield sleep
+    draw = _CHANCE.randbytes
+    with mock.patch.object(os, "urandom", draw), mock.patch.object(random, "_urandom", draw):
+        yield
 
 
 @cache
@@ -226,6 +235,12 @@ def _collected() -> _Collected:
     kept = _Collected()
     pytest.main([*PYTEST, "--collect-only", str(CONFORMANCE)], plugins=[kept])
     return kept
+
+
+def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> Log:
+    with _in_no_time() as door.ending.sleep:
+        door.ending.clock = time.monotonic
+        return _send(run, door, items)
 
 
 def _send(run: Run, door: Door, items: Sequence[Any]) -> Log:
