@@ -191,13 +191,14 @@ class Keys:
 
     def _open(self, sending: Sending, number: int) -> RunKey | None:
         """Write down that a key may be registered from now on; none that was there before."""
-        key = self._named_in(sending.sent.body, sending.sent.last_segment)
+        sent = sending.sent
+        key = self._named_in(sent.body, sent.last_segment)
         self.started = self.started or key.owned
         if self.was_there_before(key.value):
             key.state = KeyState.BEFORE
             return None
         if not key.is_left:
-            key.account = sending.sent.last_segment
+            key.account = sent.last_segment
         if key.state not in (KeyState.REGISTERED, KeyState.KEPT):
             self._become(key, KeyState.MAYBE)
         return key
@@ -271,9 +272,10 @@ class Keys:
         list showed that it was absent before. One entry stands for all of unknown value: it is closed with the last."""
         before, key.state = self._event_of(key), state
         event = self._event_of(key)
+        if self._record is None or event == before:
+            return
         left = [(one.account, one.type, one.value) for one in self.not_cleaned_up()]
-        is_shared = event == GONE and (key.account, key.type, key.value) in left
-        if self._record is not None and event != before and not is_shared:
+        if event != GONE or (key.account, key.type, key.value) not in left:
             self._record.note(key.account, key.type, key.value, event, ours=not key.owned)
 
     def _event_of(self, key: RunKey) -> str:

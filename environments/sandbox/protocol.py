@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from itertools import count
 from typing import ClassVar
 from urllib.parse import unquote
@@ -88,6 +89,11 @@ def integer(body: Mapping[str, object], name: str, factor: int = 1) -> int:
     return int(product)
 
 
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"{\w+}", "([^/]+)", template))
+
+
 class HttpService:
     """Answers each route with the method that is named after its operation."""
 
@@ -143,8 +149,7 @@ class HttpService:
 
     def routes_of(self, path: str) -> list[tuple[str, str, str | None]]:
         """Method, operationId and undecoded path parameter of every route that has this path."""
-        patterns = ((method, name, re.sub(r"{\w+}", "([^/]+)", template)) for method, template, name in self.ROUTES)
-        found = ((method, name, re.fullmatch(pattern, path)) for method, name, pattern in patterns)
+        found = ((method, name, _pattern(template).fullmatch(path)) for method, template, name in self.ROUTES)
         return [(method, name, match[1] if match.re.groups else None) for method, name, match in found if match]
 
     def authorize(self, request: Request, operation: str) -> None:

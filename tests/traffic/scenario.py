@@ -182,8 +182,8 @@ class Traffic:
 
     def sent(self, one: Scenario[T]) -> T:
         """Result of a scenario, with the answers that stand in the place of those beside other requests."""
-        found: T = self._standing(self._sent.get(one, one.otherwise))
-        return found
+        found: T = self._sent.get(one, one.otherwise)
+        return self._standing(found) if self.reproduction.stands else found
 
     def permitted(self, operation: str) -> bool:
         """True if the profile permits the operation, and the selection reaches it."""

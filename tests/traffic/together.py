@@ -123,8 +123,9 @@ def send_once_more(door: Door, reproduction: Reproduction) -> None:
 
 def _deviations(exchange: Exchange) -> Iterator[Hashable]:
     """Each deviation; without those of robustness only where others were under way."""
-    rules = [id for id in RULES if id.startswith(f"{exchange.operation}.")]
-    applying = rules if exchange.beside and exchange.expects_success else robustness_of(exchange.operation)
+    applying = robustness_of(exchange.operation)
+    if exchange.beside and exchange.expects_success:
+        applying = [id for id in RULES if id.startswith(f"{exchange.operation}.")]
     for requirement_id in applying:
         for finding in judge(requirement_id, exchange).findings:
             yield requirement_id, finding.code

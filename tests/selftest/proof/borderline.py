@@ -1,45 +1,41 @@
 """Services that must be mentioned and not failed: each yields exactly its warnings beside those of the sandbox."""
 
 import json
-from typing import Any
+from dataclasses import replace
 
-from environments.sandbox import Data, Refusal, Request, Response, Service
+from environments.sandbox import Refusal, Response, Service
 from spec.interface import PREPARING, READS
-from tests.selftest.proof.mutants.making_faults import Answers, fixed
+from tests.selftest.proof.mutants.making_faults import Answers, Envelopes, Results, fixed, rewritten, with_status
 from tests.selftest.proof.mutants.tokens_faults import LaxService
-from tests.selftest.proof.registry import borderline, mentioned
-from tests.selftest.proof.variants.lawful_making import Results, as_json, text
+from tests.selftest.proof.registry import borderline, mentioned, rows_of
+from tests.selftest.proof.variants.lawful_making import as_json, text
 
 SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "deletePixKey": "Deletions"}
 # -- how the three described answers are written
 
 
-def _twice(response: Response) -> Response:
-    return Response(200, response.body[:-1] + b', "code": 0}', response.headers)
-
-
-def _data_twice(response: Response) -> Response:
+def _data_twice(response):
     first = json.dumps(next(iter(json.loads(response.body)["data"].items())))[1:-1].replace(", ", ": ", 1)
-    return Response(200, response.body.replace(b'"data": {', f'"data": {{{first}, '.encode(), 1), response.headers)
+    return replace(response, body=response.body.replace(b'"data": {', f'"data": {{{first}, '.encode(), 1))
 
 
-def _labelled(media_type: str | None) -> Any:
-    headers = (("Content-Type", media_type),) if media_type else ()
-    return lambda response: Response(200, response.body, headers)
-
-
-def _marked(response: Response) -> Response:
-    return Response(200, b"\xef\xbb\xbf" + response.body, response.headers)
+def _labelled(*media_type):
+    headers = tuple(("Content-Type", one) for one in media_type)
+    return lambda response: replace(response, headers=headers)
 
 
 WRITTEN = {
-    "SayCodeTwice": ("json.unique", "Code stands twice.", _twice),
+    "SayCodeTwice": ("json.unique", "Code stands twice.", rewritten(b"}$", b', "code": 0}')),
     "SayAFieldTwice": ("json.unique", "The first field of data stands twice.", _data_twice),
     "AreLabelledAsText": ("json.mediaType", "The JSON is text/plain.", _labelled("text/plain; charset=utf-8")),
     "AreLabelledAsTextJson": ("json.mediaType", "The JSON is text/json.", _labelled("text/json")),
     "AreLabelledAsHtml": ("json.mediaType", "The JSON is text/html.", _labelled("text/html")),
-    "AreNotLabelled": ("json.mediaType", "The JSON has no Content-Type.", _labelled(None)),
-    "StartWithAByteOrderMark": ("json.byteOrderMark", "The JSON starts with a byte order mark.", _marked),
+    "AreNotLabelled": ("json.mediaType", "The JSON has no Content-Type.", _labelled()),
+    "StartWithAByteOrderMark": (
+        "json.byteOrderMark",
+        "The JSON starts with a byte order mark.",
+        rewritten(b"^", b"\xef\xbb\xbf"),
+    ),
 }
 ONCE = ("AreLabelledAsTextJson", "AreLabelledAsHtml", "SayAFieldTwice")
 """Tried with the executions alone."""
@@ -54,70 +50,61 @@ for _operation, _subject in SUBJECT.items():
 
 # -- values that differ from the one that is shown
 
-EXECUTIONS: dict[str, tuple[str, Data]] = {
+EXECUTIONS = {
     "TheIdIsAnother": ("id.matches", {"id": "E99999010202601011200"}),
     "TheIdIsEmpty": ("id.matches", {"id": ""}),
     "TheDocumentIsHiddenByStars": ("document.partly", {"document": "***.***.***-**"}),
+    "TheDocumentIsThreeStars": ("document.partly", {"document": "***"}),
     "TheDocumentIsHiddenByX": ("document.partly", {"document": "XXXXXXXXXXX"}),
     "TheDocumentIsEmpty": ("document.partly", {"document": ""}),
     "TheStatusIsProcessing": ("status.example", {"status": "PROCESSING"}),
     "TheStatusIsInLowerCase": ("status.example", {"status": "done"}),
     "TheErrorIsAText": ("error.example", {"error": "limit nearly reached"}),
     "TheErrorIsEmpty": ("error.example", {"error": ""}),
+    "TheKindUsedIsNeverPhone": ("type.example", {"type": "EMAIL"}),
+    "TheKindUsedIsAlwaysEvp": ("type.kind type.example", {"type": "EVP"}),
     "AFieldMore": ("fields.extra", {"endToEndId": "E1"}),
     "ANestedFieldMore": ("fields.extra", {"payer": {"name": "x"}}),
 }
-for _name, (_row, _data) in EXECUTIONS.items():
-    mentioned("borderline", f"Execution{_name}", f"Execution: {_name}.", Results, f"executePix.{_row}", EXECUTION=_data)
-
-for _name, _data in {"AFieldMore": {"Status": "PENDING"}, "AFieldInLowerCaseMore": {"id": 1}}.items():
-    mentioned(
-        "borderline", f"Registration{_name}", f"Registration: {_name}.", Results, "registerPixKey.fields.extra", REGISTRATION=_data,
-    )  # fmt: skip
-
-for _operation in ("executePix", "registerPixKey"):
-    mentioned(
-        "borderline", f"{SUBJECT[_operation]}HaveCode1", f"{SUBJECT[_operation]} succeed with code 1.", Service,
-        f"{_operation}.envelope.code.example",
-        envelope=lambda self, operation, data, code=0, _meant=_operation: {
-            "code": 1 if operation == _meant and _granted(data) else code, "data": data,
-        },
-    )  # fmt: skip
-    mentioned(
-        "borderline", f"{SUBJECT[_operation]}HaveAnEnvelopeWithMore", f"The envelope of {SUBJECT[_operation]} has a further member.",
-        Service, f"{_operation}.fields.extra",
-        envelope=lambda self, operation, data, code=0, _meant=_operation: {
-            "code": code, "data": data, **({"message": "OK"} if operation == _meant else {}),
-        },
-    )  # fmt: skip
-
-
-def _granted(data: Any) -> bool:
-    return data.get("status") == "DONE" or data.get("Success") == "true"
+REGISTRATIONS = {
+    "TheKeyIsTheAccount": ("Key.matches Key.example", {"Key": "ac-0001"}),
+    "AFieldMore": ("fields.extra", {"Status": "PENDING"}),
+    "AFieldInLowerCaseMore": ("fields.extra", {"id": 1}),
+}
+for _operation, _what, _values in (
+    ("executePix", "Execution", EXECUTIONS),
+    ("registerPixKey", "Registration", REGISTRATIONS),
+):
+    for _name, (_rows, _data) in _values.items():
+        mentioned(
+            "borderline", f"{_what}{_name}", f"{_what}: {_name}.", Results, *rows_of(_operation, *_rows.split()),
+            OPERATIONS=(_operation,), change=fixed(lambda data, further=_data: data | further), SENT_THE_SAME=_name != "TheKeyIsTheAccount",
+        )  # fmt: skip
+    for _name, _row, _data in (
+        ("HaveCode1", "envelope.code.example", {"code": 1}),
+        ("HaveAnEnvelopeWithMore", "fields.extra", {"message": "OK"}),
+    ):
+        mentioned(
+            "borderline", f"{SUBJECT[_operation]}{_name}", f"{SUBJECT[_operation]}: {_name}.", Envelopes, f"{_operation}.{_row}",
+            OPERATIONS=(_operation,), change=fixed(lambda envelope, further=_data: envelope | further),
+            SENT_THE_SAME=(_operation, _name) != ("registerPixKey", "HaveCode1"),
+        )  # fmt: skip
 
 
 @borderline("borderline", "executePix.type.kind")
 class TheKindUsedIsCalledEvp(Service):
     """A transfer to a RANDOM key is of the type EVP."""
 
-    def execution_result(self, transfer: Any) -> Data:
+    def execution_result(self, transfer):
         result = super().execution_result(transfer)
         return result | ({"type": "EVP"} if transfer.key_type == "RANDOM" else {})
-
-
-@borderline("borderline", "executePix.type.example")
-class TheKindUsedIsNeverPhone(Service):
-    """Every transfer is of the type EMAIL."""
-
-    def execution_result(self, transfer: Any) -> Data:
-        return super().execution_result(transfer) | {"type": "EMAIL"}
 
 
 @borderline("borderline", "executePix.type.kind", "executePix.type.example")
 class TheKindUsedIsWrittenSmall(Service):
     """The type of a transfer is in lower-case letters."""
 
-    def execution_result(self, transfer: Any) -> Data:
+    def execution_result(self, transfer):
         return super().execution_result(transfer) | {"type": transfer.key_type.lower()}
 
 
@@ -125,23 +112,43 @@ class TheKindUsedIsWrittenSmall(Service):
 class TheRandomKeyIsShown(Service):
     """Key shows the RANDOM key that was made."""
 
-    def registration_key(self, registration: Any) -> str:
-        return str(registration.key.key)
+    def registration_key(self, registration):
+        return registration.key.key
+
+
+@borderline("borderline", "registerPixKey.Key.matches")
+class KeyIsOfTheRegistrationBefore(Service):
+    """Key shows the key of the registration before."""
+
+    earlier = None
+
+    def registration_key(self, registration):
+        key = super().registration_key(registration)
+        shown, self.earlier = self.earlier if key else None, key or self.earlier
+        return shown
 
 
 @borderline("borderline", "registerPixKey.Success.example")
 class EmailsAreDeclined(Service):
     """The registration of an EMAIL key is answered with Success "false", each time."""
 
-    def registration_success(self, registration: Any) -> str:
-        return "false" if registration.key.type == "EMAIL" else super().registration_success(registration)
+    KIND = "EMAIL"
+
+    def registration_success(self, registration):
+        return "false" if registration.key.type == self.KIND else super().registration_success(registration)
+
+
+mentioned(
+    "borderline", "CnpjsAreDeclined", "A new CNPJ key is declined with Success false.", EmailsAreDeclined,
+    "registerPixKey.Success.example", KIND="CNPJ",
+)  # fmt: skip
 
 
 @borderline("borderline", "registerPixKey.pixKeyType.letterCase")
 class KindsInLowerCaseAreTaken(Service):
     """A key type in lower-case letters is accepted like one in capitals."""
 
-    def key_type(self, body: Data) -> str:
+    def key_type(self, body):
         kind = body.get("pixKeyType")
         return super().key_type(body | {"pixKeyType": kind.upper()} if isinstance(kind, str) else body)
 
@@ -158,8 +165,9 @@ for _how, _lets_in in {
 
 # -- the general rule, where the document does not describe the answer
 
-BROKEN: dict[str, tuple[str, tuple[str, ...], Any]] = {
-    "Is201": ("status", (), lambda response: Response(201, response.body, response.headers)),
+BROKEN = {
+    "Is201": ("status", (), with_status(201)),
+    "Is202": ("status", (), with_status(202)),
     "IsText": ("json", ("envelope.shape",), lambda response: text(200, "it is done")),
     "IsEmpty": ("json", ("envelope.shape",), lambda response: Response(200, b"")),
     "IsBare": ("envelope.shape", (), lambda response: as_json(200, {"transactionId": "SBX-0"})),
@@ -167,8 +175,10 @@ BROKEN: dict[str, tuple[str, tuple[str, ...], Any]] = {
     "HasAnArrayAsData": ("envelope.shape", (), lambda response: as_json(200, {"code": 0, "data": []})),
     "HasItsCodeAsText": ("envelope.shape", (), lambda response: as_json(200, {"code": "0", "data": {}})),
 }
-ONE_READ = ("IsEmpty", "IsAnArray", "HasAnArrayAsData", "HasItsCodeAsText")
+ONE_READ = ("Is202", "IsEmpty", "IsAnArray", "HasAnArrayAsData")
 """Tried with one read alone."""
+READ = ("listPixKeys", "createPix")
+"""Operations whose answers tell the run which keys there are, and which codes."""
 for _operation in (*READS, *PREPARING):
     for _name, (_row, _hidden, _changed) in BROKEN.items():
         if _name in ONE_READ and _operation != "getBalance":
@@ -176,11 +186,11 @@ for _operation in (*READS, *PREPARING):
         mentioned(
             "borderline", f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", Answers,
             f"{_operation}.{_row}", hides=tuple(f"{_operation}.{row}" for row in _hidden),
-            OPERATIONS=(_operation,), alter=fixed(_changed),
+            OPERATIONS=(_operation,), alter=fixed(_changed), SENT_THE_SAME=not _hidden and _operation not in READ,
         )  # fmt: skip
 
 
-def _refuse_json(self: Service, request: Request, operation: str) -> None:
+def _refuse_json(self, request, operation):
     if operation == "deletePixKey" and request.header("Content-Type") == "application/json":
         raise Refusal(415, "A deletion is sent as text.")
 

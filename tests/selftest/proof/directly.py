@@ -1,13 +1,17 @@
 """A trial without pytest: the traffic of a run through its door, then the conformance tests, called as functions.
 
 In memory it needs no sockets either: the door gives each request to a service in this process, one at a time, so that
-nothing is left to chance, and what waits takes no time.
+nothing is left to chance, and what waits takes no time. A service that differs from the sandbox in what its answers say
+gets the requests of the sandbox's own trial in their order: no door, no scenario, and the same tests.
 """
 
+import os
+import random
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from unittest import mock
@@ -16,49 +20,126 @@ from urllib.parse import urlsplit
 import pytest
 
 from environments.credentials import Target
-from environments.door.door import Channel, Door
-from environments.door.opening import open_client, open_door
+from environments.door.door import Door
+from environments.door.opening import open_client, open_door, open_planned_door
 from environments.door.outgoing import Sending
 from environments.profiles.loading import load
 from environments.profiles.model import EMBEDDED, Profile
 from environments.sandbox import Request, Server, Service
 from environments.secret_values import listed_secrets
 from reports.run import Run
-from spec.exchange import Failure, FailureKind, Response
+from spec import exchange
+from spec.exchange import Exchange, Failure, FailureKind, Response
+from spec.rules import Reproduction
 from tests.harness.collector import Collector, Watcher
 from tests.harness.judging import DeviationError, Untested, current
 from tests.harness.session import SENT, SESSION, Session
 from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
-from tests.traffic.phases import send
+from tests.traffic.phases import RunTraffic, send
 
 _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encoding")
 
 
-def try_in_memory(
+@dataclass(frozen=True)
+class Log:
+    """All that was sent for these tests, and its answers."""
+
+    session: Session
+    sent: RunTraffic
+    items: Sequence[Any]
+
+    @property
+    def requests(self) -> list[exchange.Request]:
+        """The requests in their order."""
+        return [seen.request for seen in self.session.door.exchanges]
+
+    def judged(self) -> Trial:
+        """Call the tests, and give what they say."""
+        run, collector, config = self.session.run, self.session.collector, _collected().config
+        config.stash[SESSION], config.stash[SENT] = self.session, self.sent
+        _judge(self.items, {"pytestconfig": config}, Watcher(run.profile, collector), collector)
+        collector.close()
+        run.close()
+        left = tuple(map(str, run.not_cleaned_up_in_words))
+        return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), left=left)
+
+
+def try_in_memory(service: Service, environment: str = "sandbox", **selected: Any) -> Trial:
+    """Run the tests against the service, one request at a time."""
+    return sent_in_memory(service, environment, **selected).judged()
+
+
+def sent_in_memory(
     service: Service,
     environment: str = "sandbox",
     *,
     ids: Container[str] | None = None,
     generated: bool = False,
     examples: int | None = 2,
-) -> Trial:
-    """Run the tests of these requirements, or all, against the service, one request at a time. With `generated`, those
-    of the generated traffic, too, of which little is sent, or as much as by default if `examples` is None."""
+) -> Log:
+    """What is sent for the tests of these requirements, or all. With `generated`, for those of the generated traffic,
+    too, of which little is sent, or as much as by default if `examples` is None."""
     run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
-    return _try(service, run, conformance_tests(ids, generated=generated), _Memory(service))
+    chosen = conformance_tests(ids, generated=generated)
+    with _without_chance():
+        door = open_planned_door(run.profile, service.token, _Memory(service), resend=())
+        return _sent_in_no_time(run, door, chosen)
+
+
+def replay(service: Service, environment: str = "sandbox") -> Trial:
+    """The trial of a service that differs from the sandbox in what its answers say, so that it is sent the same."""
+    log, memory = of_the_sandbox(environment), _Memory(service)
+    service.token = log.session.door.secrets.token()
+    changed = {}
+    with _in_no_time(), _without_chance():
+        for seen in log.session.door.exchanges:
+            answer = memory.answer(seen.number, seen.request)
+            changed[seen.number] = seen if answer == seen.response else replace(seen, response=answer)
+    return _with_answers(log, changed).judged()
+
+
+def _with_answers(log: Log, changed: Mapping[int, Exchange]) -> Log:
+    """The log as it is with these answers, by the number of the exchange."""
+    old = log.session
+    run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
+    door.exchanges, client.door = list(changed.values()), door
+    collector = Collector(run, door.secrets, door, shows=False)
+    traffic, standing = copy(log.sent.traffic), copy(log.sent.traffic)
+    standing.reproduction = Reproduction(stands=dict(changed))
+    traffic.client, traffic.reproduction = client, collector.reproduction
+    traffic._sent = {one: standing.sent(one) for one in standing._sent}
+    session = Session(old.profile, run, door, client, collector)
+    return replace(log, session=session, sent=replace(log.sent, traffic=traffic))
+
+
+@cache
+def of_the_sandbox(environment: str) -> Log:
+    """What is sent to the sandbox, recorded once in each process."""
+    return sent_in_memory(Service(), environment)
 
 
 def run_in_memory(service: Service, profile: Profile, takes: Callable[[Any], bool]) -> Run:
     """The model of a run with this profile, one request at a time, of the tests that `takes` picks."""
     run = Run(profile, profile.base_url, narrowed=True)
-    _try(service, run, list(filter(takes, _collected().items)), _Memory(service))
+    door = _open(run, service)
+    door.wire = _Memory(service)
+    _sent_in_no_time(run, door, list(filter(takes, _collected().items))).judged()
     return run
 
 
 def try_over_http(service: Service, environment: str = "sandbox", parallel: int | None = None) -> Trial:
     """Run the targeted tests against the service over sockets, with so many requests at once or as the profile says."""
     with getattr(service, "SERVER", Server)(service) as server:
-        return _try(service, Run(_profile(environment, parallel), server.base_url), conformance_tests())
+        run = Run(_profile(environment, parallel), server.base_url)
+        with closing(_open(run, service)) as door:
+            log = _send(run, door, conformance_tests())
+        return log.judged()
+
+
+def _open(run: Run, service: Service) -> Door:
+    secrets = listed_secrets(run.profile)
+    secrets.learn_token(service.token)
+    return open_door(run.profile, Target(run.base_url, secrets))
 
 
 class _Connection:
@@ -72,17 +153,23 @@ class _Connection:
 
 
 class _Memory:
-    """Connections to a service in this process."""
+    """Connections to a service in this process. What it and the suite draw depends on the number of the request."""
 
     def __init__(self, service: Service) -> None:
-        self._service = service
+        self._service, self._attempts = service, 0
 
     def attempt(self, sending: Sending) -> Response | Failure:
+        """What the service answers to the next request."""
+        self._attempts += 1
+        return self.answer(self._attempts, sending.sent)
+
+    def answer(self, number: int, sent: exchange.Request) -> Response | Failure:
         """What the service answers. One that hangs up answers nothing. Raises ValueError for what only a socket shows."""
-        sent = sending.sent
         url, headers = urlsplit(sent.url), {name.lower(): value for name, value in sent.headers}
         request = Request(sent.method, url.path, url.query, headers, sent.body)
+        _CHANCE.seed(2 * number)
         answer = self._service.serve(request, _Connection())
+        _CHANCE.seed(2 * number + 1)
         if answer is None:
             return Failure(FailureKind.DROPPED, "the connection was dropped without an answer")
         if any(name.lower() in _FRAMED_BY_THE_SERVER for name, _ in answer.headers):
@@ -96,6 +183,39 @@ class _Memory:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+_CHANCE = random.Random()
+"""What is drawn in memory."""
+
+
+@contextmanager
+def _in_no_time() -> Iterator[Callable[[float], None]]:
+    """Nothing takes time. A sleep, of the door or of the service, puts the clock forward; yields that."""
+    slept_s, now, today = 0.0, time.monotonic(), time.time()
+
+    def sleep(seconds: float) -> None:
+        nonlocal slept_s
+        slept_s += max(0.0, seconds)
+
+    clock = {
+        "sleep": sleep,
+        "monotonic": lambda: now + slept_s,
+        "time": lambda: today + slept_s,
+        "time_ns": lambda: int((today + slept_s) * 1e9),
+    }
+    with mock.patch.multiple(time, **clock):
+        yield sleep
+
+
+@contextmanager
+def _without_chance() -> Iterator[None]:
+    """What is drawn is the same each time."""
+    _CHANCE.seed(0)
+    random.seed(0)
+    draw = _CHANCE.randbytes
+    with mock.patch.object(os, "urandom", draw), mock.patch.object(random, "_urandom", draw):
+        yield
 
 
 @cache
@@ -131,39 +251,20 @@ def collected_config() -> pytest.Config:
     return _collected().config
 
 
-def _try(service: Service, run: Run, items: Sequence[Any], channel: Channel | None = None) -> Trial:
-    profile = run.profile
-    secrets, config = listed_secrets(profile), _collected().config
-    secrets.learn_token(service.token)
-    door = open_door(profile, Target(run.base_url, secrets))
-    collector = Collector(run, secrets, door, shows=False)
+def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> Log:
+    with _in_no_time() as door.ending.sleep:
+        door.ending.clock = time.monotonic
+        return _send(run, door, items)
+
+
+def _send(run: Run, door: Door, items: Sequence[Any]) -> Log:
+    """Send all that these tests judge."""
+    profile, config = run.profile, _collected().config
+    collector = Collector(run, door.secrets, door, shows=False)
     session = Session(profile, run, door, open_client(door, profile), collector)
-    with _in_no_time(door, channel) if channel else closing(door):
-        run.unreachable = session.client.preflight()
-        config.stash[SESSION], config.stash[SENT] = session, send(config, session, items)
-    _judge(items, {"pytestconfig": config}, Watcher(profile, collector), collector)
-    collector.close()
-    run.close()
-    left = tuple(map(str, run.not_cleaned_up_in_words))
-    notes = tuple(str(note.text) for note in run.notes())
-    return Trial(
-        run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), left=left, notes=notes
-    )
-
-
-@contextmanager
-def _in_no_time(door: Door, channel: Channel) -> Iterator[None]:
-    """Send through this channel. A sleep, of the door or of the service, puts the clock forward."""
-    slept_s, now, today = 0.0, time.monotonic, time.time
-
-    def sleep(seconds: float) -> None:
-        nonlocal slept_s
-        slept_s += max(0.0, seconds)
-
-    clock = {"sleep": sleep, "monotonic": lambda: now() + slept_s, "time": lambda: today() + slept_s}
-    door.wire, door.ending.sleep, door.ending.clock = channel, sleep, clock["monotonic"]
-    with mock.patch.multiple(time, **clock):
-        yield
+    run.unreachable = session.client.preflight()
+    config.stash[SESSION] = session
+    return Log(session, send(config, session, items), items)
 
 
 def _judge(items: Sequence[Any], supplied: dict[str, Any], watcher: Watcher, collector: Collector) -> None:

@@ -1,10 +1,8 @@
 """How services are made that answer otherwise while several requests are inside at once."""
 
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from environments.sandbox import Request, Response, Service
 
@@ -30,27 +28,27 @@ class Meets(Service):
     LOOK_S = 0.01
     """A hold is made of looks: on a busy machine each takes longer, as does the way of the other request."""
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **given):
         super().__init__(**given)
         self.changed = threading.Condition()
-        self.inside: list[Visit] = []
+        self.inside = []
         self._in_vain_s = 0.0
         self._here = threading.local()
 
-    def are_company(self, one: Visit, other: Visit) -> bool:
+    def are_company(self, one, other):
         """Whether the two make a difference to each other."""
         return True
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         with self._visiting(request) as self._here.visit:
             return super().respond(request)
 
     @property
-    def visit(self) -> Visit:
+    def visit(self):
         """The request that this thread answers."""
         return self._here.visit
 
-    def in_company(self) -> bool:
+    def in_company(self):
         """Hold the request until another one is inside with it, or long enough. True where there is one."""
         visit = self.visit
         with self.changed:
@@ -61,7 +59,7 @@ class Meets(Service):
             return visit.beside is not None
 
     @contextmanager
-    def _visiting(self, request: Request) -> Iterator[Visit]:
+    def _visiting(self, request):
         visit = Visit(request, self.operation_of(request), request.header("Authorization") == f"Bearer {self.token}")
         with self.changed:
             for other in self.inside:
@@ -76,6 +74,6 @@ class Meets(Service):
                 self.inside.remove(visit)
                 self.changed.notify_all()
 
-    def operation_of(self, request: Request) -> str:
+    def operation_of(self, request):
         """The operation that a request is for; empty where there is none."""
         return next((name for method, name, _ in self.routes_of(request.path) if method == request.method), "")

@@ -1,12 +1,7 @@
 """Services that break many statements at once: what one fault hides of another is declared like all else."""
 
-from typing import Any
-
-from environments.sandbox import Request, Response, Service
-from spec.interface import PREPARING, READS, operations
-from tests.selftest.proof.mutants.encodings_faults import unreadable
+from spec.interface import operations
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, Envelopes, Results, fixed
-from tests.selftest.proof.mutants.robustness_faults import DROPPED, PLAIN, TRACE, Falls, argument, is_no_json
 from tests.selftest.proof.registry import broken, rows_of
 from tests.selftest.proof.variants.lawful_making import text
 
@@ -43,22 +38,13 @@ for _operation in ("executePix", "registerPixKey"):
 DESCRIBED = tuple(SUBJECT)
 
 
-def _described(
-    name: str, text: str, base: type[Service], fails: tuple[str, ...] = (), warns: tuple[str, ...] = (), **parts: Any
-) -> None:
+def _described(name, text, base, fails=(), warns=(), **parts):
     failing, warning = (
         [row for operation in DESCRIBED for row in rows_of(operation, *rows)] for rows in (fails, warns)
     )
     broken("everything at once", name, text, base, *failing, warns=warning, OPERATIONS=DESCRIBED, **parts)
 
 
-_described(
-    "EveryEnvelopeInCapitals",
-    "Code and data are spelled in capitals.",
-    Envelopes,
-    ("envelope.code.spelling", "envelope.data.spelling"),
-    change=fixed(lambda envelope: {name.upper(): value for name, value in envelope.items()}),
-)
 _described(
     "EveryEnvelopeOfWrongTypes",
     "The code is text, and the data an array with the result in it.",
@@ -77,40 +63,3 @@ _described(
     warns=("json.mediaType", "json.unique", "json.byteOrderMark"),
     alter=fixed(lambda response: text(200, '\ufeff{"code": 0, ' + response.body[1:].decode(), "text/plain")),
 )
-broken(
-    "everything at once", "EveryExecutionAndRegistration204", "An execution and a registration have the status 204.",
-    Answers, *(f"{operation}.{row}" for operation in ("executePix", "registerPixKey") for row in ("status", "json")),
-    hides=(*unreadable("executePix"), *unreadable("registerPixKey")),
-    OPERATIONS=DESCRIBED, alter=fixed(lambda response: Response(204, b"")),
-)  # fmt: skip
-
-
-def _is_malformed(request: Request) -> bool:
-    return is_no_json(request) or '"' in argument(request)
-
-
-for _name, _text, _operations, _trips, _hides in (
-    (
-        "MissingToken", "a request without a token", ("registerPixKey", *READS), lambda r: not r.header("Authorization"),
-        tuple(f"{read}.token" for read in READS),
-    ),
-    (
-        "MalformedInput", "a body or a code that cannot be read", ("executePix", "deletePixKey", *PREPARING), _is_malformed,
-        ("general.otherTokens",),
-    ),
-):  # fmt: skip
-    for _fall, _said, _answer, _rows in (
-        (
-            "ShowsATrace",
-            "A stack trace and a server error answer",
-            Response(500, TRACE, PLAIN),
-            ("serverError", "stackTrace"),
-        ),
-        ("Drops", "The connection is dropped for", DROPPED, ("connection",)),
-    ):
-        broken(
-            "everything at once", f"EveryOperation{_fall}For{_name}", f"{_said} {_text}.", Falls,
-            *(f"{operation}.{row}" for operation in _operations for row in _rows),
-            hides=_hides,
-            OPERATIONS=_operations, FALL=_answer, trips=fixed(_trips),
-        )  # fmt: skip

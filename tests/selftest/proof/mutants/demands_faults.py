@@ -2,9 +2,8 @@
 type is refused; and undocumented key types that are registered."""
 
 from pathlib import Path
-from typing import Any
 
-from environments.sandbox import Data, Refusal, Request, Service
+from environments.sandbox import Refusal, Service
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import DELETION, Demands, breaks, fixed, members_of
 from tests.selftest.proof.registry import broken, rows_of
@@ -67,7 +66,7 @@ _RENAMED = {
 class Renames(Demands):
     """The sandbox, where a body may also carry its documented fields under other names and types."""
 
-    def read_json(self, request: Request, operation: str) -> dict[str, object]:
+    def read_json(self, request, operation):
         body = super().read_json(request, operation)
         if operation != "registerPixKey":
             return body
@@ -89,9 +88,9 @@ for _sent, _documented in _RENAMED.items():
 class RenamesKinds(Service):
     """The sandbox, which knows the key types under other names only."""
 
-    KINDS: dict[str, str] = {}
+    KINDS = {}
 
-    def key_type(self, body: dict[str, Any]) -> str:
+    def key_type(self, body):
         kind = self.KINDS.get(str(body.get("pixKeyType")))
         if kind is None:
             raise Refusal(422, "The kind is not supported.")
@@ -116,7 +115,7 @@ class WantsAnotherContentType(Service):
 
     OPERATION, WANTED = "registerPixKey", ""
 
-    def check_content_type(self, request: Request, operation: str) -> None:
+    def check_content_type(self, request, operation):
         if operation != self.OPERATION:
             super().check_content_type(request, operation)
         elif request.header("Content-Type") != self.WANTED:
@@ -153,11 +152,11 @@ class RefusesAKind(Service):
 
     KIND, STATUS = "", 422
 
-    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+    def list_pix_keys(self, request, account_id):
         keys = super().list_pix_keys(request, account_id)["keys"]
         return {"keys": [key for key in keys if key["pixKeyType"] != self.KIND]}
 
-    def key_type(self, body: dict[str, Any]) -> str:
+    def key_type(self, body):
         kind = super().key_type(body)
         if kind == self.KIND:
             raise Refusal(self.STATUS, "The kind is not supported.")
@@ -176,11 +175,11 @@ for _kind in KEY_TYPES:
 class RegistersAnyKind(Service):
     """The sandbox, which registers keys of every type that `takes` accepts."""
 
-    def key_type(self, body: dict[str, Any]) -> str:
+    def key_type(self, body):
         kind = body.get("pixKeyType")
         return kind if isinstance(kind, str) and self.takes(kind) else super().key_type(body)
 
-    def requested_key(self, body: dict[str, Any], kind: str) -> str:
+    def requested_key(self, body, kind):
         return super().requested_key(body, kind) if kind in Service.KEY_FORMATS else str(body.get("pixKey", ""))
 
 

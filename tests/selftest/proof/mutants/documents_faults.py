@@ -1,6 +1,6 @@
 """Tax documents that come back in full: always, or of some counterparties only."""
 
-from environments.sandbox import Service, Transfer
+from environments.sandbox import Service
 from tests.selftest.proof.mutants.making_faults import fixed
 from tests.selftest.proof.registry import broken
 
@@ -8,35 +8,37 @@ from tests.selftest.proof.registry import broken
 class Unmasked(Service):
     """The sandbox, which shows some documents in full."""
 
-    def execution_result(self, transfer: Transfer) -> dict[str, object]:
+    SENT_THE_SAME = True
+
+    def execution_result(self, transfer):
         data = super().execution_result(transfer)
         return data | {"document": self.shown(transfer.payee.document)} if self.meant(transfer) else data
 
-    def meant(self, transfer: Transfer) -> bool:
+    def meant(self, transfer):
         return True
 
-    def shown(self, document: str) -> str:
+    def shown(self, document):
         return document
 
 
-def punctuated(document: str) -> str:
+def punctuated(document):
     """The document as people write it."""
     if len(document) == 11:
         return f"{document[:3]}.{document[3:6]}.{document[6:9]}-{document[9:]}"
     return f"{document[:2]}.{document[2:5]}.{document[5:8]}/{document[8:12]}-{document[12:]}"
 
 
-def in_groups(document: str) -> str:
+def in_groups(document):
     """The document in groups of three."""
     return " ".join(document[start : start + 3] for start in range(0, len(document), 3))
 
 
-def full_width(document: str) -> str:
+def full_width(document):
     """The document in full-width digits."""
     return "".join(chr(ord(character) + 0xFEE0) for character in document)
 
 
-def mask(document: str) -> str:
+def mask(document):
     """The document with six of its characters left."""
     return f"***{document[3:9]}{'*' * (len(document) - 9)}"
 

@@ -1,7 +1,6 @@
 """Refusals that had an effect: the key is registered, and the answer says that it is not; and deletions that had none."""
 
-from environments.sandbox import Refusal, Request, Service
-from environments.sandbox.double_entry import Ledger
+from environments.sandbox import Refusal, Service
 from tests.selftest.proof.mutants.making_faults import DELETION
 from tests.selftest.proof.registry import broken
 from tests.selftest.proof.variants.lawful_making import profile
@@ -22,7 +21,7 @@ class RegistersAndRefuses(Service):
 
     new = 0
 
-    def register_pix_key(self, request: Request, account_id: str) -> dict[str, object]:
+    def register_pix_key(self, request, account_id):
         result = super().register_pix_key(request, account_id)
         kind = self.read_json(request, "registerPixKey")["pixKeyType"]
         self.new += result["Success"] == "true"
@@ -31,11 +30,11 @@ class RegistersAndRefuses(Service):
         return result
 
 
-def _new_email(self: Service, kind: str, new: bool) -> bool:
+def _new_email(self, kind, new):
     return new and kind == "EMAIL"
 
 
-def _always(self: Service, kind: str, new: bool) -> bool:
+def _always(self, kind, new):
     return True
 
 
@@ -83,7 +82,7 @@ class KeepsKeys(Service):
 
     KINDS = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
 
-    def remove(self, ledger: Ledger, account_id: str, value: str) -> None:
+    def remove(self, ledger, account_id, value):
         key = ledger.key(value)
         if key is None or key.type not in self.KINDS:
             super().remove(ledger, account_id, value)

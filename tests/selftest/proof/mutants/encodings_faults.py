@@ -40,13 +40,13 @@ _OF = {
 }
 
 
-def unreadable(operation: str) -> tuple[str, ...]:
+def unreadable(operation):
     """What goes unseen where no successful answer of the operation can be read."""
     hides = rows_of(operation, "json.*", "envelope.*", *_OF[operation])
     return (*hides, *UNREGISTERED) if operation == "registerPixKey" else hides
 
 
-def _with_status(status: int):
+def _with_status(status):
     return fixed(lambda response: Response(status, b"" if status == 204 else response.body, response.headers))
 
 
@@ -54,7 +54,7 @@ ONCE = 10
 """How many of the last are tried with one operation only."""
 
 
-def _of_operation(index: int) -> list[str]:
+def _of_operation(index):
     every = list(NOT_JSON)
     return every[:-ONCE] + every[-ONCE:][index :: len(SUBJECT)]
 

@@ -1,6 +1,6 @@
 """Endpoints that are not there, in each way in which a service says so."""
 
-from environments.sandbox import Data, Refusal, Request, Service
+from environments.sandbox import Refusal, Service
 from spec.interface import operations
 from tests.selftest.proof.mutants.making_faults import DELETION
 from tests.selftest.proof.registry import broken, mutant
@@ -11,7 +11,7 @@ class Gone(Service):
 
     OPERATION, STATUS = "", (404, "There is no such path.")
 
-    def route(self, request: Request) -> tuple[str, str | None]:
+    def route(self, request):
         found = super().route(request)
         if found[0] == self.OPERATION:
             raise Refusal(*self.STATUS)
@@ -42,7 +42,7 @@ class DeletePixKeyIsGoneAndNoKeyIsListed(Gone):
 
     OPERATION = "deletePixKey"
 
-    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+    def list_pix_keys(self, request, account_id):
         return {"count": len(super().list_pix_keys(request, account_id))}
 
 

@@ -3,10 +3,7 @@ shape. Generated from the schema."""
 
 import json
 import re
-from collections.abc import Callable
-from typing import Any
 
-from environments.sandbox import Data, Service
 from spec.findings import Conclusion
 from spec.interface import operations
 from spec.requirements import requirements
@@ -36,28 +33,28 @@ _WITHOUT_DATA = {
 """What goes unseen without an object data, beyond the fields that stand in it."""
 
 
-def wrong_types(types: tuple[str, ...]) -> dict[str, Any]:
+def wrong_types(types):
     """The values that are of none of these JSON types."""
     fits = set().union(*(_FITS.get(kind, set()) for kind in types))
     return {word: value for word, value in WRONG.items() if word not in fits}
 
 
-def misspellings(name: str) -> list[str]:
+def misspellings(name):
     """The other first letter, snake_case and ALL CAPS, where they differ from the name and from each other."""
     snake = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
     found = dict.fromkeys([name[0].swapcase() + name[1:], snake, name.upper()])
     return [spelling for spelling in found if spelling != name]
 
 
-def _names(operation: str) -> tuple[str, ...]:
+def _names(operation):
     return tuple(field.name for field in operations()[operation].result)
 
 
-def _all_fields(operation: str) -> tuple[str, ...]:
+def _all_fields(operation):
     return rows_of(operation, *_WITHOUT_DATA[operation], *(f"{name}.*" for name in _names(operation)))
 
 
-def _not_judged(operation: str, path: str, change: Callable[[Data], Data]) -> list[str]:
+def _not_judged(operation, path, change):
     """The requirements of the member whose rule is inconclusive about the changed envelope."""
     data = {"executePix": EXECUTION, "registerPixKey": REGISTRATION}.get(operation, {})
     envelope = {"code": 0, "data": data}
@@ -69,7 +66,7 @@ def _not_judged(operation: str, path: str, change: Callable[[Data], Data]) -> li
 _SENT = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
 
 
-def _not_observed(member: str) -> list[str]:
+def _not_observed(member):
     """What the run would observe of the member if it found it."""
     observed = [one.id for one in requirements().values() if one.level == "not-shown" and not one.untestable]
     return [id for id in observed if id.startswith(f"{member}.") and id != _SEEN_BEFORE]
@@ -79,22 +76,20 @@ _SEEN_BEFORE = "executePix.status.transitions"
 """Observed in the answer to the preparation."""
 
 
-def _ungranted(operation: str, path: str, value: object) -> tuple[str, ...]:
+def _ungranted(operation, path, value):
     """Without data, or a Success that says true, the suite takes no key for registered, and deletes none."""
     unread = path == "envelope.data" or (path == "Success" and value is not True)
     return UNREGISTERED if operation == "registerPixKey" and unread else ()
 
 
-def _faults(operation: str, path: str, base: type[Service], types: tuple[str, ...]) -> None:
+def _faults(operation, path, base, types):
     """A member that is missing, of each wrong type and in each wrong spelling."""
     name = path.split(".")[-1]
     sort = "field" if base is Results else "envelope member"
     named = "".join(part[0].upper() + part[1:] for part in path.split("."))
     unread = _all_fields(operation) if path == "envelope.data" else ()
 
-    def damaged(
-        fault: str, change: Callable[[Data], Data], word: str, text: str, rule: str, *fails: str, **expected: Any
-    ) -> None:
+    def damaged(fault, change, word, text, rule, *fails, **expected):
         hides = (*expected.pop("hides", ()), *_not_judged(operation, path, change))
         breaks(
             f"{sort} {fault}", operation, f"{named}{word}", f"The {sort} {name} is {text}.", base, f"{path}.{rule}", *fails,
@@ -123,7 +118,7 @@ def _faults(operation: str, path: str, base: type[Service], types: tuple[str, ..
 
 _BOTH = ("envelope.code.present", "envelope.data.present")
 _INSIDE = ("envelope.code.*", "envelope.data.*")
-SHAPES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...], Any]] = {
+SHAPES = {
     "EnvelopeBare": (
         "The data stands there without its envelope.", _BOTH, _INSIDE, (), lambda envelope: envelope["data"],
     ),

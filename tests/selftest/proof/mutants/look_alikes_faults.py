@@ -2,49 +2,43 @@
 
 import json
 import re
-import socket
 import threading
-from collections.abc import Callable
-from typing import Any
 from uuid import uuid4
 
-from environments.sandbox import Request, Response
 from tests.selftest.proof.mutants.making_faults import breaks
 from tests.selftest.proof.mutants.tokens_faults import LaxService, _bearer
 from tests.selftest.services.signed import Signing, decoded
-
-LetsIn = Callable[[Any, Request, str], object]
 
 
 class LaxAboutSignedTokens(LaxService, Signing):
     """The sandbox with a signed token, which takes more for it than it is."""
 
-    def has(self, sent: str, *flaws: str) -> bool:
+    def has(self, sent, *flaws):
         """Whether just this is wrong with what was sent."""
         return self.flaws_of(_bearer(sent)) == set(flaws)
 
-    def algorithm_of(self, sent: str) -> str:
+    def algorithm_of(self, sent):
         """What the header names, where it is all there and nothing but the signature is wrong."""
         token = _bearer(sent)
         unsigned = self.has(sent, "algorithm", "signature") and token.endswith(".")
         return json.loads(decoded(token.partition(".")[0]))["alg"] if unsigned else ""
 
-    def signatures(self, sent: str) -> tuple[bytes, bytes]:
+    def signatures(self, sent):
         """That of a token with nothing else wrong, and the right one."""
         token = _bearer(sent) if self.has(sent, "signature") else ""
         return decoded(token.rpartition(".")[2]), decoded(self.token.rpartition(".")[2])
 
-    def is_signed_as_before(self, sent: str) -> bool:
+    def is_signed_as_before(self, sent):
         """Whether the signature is that of the right token."""
         return _bearer(sent).rpartition(".")[2] == self.token.rpartition(".")[2]
 
 
-def _same(signatures: tuple[bytes, bytes], part: slice) -> bool:
+def _same(signatures, part):
     one, other = signatures
     return len(one) == len(other) and one[part] == other[part]
 
 
-SIGNED: dict[str, tuple[str, LetsIn]] = {
+SIGNED = {
     "TakesAnySignature": (
         "The signature of a token is not looked at, its claims are.", lambda self, request, sent: self.has(sent, "signature"),
     ),
@@ -96,11 +90,11 @@ SIGNED: dict[str, tuple[str, LetsIn]] = {
 class LaxAboutUuids(LaxService):
     """The sandbox, whose token is a UUID."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.token = str(uuid4())
 
-    def lets_in(self, request: Request, sent: str) -> bool:
+    def lets_in(self, request, sent):
         return bool(re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", _bearer(sent)))
 
 
@@ -108,22 +102,22 @@ class LaxAfterGrants(LaxService):
     """The sandbox, which knows when it granted something, and to whom: `granted` are the requests since then, to any
     operation and to this one, and `ports` the connections that carried the token."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.granted: tuple[bool, bool] = (False, False)
-        self.ports: set[str] = set()
+        self.granted = (False, False)
+        self.ports = set()
         self._now = threading.local()
 
-    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+    def serve(self, request, connection):
         self._now.port = connection.getpeername()[1]
         return super().serve(request, connection)
 
     @property
-    def port(self) -> str:
+    def port(self):
         """The client's port: that of a connection."""
         return str(self._now.port)
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         meant = operation in self.OPERATIONS
         granted = meant and response.status == 200
         of_the_operation = granted if meant else self.granted[1]
@@ -133,11 +127,11 @@ class LaxAfterGrants(LaxService):
         return super().finish(request, operation, response)
 
 
-def _has_letters_of(token: str, sent: str) -> bool:
+def _has_letters_of(token, sent):
     return len(_bearer(sent)) == len(token) and _bearer(sent) != token
 
 
-CONDITIONS: dict[str, tuple[str, LetsIn]] = {
+CONDITIONS = {
     "TakesAnythingUnderbearer": (
         "The token is checked where the scheme is spelled as documented.", lambda self, request, sent: sent.startswith("bearer "),
     ),
@@ -170,7 +164,7 @@ _BLURRED = ("TakesAnySignature", "TakesAnyUuid", "LetsInAKnownConnection", "Lets
 """What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
 
 
-def _looks_alike(operation: str, name: str, text: str, base: type[LaxService], **parts: Any) -> None:
+def _looks_alike(operation, name, text, base, **parts):
     breaks(
         "token that looks alike", operation, name, text, base, "token.required",
         warns=("token.scheme",) if (operation, name) == ("registerPixKey", "LetsInAKnownConnection") else (),

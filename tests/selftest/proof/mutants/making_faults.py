@@ -1,10 +1,10 @@
 """How mutants are made: the sandbox with one thing changed in the answers, or in the requests it takes."""
 
 import json
-from collections.abc import Callable, Iterable
-from typing import Any
+import re
+from dataclasses import replace
 
-from environments.sandbox import Refusal, Request, Response, Service, Transfer
+from environments.sandbox import Refusal, Service
 from tests.selftest.proof.registry import broken, rows_of
 
 SUBJECT = {"executePix": "Execution", "registerPixKey": "Registration", "deletePixKey": "Deletion"}
@@ -15,9 +15,9 @@ UNREGISTERED = ("registerPixKey.repeated", *DELETION)
 
 
 def breaks(
-    operator: str, operation: str, name: str, text: str, base: type[Service], /, *rows: str,
-    warns: Iterable[str] = (), **parts: Any,
-) -> None:  # fmt: skip
+    operator, operation, name, text, base, /, *rows,
+    warns = (), **parts,
+):  # fmt: skip
     """Declare a mutant of one operation, whose subject begins its name; `rows` and `warns` are rows of that operation."""
     broken(
         operator, f"{SUBJECT[operation]}{name}", text, base, *rows_of(operation, *rows),
@@ -25,7 +25,17 @@ def breaks(
     )  # fmt: skip
 
 
-def fixed(function: Callable[..., Any]) -> staticmethod:
+def rewritten(pattern, by):
+    """A change of an answer: what the pattern matches in its body is written so."""
+    return lambda response: replace(response, body=re.sub(pattern, by, response.body))
+
+
+def with_status(status):
+    """A change of an answer: it has this status."""
+    return lambda response: replace(response, status=status)
+
+
+def fixed(function):
     """A function as an attribute of a class: it does not take `self`."""
     return staticmethod(function)
 
@@ -33,20 +43,24 @@ def fixed(function: Callable[..., Any]) -> staticmethod:
 class OfOperations(Service):
     """The sandbox, which differs in `OPERATIONS`."""
 
-    OPERATIONS: tuple[str, ...] = ("executePix",)
+    OPERATIONS = ("executePix",)
 
 
 class Results(OfOperations):
     """The sandbox, where `change` sees the data of every successful answer to `OPERATIONS`."""
 
-    def success(self, operation: str, data: dict[str, object]) -> Response:
+    SENT_THE_SAME = True
+
+    def success(self, operation, data):
         return super().success(operation, self.change(data) if operation in self.OPERATIONS else data)
 
 
 class SomeExecutions(Service):
     """The sandbox, where `change` sees the results of the executions that `meant` picks."""
 
-    def execution_result(self, transfer: Transfer) -> dict[str, Any]:
+    SENT_THE_SAME = True
+
+    def execution_result(self, transfer):
         data = super().execution_result(transfer)
         return self.change(data) if self.meant(transfer) else data
 
@@ -54,7 +68,9 @@ class SomeExecutions(Service):
 class SomeRegistrations(Service):
     """The sandbox, where `change` sees the results of the registrations that `meant` picks."""
 
-    def registration_result(self, registration: Any) -> dict[str, Any]:
+    SENT_THE_SAME = True
+
+    def registration_result(self, registration):
         data = super().registration_result(registration)
         return self.change(data) if self.meant(registration) else data
 
@@ -62,7 +78,9 @@ class SomeRegistrations(Service):
 class Envelopes(OfOperations):
     """The sandbox, where `change` sees the envelope of every successful answer to `OPERATIONS`."""
 
-    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+    SENT_THE_SAME = True
+
+    def envelope(self, operation, data, code=0):
         envelope = super().envelope(operation, data, code)
         return self.change(envelope) if operation in self.OPERATIONS else envelope
 
@@ -70,11 +88,13 @@ class Envelopes(OfOperations):
 class Answers(OfOperations):
     """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that `strikes` picks, before it leaves."""
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    SENT_THE_SAME = True
+
+    def finish(self, request, operation, response):
         meant = operation in self.OPERATIONS and response.status == 200
         return self.alter(response) if meant and self.strikes(request) else response
 
-    def strikes(self, request: Request) -> bool:
+    def strikes(self, request):
         return True
 
 
@@ -82,15 +102,15 @@ class Demands(OfOperations):
     """The sandbox, which refuses every request to `OPERATIONS` that `lacks` something."""
 
     OPERATIONS = ("registerPixKey",)
-    REFUSAL: tuple[int, str] = (400, "The request is not complete.")
+    REFUSAL = (400, "The request is not complete.")
 
-    def perform(self, operation: str, request: Request, argument: str | None) -> dict[str, object]:
+    def perform(self, operation, request, argument):
         if operation in self.OPERATIONS and self.lacks(request):
             raise Refusal(*self.REFUSAL)
         return super().perform(operation, request, argument)
 
 
-def members_of(request: Request) -> dict[str, Any]:
+def members_of(request):
     """The members of a JSON object; none where the body is something else."""
     try:
         body = json.loads(request.body)

@@ -2,11 +2,9 @@
 
 import json
 import socket
-from collections.abc import Callable
-from typing import Any
 from urllib.parse import unquote
 
-from environments.sandbox import Request, Response
+from environments.sandbox import Response
 from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
 from tests.selftest.proof.mutants.making_faults import Answers, Demands, OfOperations, fixed, members_of
 from tests.selftest.proof.registry import broken, rows_of
@@ -31,28 +29,25 @@ FALLS = {
 class Falls(OfOperations):
     """The sandbox, which falls over what `trips` picks of the requests to `OPERATIONS`."""
 
-    FALL: Response = DROPPED
+    FALL = DROPPED
 
-    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+    def serve(self, request, connection):
         response = self.respond(request)
         if response != DROPPED:
             return response
         connection.shutdown(socket.SHUT_RDWR)
         return None
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         return self.FALL if operation in self.OPERATIONS and self.trips(request) else response
 
 
-Trips = Callable[[Request], bool]
-
-
-def argument(request: Request) -> str:
+def argument(request):
     """The path argument, decoded."""
     return unquote(request.path.rsplit("/", 1)[-1])
 
 
-def is_no_json(request: Request) -> bool:
+def is_no_json(request):
     """A body that is there and is no JSON."""
     try:
         json.loads(request.body)
@@ -61,26 +56,26 @@ def is_no_json(request: Request) -> bool:
     return False
 
 
-def holds(name: str, fits: Callable[[Any], bool]) -> Trips:
+def holds(name, fits):
     """A member of the body whose value fits."""
     return lambda request: name in members_of(request) and fits(members_of(request)[name])
 
 
-def lacks(name: str) -> Trips:
+def lacks(name):
     """A body of three members that is short of one."""
     return lambda request: len(members_of(request)) == 2 and name not in members_of(request)
 
 
-def is_invented(code: str) -> bool:
+def is_invented(code):
     """The mark of the suite and eight hex digits."""
     return code.startswith(MARK) and len(code) == len(MARK) + 8
 
 
-def is_number(value: object) -> bool:
+def is_number(value):
     return isinstance(value, int)
 
 
-def is_lower_case(kind: object) -> bool:
+def is_lower_case(kind):
     """A documented kind in small letters."""
     return str(kind).upper() in KEY_TYPES and str(kind).islower()
 
@@ -97,7 +92,7 @@ NO_TOKEN = {"AMissingToken": ("a request without a token", lambda r: not r.heade
 UNKNOWN = {"AnUnknownAccount": ("an unknown account", lambda r: argument(r).startswith(MARK))}
 ENCODED = {"AnEncodedAccount": ("an account with encoded slashes", lambda r: "%252f" in r.path.lower())}
 TRANSFER = {**MALFORMED, "TextForValue": ("text for value", holds("value", lambda v: str(v).endswith("text")))}
-INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
+INPUTS = {
     "executePix": {
         **NO_TOKEN,
         "BasicCredentials": ("basic credentials", lambda r: r.header("Authorization").startswith("Basic ")),
@@ -146,12 +141,12 @@ HIDES = {
 """What an operation does not show where it answers like that."""
 
 
-def _shows_nothing(response: Response) -> bool:
+def _shows_nothing(response):
     """Whether the answer is no behaviour of the service that could be observed."""
     return response is DROPPED or response.status >= 500
 
 
-def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None:
+def _lie(operation, fall, word, shown, trips):
     how, response, rows = FALLS[fall]
     broken(
         "breaks on an invalid request", f"{operation[0].upper()}{operation[1:]}{fall}For{word}",

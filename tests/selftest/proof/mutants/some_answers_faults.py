@@ -1,12 +1,10 @@
 """Faults that show in one answer of several, in the deletion of some keys, or on a connection that has carried a request."""
 
 import random
-import socket
 import threading
-from collections.abc import Callable
 
-from environments.sandbox import Request, Response, Service, Transfer
-from tests.selftest.proof.mutants.making_faults import Answers, fixed, members_of
+from environments.sandbox import Response, Service
+from tests.selftest.proof.mutants.making_faults import Answers, fixed, members_of, rewritten, with_status
 from tests.selftest.proof.registry import broken, mutant, rows_of
 
 
@@ -14,12 +12,12 @@ class OneOfSeveral(Answers):
     """The sandbox, where `alter` sees some of the successful answers to one operation; not the one for a RANDOM key, which
     alone shows what such a key gets."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.answers = 0
         self.dice = random.Random(3)  # it fails by chance, and always alike
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         if members_of(request).get("pixKeyType") == "RANDOM":
             return response
         self.answers += operation in self.OPERATIONS and response.status == 200
@@ -35,16 +33,12 @@ STRIKES = {
 }
 
 
-def _replaced(old: bytes, new: bytes, status: int = 200) -> Callable[[Response], Response]:
-    return lambda response: Response(status, response.body.replace(old, new), response.headers)
-
-
 FAULTS = {
-    "IsTruncated": ("json", "is truncated", lambda it: Response(200, it.body[:-1], it.headers)),
-    "HasAnotherStatus": ("status", "has the status 202", _replaced(b"", b"", 202)),
-    "HasATextCode": ("envelope.code.type", "has a code of text", _replaced(b'"code": 0', b'"code": "0"')),
-    "HasNoDigit": ("digit.present", "has no digit", _replaced(b'"digit"', b'"dv"')),
-    "HasNoMessage": ("Message.present", "has no Message", _replaced(b'"Message"', b'"Text"')),
+    "IsTruncated": ("json", "is truncated", rewritten(b"}$", b"")),
+    "HasAnotherStatus": ("status", "has the status 202", with_status(202)),
+    "HasATextCode": ("envelope.code.type", "has a code of text", rewritten(b'"code": 0', b'"code": "0"')),
+    "HasNoDigit": ("digit.present", "has no digit", rewritten(b'"digit"', b'"dv"')),
+    "HasNoMessage": ("Message.present", "has no Message", rewritten(b'"Message"', b'"Text"')),
 }
 OF = {
     "executePix": ("IsTruncated", "HasAnotherStatus", "HasNoDigit", "HasATextCode"),
@@ -54,7 +48,7 @@ OF = {
 _EXTRA = {"HasNoDigit": ("executePix.fields.extra",), "HasNoMessage": ("registerPixKey.fields.extra",)}
 
 
-def _tried(strike: str, faults: tuple[str, ...]) -> tuple[str, ...]:
+def _tried(strike, faults):
     """Every fault in one answer of five; one fault for each other occasion."""
     index = list(STRIKES).index(strike)
     return faults if index == 0 else (faults[index % len(faults)],)
@@ -68,7 +62,7 @@ for _operation, _faults in OF.items():
                 "shows in some answers", f"{_operation[0].upper()}{_operation[1:]}{_strike}{_fault}",
                 f"{_when[0].upper()}{_when[1:]} {_what}.", OneOfSeveral, f"{_operation}.{_row}",
                 warns=_EXTRA.get(_fault, ()),
-                OPERATIONS=(_operation,), strikes=_strikes, alter=fixed(_alter),
+                OPERATIONS=(_operation,), strikes=_strikes, alter=fixed(_alter), SENT_THE_SAME=_row != "json",
             )  # fmt: skip
 for _name, _text, _rows, _strikes, _alter in (
     (
@@ -83,7 +77,7 @@ for _name, _text, _rows, _strikes, _alter in (
 ):  # fmt: skip
     broken(
         "shows for some deletions", _name, _text, Answers, *rows_of("deletePixKey", *_rows),
-        OPERATIONS=("deletePixKey",), strikes=_strikes, alter=fixed(_alter),
+        OPERATIONS=("deletePixKey",), strikes=_strikes, alter=fixed(_alter), SENT_THE_SAME="json" not in _rows,
     )  # fmt: skip
 
 
@@ -95,17 +89,17 @@ class KnowsItsConnections(Service):
 
     ON_THE_WIRE = True
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.connection = threading.local()
 
-    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+    def serve(self, request, connection):
         response = super().serve(request, connection)
         self.connection.carried = self.carried + 1
         return response
 
     @property
-    def carried(self) -> int:
+    def carried(self):
         """How many requests the connection has carried before this one."""
         return getattr(self.connection, "carried", 0)
 
@@ -115,7 +109,7 @@ class ForgetsOnAKeptConnection(KnowsItsConnections):
 
     FIELD = ""
 
-    def execution_result(self, transfer: Transfer) -> dict[str, object]:
+    def execution_result(self, transfer):
         result = super().execution_result(transfer)
         return {name: value for name, value in result.items() if not self.carried or name != self.FIELD}
 
@@ -132,7 +126,7 @@ for _field in ("digit", "document"):
 class ExecutionUnmasksOnAKeptConnection(KnowsItsConnections):
     """From the second request of a connection on, the document is not masked."""
 
-    def mask(self, document: str) -> str:
+    def mask(self, document):
         return document if self.carried else super().mask(document)
 
 
@@ -142,7 +136,7 @@ class ExecutionTrustsAConnection(KnowsItsConnections):
 
     OPERATION = "executePix"
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         if operation != self.OPERATION or not getattr(self.connection, "authorized", False):
             super().authorize(request, operation)
         self.connection.authorized = True

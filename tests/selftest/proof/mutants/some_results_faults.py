@@ -1,7 +1,5 @@
 """Faults of a field that show for one key type, or for some values, only; and Success of another text."""
 
-from typing import Any
-
 from tests.selftest.proof.mutants.making_faults import UNREGISTERED, SomeExecutions, SomeRegistrations, fixed
 from tests.selftest.proof.registry import broken
 
@@ -80,18 +78,18 @@ FAULTY_REGISTRATIONS = {
     "TenthOrLater": "DocumentNumber Text",
     "EverySecond": "DocumentNumber Fraction",
 }
-_ASKED: dict[tuple[str, str], dict[str, Any]] = {
+_ASKED = {
     ("Made", "Key Missing"): {"hides": ("registerPixKey.Key.example",)},
     ("Made", "Key Object"): {"warns": ("registerPixKey.Key.example",)},
 }
 """What else is to be said: the one value shown is that of a key that the service makes."""
 
 
-def _renamed(data: dict[str, Any], name: str, other: str) -> dict[str, Any]:
+def _renamed(data, name, other):
     return {other if key == name else key: value for key, value in data.items()}
 
 
-def _some(operation: str, subject: str, base: type, when: Any, condition: str, faulty: str) -> None:
+def _some(operation, subject, base, when, condition, faulty):
     field, fault = faulty.split()
     (phrase, meant), (row, how, change) = when[condition], FAULTS[fault]
     broken(

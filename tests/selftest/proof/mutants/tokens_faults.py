@@ -1,9 +1,8 @@
 """Each way of not checking the token, for both operations that document it; and a token that is refused."""
 
 from dataclasses import replace
-from typing import Any
 
-from environments.sandbox import Refusal, Request, Response
+from environments.sandbox import Refusal
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import DELETION, OfOperations, breaks, members_of
 
@@ -11,12 +10,12 @@ from tests.selftest.proof.mutants.making_faults import DELETION, OfOperations, b
 class LaxService(OfOperations):
     """The sandbox, which for `OPERATIONS` takes what `lets_in` lets in for the token."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.calls = 0
-        self.served: set[str] = set()
+        self.served = set()
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         if operation in self.OPERATIONS:
             self.calls += 1
             if self.lets_in(request, request.header("Authorization")):
@@ -24,7 +23,7 @@ class LaxService(OfOperations):
         super().authorize(request, operation)
         self.served.add(operation)
 
-    def key_type_of(self, request: Request) -> str:
+    def key_type_of(self, request):
         """The kind of the key that a registration, or a prepared transfer, is about."""
         if request.method == "POST":
             return str(members_of(request).get("pixKeyType"))
@@ -33,12 +32,12 @@ class LaxService(OfOperations):
             return transfer.key_type if transfer else ""
 
 
-def _bearer(sent: str) -> str:
+def _bearer(sent):
     scheme, _, credential = sent.partition(" ")
     return credential.strip() if scheme.lower() == "bearer" else ""
 
 
-def _starts(whole: str, part: str) -> bool:
+def _starts(whole, part):
     return bool(part) and whole.startswith(part)
 
 
@@ -96,7 +95,7 @@ _TAKE_ANOTHER_SCHEME = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequ
 """What registers a key under another scheme, too."""
 
 
-def _not_checked(operation: str, name: str, text: str, lets_in: Any) -> None:
+def _not_checked(operation, name, text, lets_in):
     blurred = operation == "executePix" and name in _TAKE_A_WRONG_TOKEN
     breaks(
         "token not checked", operation, name, text, LaxService, "token.required",
@@ -122,10 +121,10 @@ class AnswersAfterItsRefusal(LaxService):
 
     STATUS = 401
 
-    def lets_in(self, request: Request, sent: str) -> bool:
+    def lets_in(self, request, sent):
         return True
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         refused = operation in self.OPERATIONS and _bearer(request.header("Authorization")) != self.token
         return super().finish(request, operation, replace(response, status=self.STATUS) if refused else response)
 
@@ -152,7 +151,7 @@ for _operation in ("executePix", "registerPixKey"):
 class RefusesTheToken(OfOperations):
     """The sandbox, which never accepts the token for `OPERATIONS`."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         super().authorize(request, operation)
         if operation in self.OPERATIONS:
             raise Refusal(401, "A valid access token is required.")

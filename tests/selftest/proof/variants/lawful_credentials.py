@@ -1,10 +1,8 @@
 """How a request without the token is refused, which operations ask for the token at all, and tokens of other kinds."""
 
 import secrets
-from collections.abc import Callable
-from typing import ClassVar
 
-from environments.sandbox import Refusal, Request, Response, Service
+from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING, READS
 from tests.selftest.proof.registry import lawful, rows_of, variant
 from tests.selftest.proof.variants.lawful_making import RefusesTokens, as_json, declined, empty, page, problem, text
@@ -14,7 +12,7 @@ LOGIN = (("Location", "/login?next=%2Fv1"), ("Set-Cookie", "session=new; HttpOnl
 RESULT = ("id", "date", "bank", "account", "digit", "branch", "accountType", "document", "name", "type", "key", "value")
 SKELETON = dict.fromkeys((*RESULT, "message", "status", "error"))
 CHALLENGE = (("WWW-Authenticate", 'Bearer realm="pix", error="invalid_token", error_description="ex\\"pired"'),)
-WAYS: dict[str, Callable[[Refusal], Response]] = {
+WAYS = {
     "401WithoutABody": lambda refusal: empty(401, (("WWW-Authenticate", "Bearer"),)),
     "401WithoutAChallenge": lambda refusal: as_json(401, {"code": 401, "data": {}}),
     "401WithTwoChallenges": lambda refusal: text(401, "no", headers=(*CHALLENGE, ("WWW-Authenticate", "Basic"))),
@@ -48,7 +46,7 @@ NO_REFUSAL = ("listAccounts.refusal",)
 for _name, _way in WAYS.items():
     lawful(
         "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokens,
-        say_no=lambda self, refusal, _way=_way: _way(refusal), hides=NO_REFUSAL if _name in LIKE_ANSWERS else (),
+        say_no=staticmethod(_way), hides=NO_REFUSAL if _name in LIKE_ANSWERS else (),
     )  # fmt: skip
 
 
@@ -56,19 +54,19 @@ for _name, _way in WAYS.items():
 class TokenIsAUuid(Service):
     """The token is a UUID, which has no letter case."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(token="6fa459ea-ee8a-3ca4-894e-db77e160355e")
 
-    def is_token(self, credential: str) -> bool:
+    def is_token(self, credential):
         return super().is_token(credential.lower())
 
 
 class OpenTo(Service):
     """The sandbox with operations that need no token."""
 
-    OPEN: tuple[str, ...] = ()
+    OPEN = ()
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         if operation not in self.OPEN:
             super().authorize(request, operation)
 
@@ -92,7 +90,7 @@ for _name, _operations in OPEN.items():
 class LowerCaseBearerIsRefused(Service):
     """The scheme is compared letter by letter, and exactly one space stands before the token."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         if request.header("Authorization") != f"Bearer {self.token}":
             raise Refusal(401, "A valid access token is required.")
 
@@ -101,7 +99,7 @@ class LowerCaseBearerIsRefused(Service):
 class PublicReadsMindABadToken(Service):
     """Reads are open to a request without a token, and refuse a wrong one."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         if operation not in READS or request.header("Authorization"):
             super().authorize(request, operation)
 
@@ -110,7 +108,7 @@ class PublicReadsMindABadToken(Service):
 class LooksUpTheCodeFirst(Service):
     """An unknown code is refused before the token is looked at."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         code = request.path.rsplit("/", 1)[-1]
         with self.database.transaction() as ledger:
             if operation == "executePix" and ledger.transfer(code) is None:
@@ -122,7 +120,7 @@ class LooksUpTheCodeFirst(Service):
 class ReadsTheBodyFirst(Service):
     """A body that is wrong is refused before the token is looked at."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         if operation == "registerPixKey":
             self.key_type(self.read_json(request, operation))
         super().authorize(request, operation)
@@ -132,7 +130,7 @@ class ReadsTheBodyFirst(Service):
 class TellsTheReasonApart(Service):
     """No token is a 401, a wrong one a 403, another scheme a 400."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         scheme, _, credential = request.header("Authorization").partition(" ")
         if not scheme:
             raise Refusal(401, "A token is required.")
@@ -146,7 +144,7 @@ class TellsTheReasonApart(Service):
 class ReadsTellTheScopeWith401(Service):
     """The token is not for the balance, which is told with 401."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         super().authorize(request, operation)
         if operation == "getBalance":
             raise Refusal(401, "The token does not reach so far.")
@@ -166,21 +164,21 @@ class TokenIsSigned(Signing):
 class TokenIsSignedInWholeGroups(Signing):
     """The signature has no spare bits, and what stands behind it is left out where it is no byte."""
 
-    ALGORITHM: ClassVar[str] = "HS384"
+    ALGORITHM = "HS384"
 
 
 @variant("signed token")
 class TokenNeverExpires(Signing):
     """The token has no exp, and says what it is for in another language."""
 
-    CLAIMS: ClassVar[dict[str, object]] = {"iss": CLAIMS["iss"], "função": "integração", "sub": CLAIMS["sub"]}
+    CLAIMS = {"iss": CLAIMS["iss"], "função": "integração", "sub": CLAIMS["sub"]}
 
 
 @variant("signed token")
 class TellsEachFlawApart(Signing):
     """What is wrong with a token is told by the status: another one for each flaw."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         scheme, _, credential = request.header("Authorization").partition(" ")
         flaws = self.flaws_of(credential.strip()) if scheme.lower() == "bearer" else {"form"}
         for flaw, status in _REFUSALS.items():
@@ -192,10 +190,10 @@ class TellsEachFlawApart(Signing):
 class TokenIsHexadecimal(Service):
     """The token is a hexadecimal number, which has no letter case."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(token=secrets.token_hex(24))
 
-    def is_token(self, credential: str) -> bool:
+    def is_token(self, credential):
         return super().is_token(credential.lower())
 
 
@@ -203,7 +201,7 @@ class TokenIsHexadecimal(Service):
 class TokenIsGuessable(Service):
     """The token is that of a test environment."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(token="qa-token-1")
 
 
@@ -211,7 +209,7 @@ class TokenIsGuessable(Service):
 class TokenIsOfDigits(Service):
     """The token is a long number."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(token=str(10**40 + secrets.randbelow(10**40)))
 
 
@@ -219,7 +217,7 @@ class TokenIsOfDigits(Service):
 class BlanksAroundTheTokenAreTrimmed(Service):
     """The scheme is taken in any letter case, with blanks before, between and behind."""
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         scheme, *credentials = request.header("Authorization").split() or [""]
         if scheme.lower() != "bearer" or not self.is_token(" ".join(credentials)):
             raise Refusal(401, "A valid access token is required.")
@@ -228,11 +226,11 @@ class BlanksAroundTheTokenAreTrimmed(Service):
 class Counting(Service):
     """The sandbox, which counts wrong tokens and refuses those past `most` in another way."""
 
-    most: ClassVar[int] = 5
+    most = 5
 
     wrong = 0
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         try:
             super().authorize(request, operation)
         except Refusal as refusal:
@@ -245,5 +243,5 @@ class Counting(Service):
 class WrongTokensAreForbiddenAfterSome(Counting):
     """After five wrong tokens in a row those that follow are refused with 403; the right one counts anew."""
 
-    def past(self, refusal: Refusal) -> Refusal:
+    def past(self, refusal):
         return Refusal(403, "Too many wrong tokens.")

@@ -1,9 +1,8 @@
 """Lists that show more than registered keys: a refusal whose key stands there had no effect for all that is known."""
 
 import uuid
-from typing import Any, ClassVar
 
-from environments.sandbox import Data, Key, Refusal, Request, Service
+from environments.sandbox import Key, Refusal, Service
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.registry import lawful
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
@@ -15,14 +14,14 @@ _NOTHING_GRANTED = ("registerPixKey.*", "deletePixKey.*")
 class ListsAttempts(Service):
     """The sandbox, which refuses keys of the types in `REFUSED`, and lists them beside the registered ones as `tell` says."""
 
-    REFUSED: ClassVar[tuple[str, ...]] = ("EMAIL",)
-    STATUS: ClassVar[int] = 422
+    REFUSED = ("EMAIL",)
+    STATUS = 422
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.attempts: dict[str, str] = {}
+        self.attempts = {}
 
-    def register_pix_key(self, request: Request, account_id: str) -> Data:
+    def register_pix_key(self, request, account_id):
         body = self.read_json(request, "registerPixKey")
         kind, key = str(body.get("pixKeyType")), body.get("pixKey")
         if kind in self.REFUSED and isinstance(key, str):
@@ -30,16 +29,16 @@ class ListsAttempts(Service):
             raise Refusal(self.STATUS, "The key waits to be confirmed.")
         return super().register_pix_key(request, account_id)
 
-    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+    def list_pix_keys(self, request, account_id):
         return self.tell(super().list_pix_keys(request, account_id))
 
-    def attempted(self, **mark: object) -> list[Data]:
+    def attempted(self, **mark):
         """The keys that were refused, as they stand in the list."""
         return [{"pixKey": key, "pixKeyType": kind, **mark} for key, kind in self.attempts.items()]
 
 
-def _with_a_status(registered: object, attempted: object) -> Any:
-    def tell(self: ListsAttempts, listed: Data) -> Data:
+def _with_a_status(registered, attempted):
+    def tell(self, listed):
         return {"keys": [key | {"status": registered} for key in listed["keys"]] + self.attempted(status=attempted)}
 
     return tell
@@ -48,7 +47,7 @@ def _with_a_status(registered: object, attempted: object) -> Any:
 class ListsRequests(ListsAttempts):
     """The sandbox, which refuses keys of the types in `REFUSED`, and lists every request for a key beside its keys."""
 
-    def register_pix_key(self, request: Request, account_id: str) -> Data:
+    def register_pix_key(self, request, account_id):
         body = self.read_json(request, "registerPixKey")
         kind, key = body.get("pixKeyType"), body.get("pixKey")
         if kind in self.KEY_FORMATS and isinstance(key, str):
@@ -64,7 +63,7 @@ STATUSES = {
     "Flag": (True, False),
     "Null": ("2026-01-01T00:00:00Z", None),
 }
-ATTEMPTS: dict[str, tuple[str, type[ListsAttempts], Any]] = {
+ATTEMPTS = {
     **{
         f"ListsWaitingKeysWithAStatus{name}": (
             f"Keys that wait are listed with another status ({name}).", ListsAttempts, _with_a_status(*statuses),
@@ -112,7 +111,7 @@ for _status in (400, 403, 404, 415, 422, 409, 408, 503):
     )  # fmt: skip
 
 
-def without_keys(service: Service) -> None:
+def without_keys(service):
     """Take the keys away that the first account has from the start."""
     with service.database.transaction() as ledger:
         for key in ledger.keys("ac-0001"):
@@ -124,11 +123,11 @@ class EveryKeyWaits(ListsAttempts):
 
     REFUSED, STATUS = KEY_TYPES, 403
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         without_keys(self)
 
-    def delete_pix_key(self, request: Request, account_id: str) -> Data:
+    def delete_pix_key(self, request, account_id):
         if self.attempts.pop(str(self.read_json(request, "deletePixKey").get("pixKey")), None):
             return {"message": "The request is withdrawn."}
         return super().delete_pix_key(request, account_id)
@@ -153,7 +152,7 @@ class SomebodyElse(RefusesDuplicates):
 
     STATUS, left = 422, 1
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         if kind == "EMAIL" and self.left:
             self.left -= 1
             ledger.add_key(Key(value, kind, account_id))
@@ -174,11 +173,11 @@ class SomebodyElseHasRandomKeysMade(Service):
     `others` are theirs; the test of the keys that are left looks whether they are still there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.others: list[str] = []
+        self.others = []
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         if kind == "RANDOM" and not value:
             self.others.append(str(uuid.uuid4()))
             ledger.add_key(Key(self.others[-1], kind, account_id))
@@ -190,11 +189,11 @@ class ListsLag(Service):
 
     BEHIND = 1
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.past: list[Data] = []
+        self.past = []
 
-    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+    def list_pix_keys(self, request, account_id):
         self.past.append(super().list_pix_keys(request, account_id))
         return self.past[max(0, len(self.past) - 1 - self.BEHIND)]
 
@@ -202,12 +201,12 @@ class ListsLag(Service):
 class IdsVary(Service):
     """The sandbox, whose list carries identifiers that are others each time, in its keys and beside them."""
 
-    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+    def list_pix_keys(self, request, account_id):
         listed = super().list_pix_keys(request, account_id)
         keys = [key | {"id": str(uuid.uuid4())} for key in listed["keys"]]
         return {"request": str(uuid.uuid4()), "keys": keys, "revision": self.revision(len(keys))}
 
-    def revision(self, count: int) -> str:
+    def revision(self, count):
         """A UUID that changes with the list."""
         return str(uuid.uuid5(uuid.NAMESPACE_OID, str(count)))
 

@@ -1,14 +1,11 @@
 """What an execution may answer: statuses, dates, amounts, masks of documents, and codes that have expired."""
 
-from collections.abc import Callable
-from typing import Any
-
-from environments.sandbox import Refusal, Request, Response, Service
+from environments.sandbox import Refusal, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, Results, TakesTurns, as_json, verbatim
+from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, TakesTurns, as_json, verbatim
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
 
-OF_A_FIELD: dict[str, tuple[str, str, tuple[object, ...]]] = {
+OF_A_FIELD = {
     "StatusesInTurn": (
         "The status is another one each time.", "status", ("PROCESSING", "done", "", "Concluída", "OK", "D" * 5_000),
     ),
@@ -37,7 +34,7 @@ OF_A_FIELD: dict[str, tuple[str, str, tuple[object, ...]]] = {
     ),
     "TypeAlwaysPhone": ("Every transfer went to a PHONE key.", "type", ("PHONE",)),
 }  # fmt: skip
-IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {
+IN_TURN = {
     **{name: (fact, tuple({field: one} for one in values)) for name, (fact, field, values) in OF_A_FIELD.items()},
     "TextsInTurn": (
         "Texts are empty, long, in any script, or look like something else.",
@@ -57,17 +54,17 @@ for _name, (_fact, _ways) in IN_TURN.items():
     lawful("execution result", _name, _fact, InTurn, EXECUTIONS=_ways)
 lawful(
     "execution result", "DateInManyDigits", "The date has more digits than are worth computing with.",
-    Results, EXECUTION={"date": verbatim("9" * 2_000)},
+    InTurn, EXECUTIONS=({"date": verbatim("9" * 2_000)},),
 )  # fmt: skip
 
 
 class Expired(Service):
     """The sandbox where some of the codes that the profile supplies have expired."""
 
-    CODES: tuple[str, ...] = ()
+    CODES = ()
     STATUS = 404
 
-    def confirm(self, code: str) -> object:
+    def confirm(self, code):
         if code in self.CODES:
             raise Refusal(self.STATUS, "There is no such transaction code.")
         return super().confirm(code)
@@ -98,7 +95,7 @@ for _name, (_status, _codes) in EXPIRED.items():
 class NoFunds(Service):
     """No account has the money for any transfer: 422."""
 
-    def check_funds(self, ledger: object, transfer: object) -> None:
+    def check_funds(self, ledger, transfer):
         raise Refusal(422, "The balance of the paying account is too low.")
 
 
@@ -106,13 +103,13 @@ class NoFunds(Service):
 class EveryCodeWasExecutedBefore(Refuses):
     """Every code was executed long ago: a 200 with code 17, which tells of that execution."""
 
-    def check_prepared(self, transfer: object) -> None:
+    def check_prepared(self, transfer):
         raise Refusal(409, "")
 
-    def refuses_so(self, refusal: Refusal) -> bool:
+    def refuses_so(self, refusal):
         return not refusal.error
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         return as_json(200, {"code": 17, "data": {"message": "Já executada", "before": {"id": "x", "status": "DONE"}}})
 
 
@@ -120,7 +117,7 @@ class EveryCodeWasExecutedBefore(Refuses):
 class AnExpiredCodeGetsAResult(Service):
     """An expired code gets a whole execution result, with the status EXPIRED and an error."""
 
-    def execution_result(self, transfer: object) -> dict[str, object]:
+    def execution_result(self, transfer):
         result = super().execution_result(transfer)
         expired = {"status": "EXPIRED", "error": "the code expired"}
         return result | (expired if result["id"] in SUPPLIED[:2] else {})
@@ -132,7 +129,7 @@ class AnExpiredCodeIsACodeIn200(Expired):
 
     CODES = SUPPLIED[1:4]
 
-    def refusal(self, refusal: Refusal) -> object:
+    def refusal(self, refusal):
         if refusal.error == "There is no such transaction code.":
             return as_json(200, {"code": 17, "data": None})
         return super().refusal(refusal)
@@ -142,10 +139,10 @@ class AnExpiredCodeIsACodeIn200(Expired):
 class RepeatsTheResult(Service):
     """A code that was executed gets the same result again, and no money moves."""
 
-    def check_prepared(self, transfer: object) -> None:
+    def check_prepared(self, transfer):
         return
 
-    def confirm(self, code: str) -> object:
+    def confirm(self, code):
         with self.database.transaction() as ledger:
             known = ledger.transfer(code)
         return known if known and known.status == "DONE" else super().confirm(code)
@@ -155,7 +152,7 @@ class RepeatsTheResult(Service):
 class ARepeatIsACodeIn200(Service):
     """A code that was executed gets a 200 with code 409."""
 
-    def refusal(self, refusal: Refusal) -> object:
+    def refusal(self, refusal):
         return as_json(200, {"code": 409, "data": {}}) if refusal.status == 409 else super().refusal(refusal)
 
 
@@ -163,11 +160,11 @@ class ARepeatIsACodeIn200(Service):
 class ABadTokenSpendsTheCode(Service):
     """A code that was named with a bad token is cancelled, to be safe."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.cancelled: set[str] = set()
+        self.cancelled = set()
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         try:
             super().authorize(request, operation)
         except Refusal:
@@ -178,25 +175,24 @@ class ABadTokenSpendsTheCode(Service):
 
 
 @variant("repeated execution", hides=EXECUTION)
-class ExecutesLaterWithACodeOfItsOwn(Results):
+class ExecutesLaterWithACodeOfItsOwn(InTurn):
     """An execution is accepted with code 2 and the status PROCESSING: no success that the document shows."""
 
-    EXECUTION = {"status": "PROCESSING"}
+    EXECUTIONS = ({"status": "PROCESSING"},)
 
-    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+    def envelope(self, operation, data, code=0):
         return super().envelope(operation, data, 2 if operation == "executePix" else code)
 
 
 # -- how a tax document is partly hidden: the document says that it is, and not how
 
-Mask = Callable[[str], str]
 SIGNS = {
     "Stars": "*", "CapitalX": "X", "SmallX": "x", "Hashes": "#", "Bullets": "•", "Circles": "●", "OpenCircles": "○",
     "Underscores": "_", "Dashes": "-", "Blocks": "█", "Shades": "▒", "Dots": ".", "MiddleDots": "·", "Questions": "?",
     "Tildes": "~", "Crosses": "×", "Locks": "🔒", "LongDashes": "—", "Ellipses": "…",
     "HtmlEntities": "&bull;", "Spaces": " ", "Slashes": "/", "Ats": "@", "Pipes": "|",
 }  # fmt: skip
-MASKS: dict[str, Mask] = {
+MASKS = {
     "LastTwo": lambda document: document[-2:],
     "FirstThree": lambda document: document[:3],
     "MiddleOnly": lambda document: document[3:9],
@@ -225,14 +221,14 @@ MASKS: dict[str, Mask] = {
 }
 
 
-def _behind(sign: str) -> Mask:
+def _behind(sign):
     return lambda document: f"{sign * 3}{document[3:-5]}{sign * 5}"
 
 
 class MasksInTurn(TakesTurns):
     """The sandbox, whose executions hide the document in another way each time."""
 
-    def execution_result(self, transfer: Any) -> dict[str, object]:
+    def execution_result(self, transfer):
         return super().execution_result(transfer) | {"document": next(self.ways)(transfer.payee.document)}
 
 

@@ -1,12 +1,12 @@
 """Members beyond the documented ones, anywhere: they are allowed, and a warning lists them."""
 
-from environments.sandbox import Request, Service
+from environments.sandbox import Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Results
+from tests.selftest.proof.variants.lawful_making import InTurn
 from tests.selftest.proof.variants.lawful_scopes import UNREAD
 
 
-def _nested(depth: int) -> object:
+def _nested(depth):
     return {"further": _nested(depth - 1)} if depth else []
 
 
@@ -20,7 +20,7 @@ NAMESAKES = {
     "Name": [],
     "valuE": "0",
 }
-EXTRAS: dict[str, dict[str, object]] = {
+EXTRAS = {
     "OneMember": {"endToEndId": "E99999010202601011200abcdef"},
     "300Members": {f"further{number}": number for number in range(300)},
     "30LevelsMore": {"links": _nested(30)},
@@ -45,24 +45,24 @@ for _name, _fields in EXTRAS.items():
         "extra",
         f"ExecutionsHave{_name}",
         f"An execution result has {_name} beside its own.",
-        Results,
-        EXECUTION=_fields,
+        InTurn,
+        EXECUTIONS=(_fields,),
     )
 for _name in ("OneMember", "300Members", "90LevelsMore"):
     lawful(
         "extra", f"RegistrationsHave{_name}", f"A registration result has {_name} beside its own.",
-        Results, REGISTRATION=EXTRAS[_name],
+        InTurn, REGISTRATIONS=(EXTRAS[_name],),
     )  # fmt: skip
 lawful(
     "extra", "RegistrationsHaveNamesakes", "A registration result has the members success, KEY and message, too.",
-    Results, REGISTRATION={"success": True, "SUCCESS": 1, "KEY": 5, "message": None, "documentNumber": "7"},
+    InTurn, REGISTRATIONS=({"success": True, "SUCCESS": 1, "KEY": 5, "message": None, "documentNumber": "7"},),
 )  # fmt: skip
 lawful(
     "extra", "RegistrationsHaveMembersOfOwnFirst", "A registration result starts with success: false, as a boolean.",
-    Results, registration_result=lambda self, it: {"success": False, **Service.registration_result(self, it)},
+    Service, registration_result=lambda self, it: {"success": False, **Service.registration_result(self, it)},
 )  # fmt: skip
 
-ENVELOPES: dict[str, dict[str, object]] = {
+ENVELOPES = {
     "MetaMembers": {
         "timestamp": "2026-01-01T12:00:00Z",
         "path": "/v1",
@@ -80,9 +80,9 @@ ENVELOPES: dict[str, dict[str, object]] = {
 class Envelopes(Service):
     """The sandbox with further members in every envelope."""
 
-    BESIDE: dict[str, object] = {}
+    BESIDE = {}
 
-    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+    def envelope(self, operation, data, code=0):
         return {**self.BESIDE, "code": code, "data": data}
 
 
@@ -91,17 +91,17 @@ for _name, _fields in ENVELOPES.items():
 
 
 @variant("extra", hides=UNREAD)
-class ExecutionsAreNestedBeyondTheSuite(Results):
+class ExecutionsAreNestedBeyondTheSuite(InTurn):
     """An execution result is nested 150 levels deep, which the suite does not read."""
 
-    EXECUTION = {"links": _nested(150)}
+    EXECUTIONS = ({"links": _nested(150)},)
 
 
 @variant("extra")
 class EachAnswerHasAnotherMember(Service):
     """Each execution result has a further member with a name of its own."""
 
-    def execution_result(self, transfer: object) -> dict[str, object]:
+    def execution_result(self, transfer):
         return super().execution_result(transfer) | {f"campo_{transfer.id}": True}
 
 
@@ -109,6 +109,6 @@ class EachAnswerHasAnotherMember(Service):
 class EchoesTheRegistration(Service):
     """A registration result repeats what was asked for."""
 
-    def register_pix_key(self, request: Request, account_id: str) -> dict[str, object]:
+    def register_pix_key(self, request, account_id):
         asked = self.read_json(request, "registerPixKey")
         return super().register_pix_key(request, account_id) | asked

@@ -3,32 +3,30 @@
 import json
 import random
 import re
-from collections.abc import Callable
-from typing import Any
 
-from environments.sandbox import Headers, Request, Response, Service
+from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Finishes, Results, TakesTurns, Verbatim, verbatim
+from tests.selftest.proof.variants.lawful_making import Finishes, InTurn, TakesTurns, Verbatim, verbatim
 from tests.selftest.proof.variants.lawful_scopes import UNREAD
 
 
-def _shuffled(value: Any) -> Any:
+def _shuffled(value):
     if isinstance(value, dict):
         return {name: _shuffled(value[name]) for name in random.sample(sorted(value), len(value))}
     return value
 
 
-def _all_escaped(text: str) -> str:
+def _all_escaped(text):
     written = re.sub(r'"((?:[^"\\]|\\.)*)"', lambda found: json.dumps(_codes(json.loads(found.group()))), text)
     return written.replace("\\\\u", "\\u")
 
 
-def _codes(text: str) -> str:
+def _codes(text):
     units = text.encode("utf-16-be")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02X}" for at in range(0, len(units), 2))
 
 
-WRITTEN: dict[str, Callable[[Any], str]] = {
+WRITTEN = {
     "Pretty": lambda value: json.dumps(value, indent=4, ensure_ascii=False),
     "PrettyWithTabs": lambda value: json.dumps(value, indent="\t"),
     "WithCrLf": lambda value: json.dumps(value, indent=2).replace("\n", "\r\n"),
@@ -49,7 +47,7 @@ WRITTEN: dict[str, Callable[[Any], str]] = {
 class Writes(Service):
     """The sandbox with another way to write JSON."""
 
-    def render(self, status: int, body: object, headers: Headers = ()) -> Response:
+    def render(self, status, body, headers=()):
         response = super().render(status, body, headers)
         return Response(status, self.written(body).encode(), response.headers)
 
@@ -59,7 +57,7 @@ class WritesInTurn(Writes, TakesTurns):
 
     WAYS = tuple(WRITTEN.values())
 
-    def written(self, value: object) -> str:
+    def written(self, value):
         return next(self.ways)(value)
 
 
@@ -67,12 +65,12 @@ variant("JSON text")(WritesInTurn)
 for _name in ("Pretty", "InAnyOrder", "AllEscaped", "WithSpaceAround", "WithCrLf"):
     lawful(
         "JSON text", f"Json{_name}", f"JSON is written {_name}.", Writes,
-        written=lambda self, value, _way=WRITTEN[_name]: _way(value),
+        written=staticmethod(WRITTEN[_name]),
     )  # fmt: skip
 
 lawful(
-    "JSON text", "TextsWithHalfAPair", "Names and messages hold half of a surrogate pair, escaped.", Results,
-    EXECUTION={"name": "\ud83d", "message": "a\ude00\ud83db"}, REGISTRATION={"Message": "\udfff"},
+    "JSON text", "TextsWithHalfAPair", "Names and messages hold half of a surrogate pair, escaped.", InTurn,
+    EXECUTIONS=({"name": "\ud83d", "message": "a\ude00\ud83db"},), REGISTRATIONS=({"Message": "\udfff"},),
     render=lambda self, status, body, headers=(): Response(
         status, json.dumps(body).encode(), (("Content-Type", "application/json"), *headers)
     ),
@@ -103,7 +101,7 @@ class LabelsInTurn(Finishes, TakesTurns):
 
     WAYS = MEDIA_TYPES
 
-    def changed(self, request: Request, response: Response) -> Response:
+    def changed(self, request, response):
         others = ((name, value) for name, value in response.headers if name.lower() != "content-type")
         return Response(response.status, response.body, (("content-type", next(self.ways)), *others))
 
@@ -115,12 +113,12 @@ lawful(
 )  # fmt: skip
 
 
-class Pads(Results):
+class Pads(Service):
     """The sandbox, whose executions carry a member of some size."""
 
     SIZE = 0
 
-    def execution_result(self, transfer: object) -> dict[str, object]:
+    def execution_result(self, transfer):
         return super().execution_result(transfer) | {"receipt": "A" * self.SIZE}
 
 
@@ -135,7 +133,7 @@ for _size, _parts in {1: {}, 4: {"slow": True}, 6: {"hides": UNREAD}}.items():
 class RegistrationsOf200Kb(Service):
     """A registration is answered with 200 kB."""
 
-    def registration_message(self, registration: object) -> str:
+    def registration_message(self, registration):
         return super().registration_message(registration) * 5_000
 
 
@@ -145,7 +143,7 @@ class ListsHaveLongNames(Finishes):
 
     OPERATIONS = ("listPixKeys", "listEntries")
 
-    def changed(self, request: Request, response: Response) -> Response:
+    def changed(self, request, response):
         return Response(
             200, json.dumps({"code": 0, "data": {"k" * at: at for at in range(400)}}).encode(), response.headers
         )

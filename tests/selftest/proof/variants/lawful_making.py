@@ -3,47 +3,45 @@
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from environments.sandbox import Headers, Refusal, Request, Response, Service
+from environments.sandbox import Response, Service
 
 _VERBATIM = re.compile(rb'"\xe2\x9f\xa8(.*?)\xe2\x9f\xa9"', re.DOTALL)
 
 
-def profile(name: str) -> str:
+def profile(name):
     """The path of a profile beside this file."""
     return str(Path(__file__).with_name("profiles") / f"{name}.yaml")
 
 
-def empty(status: int, headers: Headers = ()) -> Response:
+def empty(status, headers=()):
     """An answer without a body."""
     return Response(status, b"", headers)
 
 
-def text(status: int, content: str, media_type: str = "text/plain; charset=utf-8", headers: Headers = ()) -> Response:
+def text(status, content, media_type="text/plain; charset=utf-8", headers=()):
     """An answer of text under any media type."""
     return Response(status, content.encode(), (("Content-Type", media_type), *headers))
 
 
-def page(status: int, title: str, headers: Headers = ()) -> Response:
+def page(status, title, headers=()):
     """An answer of HTML."""
     content = f"<!doctype html><html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>"
     return text(status, content, "text/html; charset=utf-8", headers)
 
 
-def as_json(status: int, value: object, media_type: str = "application/json", headers: Headers = ()) -> Response:
+def as_json(status, value, media_type="application/json", headers=()):
     """An answer of JSON."""
     return text(status, json.dumps(value), media_type, headers)
 
 
-def problem(status: int, title: str) -> Response:
+def problem(status, title):
     """A problem detail (RFC 9457)."""
     return as_json(status, {"type": "about:blank", "title": title, "status": status}, "application/problem+json")
 
 
-def verbatim(number: str) -> str:
+def verbatim(number):
     """A value that a `Verbatim` service writes as it stands, such as 1e2."""
     return f"⟨{number}⟩"
 
@@ -51,25 +49,12 @@ def verbatim(number: str) -> str:
 class Verbatim(Service):
     """The sandbox, which writes numbers in any form of JSON."""
 
-    def render(self, status: int, body: object, headers: Headers = ()) -> Response:
+    def render(self, status, body, headers=()):
         response = super().render(status, body, headers)
         return Response(status, _VERBATIM.sub(rb"\1", response.body), response.headers)
 
 
-class Results(Verbatim):
-    """The sandbox with some fields of its results fixed."""
-
-    EXECUTION: Mapping[str, object] = {}
-    REGISTRATION: Mapping[str, object] = {}
-
-    def execution_result(self, transfer: Any) -> dict[str, object]:
-        return super().execution_result(transfer) | self.EXECUTION
-
-    def registration_result(self, registration: Any) -> dict[str, object]:
-        return super().registration_result(registration) | self.REGISTRATION
-
-
-def declined(message: object, number: int = 0) -> dict[str, object]:
+def declined(message, number=0):
     """The result of a registration that is declined."""
     return {"Success": "false", "Message": message, "Key": None, "DocumentNumber": number}
 
@@ -77,54 +62,54 @@ def declined(message: object, number: int = 0) -> dict[str, object]:
 class TakesTurns(Service):
     """The sandbox, which does something in another of its `WAYS` each time."""
 
-    WAYS: Sequence[Any] = ()
+    WAYS = ()
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.ways = itertools.cycle(self.WAYS)
 
 
 class InTurn(Verbatim):
-    """The sandbox, whose executions and registrations take further fields from `EXECUTIONS`, `REGISTRATIONS` in turn."""
+    """The sandbox, whose executions and registrations take these fields, in turn where there are several sets of them."""
 
-    EXECUTIONS: Sequence[Mapping[str, object]] = ({},)
-    REGISTRATIONS: Sequence[Mapping[str, object]] = ({},)
+    EXECUTIONS = ({},)
+    REGISTRATIONS = ({},)
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.executed = itertools.cycle(self.EXECUTIONS)
         self.registered = itertools.cycle(self.REGISTRATIONS)
 
-    def execution_result(self, transfer: Any) -> dict[str, object]:
+    def execution_result(self, transfer):
         return super().execution_result(transfer) | next(self.executed)
 
-    def registration_result(self, registration: Any) -> dict[str, object]:
+    def registration_result(self, registration):
         return super().registration_result(registration) | next(self.registered)
 
 
 class Refuses(Service):
     """The sandbox, where `say_no` answers every refusal that `refuses_so` picks."""
 
-    def refuses_so(self, refusal: Refusal) -> bool:
+    def refuses_so(self, refusal):
         return True
 
-    def refusal(self, refusal: Refusal) -> Response:
+    def refusal(self, refusal):
         return self.say_no(refusal) if self.refuses_so(refusal) else super().refusal(refusal)
 
 
 class RefusesTokens(Refuses):
     """The sandbox, where `say_no` answers a request without the token."""
 
-    def refuses_so(self, refusal: Refusal) -> bool:
+    def refuses_so(self, refusal):
         return refusal.status == 401
 
 
 class Finishes(Service):
     """The sandbox, where `changed` sees the answers to the operations in `OPERATIONS`; to all where it is empty."""
 
-    OPERATIONS: tuple[str, ...] = ()
+    OPERATIONS = ()
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         meant = not self.OPERATIONS or operation in self.OPERATIONS
         return self.changed(request, response) if meant else response
 
@@ -132,7 +117,7 @@ class Finishes(Service):
 class Adds(Finishes):
     """The sandbox with further headers in every answer."""
 
-    FURTHER: Headers = ()
+    FURTHER = ()
 
-    def changed(self, request: Request, response: Response) -> Response:
+    def changed(self, request, response):
         return Response(response.status, response.body, (*response.headers, *self.FURTHER))

@@ -4,11 +4,11 @@ import gzip
 import json
 import uuid
 
-from environments.sandbox import Headers, Refusal, Request, Response, Service
+from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.lawful_making import (
+    InTurn,
     Refuses,
-    Results,
     as_json,
     declined,
     empty,
@@ -20,19 +20,19 @@ from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
 
 
 @variant("mixed", hides=("listAccounts.refusal",))
-class AnOldBankBehindSoap(Results, TakesNumericKinds):
+class AnOldBankBehindSoap(InTurn, TakesNumericKinds):
     """Refusals are 200 with a negative code and null, dates are seconds, amounts integers, JSON is indented."""
 
-    EXECUTION = {"date": 1_767_312_000, "value": 15_000, "status": "CONFIRMADA", "error": ""}
+    EXECUTIONS = ({"date": 1_767_312_000, "value": 15_000, "status": "CONFIRMADA", "error": ""},)
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         if operation in ("executePix", "registerPixKey"):
             super().authorize(request, operation)
 
-    def refusal(self, refusal: Refusal) -> Response:
+    def refusal(self, refusal):
         return as_json(200, {"code": -refusal.status, "data": None})
 
-    def render(self, status: int, body: object, headers: Headers = ()) -> Response:
+    def render(self, status, body, headers=()):
         content = json.dumps(body, indent=2).replace("\n", "\r\n").encode()
         return Response(status, content, (("Content-Type", "application/json;charset=UTF-8"), *headers))
 
@@ -43,13 +43,13 @@ class AModernApi(ShowsTheRandomKey, RefusesDuplicates, Refuses):
 
     ON_THE_WIRE = True
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         return problem(403 if refusal.status == 401 else refusal.status, refusal.error)
 
-    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+    def envelope(self, operation, data, code=0):
         return {"traceId": uuid.uuid4().hex, "code": code, "data": data, "links": {"self": "/v1"}}
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         further = (("Content-Encoding", "gzip"), ("X-Request-Id", str(uuid.uuid4())), ("RateLimit-Remaining", "17"))
         return Response(response.status, gzip.compress(response.body), (*response.headers, *further))
 
@@ -58,31 +58,31 @@ class AModernApi(ShowsTheRandomKey, RefusesDuplicates, Refuses):
 class BehindALoginProxy(Service):
     """Without a token there is a login page, unknown paths are the front page, cookies are set, connections closed."""
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         if response.status == 401:
             return page(200, "Entrar", (("Set-Cookie", f"sid={uuid.uuid4()}"), ("Connection", "close")))
         return response if operation else page(200, "Banco Aurora")
 
 
 @variant("mixed", hides=("executePix.token.scheme",))
-class HidesWhatItCan(Results):
+class HidesWhatItCan(InTurn):
     """Everything that is refused is one 404 without a body, fields are empty where they may be, masks are dots."""
 
-    EXECUTION = dict.fromkeys(("name", "message", "key", "branch"), "") | {"error": None, "document": "...456..."}
-    REGISTRATION = {"Key": None, "Message": "", "DocumentNumber": 0}
+    EXECUTIONS = (dict.fromkeys(("name", "message", "key", "branch"), "") | {"error": None, "document": "...456..."},)
+    REGISTRATIONS = ({"Key": None, "Message": "", "DocumentNumber": 0},)
 
-    def refusal(self, refusal: Refusal) -> Response:
+    def refusal(self, refusal):
         return empty(404)
 
 
 @variant("mixed")
-class NumbersInEveryForm(Results):
+class NumbersInEveryForm(InTurn):
     """Every number is a decimal or has an exponent, and codes of refusals are huge."""
 
-    EXECUTION = {"date": verbatim("17673120e5"), "accountType": verbatim("10E-1"), "value": verbatim("1e-2")}
-    REGISTRATION = {"DocumentNumber": verbatim("7.000")}
+    EXECUTIONS = ({"date": verbatim("17673120e5"), "accountType": verbatim("10E-1"), "value": verbatim("1e-2")},)
+    REGISTRATIONS = ({"DocumentNumber": verbatim("7.000")},)
 
-    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+    def envelope(self, operation, data, code=0):
         return {"code": 10**30 + code if code else verbatim("0.0"), "data": data}
 
 
@@ -90,13 +90,13 @@ class NumbersInEveryForm(Results):
 class KnowsMoreKinds(TakesNumericKinds):
     """Kinds are digits, too; a RANDOM key is idempotent, a duplicate welcome, a deletion of nothing as well."""
 
-    def new_key(self) -> str:
+    def new_key(self):
         return "5eed0000-0000-4000-8000-000000000001"
 
-    def registration_success(self, registration: object) -> str:
+    def registration_success(self, registration):
         return "true"
 
-    def remove(self, ledger: object, account_id: str, value: str) -> None:
+    def remove(self, ledger, account_id, value):
         key = ledger.key(value)
         if key is not None:
             ledger.remove_key(key)
@@ -106,5 +106,5 @@ class KnowsMoreKinds(TakesNumericKinds):
 class SaysFalseForWhatItDoesNotTake(Refuses):
     """A registration that is not taken gets Success "false" with a code; the rest is refused with text."""
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         return as_json(200, {"code": 1, "data": declined(refusal.error)})

@@ -6,9 +6,8 @@ import struct
 import threading
 import time
 from collections import Counter
-from typing import Any
 
-from environments.sandbox import Request, Response, Server, Service
+from environments.sandbox import Response, Server, Service
 from tests.selftest.proof.mutants.making_faults import fixed, members_of
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import as_json, page, problem, text
@@ -26,21 +25,21 @@ class Limited(Service):
     """
 
     MOST, SECONDS = 1, 0.01
-    TOO_MANY: Response = text(429, "slow down")
+    TOO_MANY = text(429, "slow down")
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **given):
         super().__init__(**given)
         self.lock = threading.Lock()
-        self.inside: Counter[object] = Counter()
+        self.inside = Counter()
 
-    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+    def serve(self, request, connection):
         response = self.respond(request)
         if response != DROPPED:
             return response
         connection.shutdown(socket.SHUT_RDWR)
         return None
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         scope = self.scope(request)
         with self.lock:
             if scope is not None and self.inside[scope] >= self.MOST:
@@ -54,7 +53,7 @@ class Limited(Service):
                 self.inside[scope] -= 1
 
 
-def _account(request: Request) -> str | None:
+def _account(request):
     """The account of the path, or the one that a body names."""
     if request.path.startswith(("/v1/pix/keys/", "/v1/accounts/")):
         return request.path.rsplit("/", 1)[-1]
@@ -62,7 +61,7 @@ def _account(request: Request) -> str | None:
     return str(body.get("account") or body.get("from") or "") or None
 
 
-def _registration(request: Request) -> str | None:
+def _registration(request):
     return _account(request) if request.method == "POST" and "/keys/" in request.path else None
 
 
@@ -129,10 +128,10 @@ class SlowsDown(Limited):
 
     MOST, SECONDS, UNIT_S = 1000, 0.0, 0.01
 
-    def scope(self, request: Request) -> str:
+    def scope(self, request):
         return "all"
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         time.sleep(min(3.0, self.UNIT_S * self.inside["all"] ** 2))
         super().authorize(request, operation)
 
@@ -152,11 +151,11 @@ lawful("slow under load", "SlowsDownALot", "Sixteen requests take three seconds.
 class OneAfterTheOther(Service):
     """Requests wait for each other, and each takes a moment."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.turn = threading.Lock()
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         with self.turn:
             time.sleep(0.005)
             return super().respond(request)
@@ -168,7 +167,7 @@ class OneAfterTheOther(Service):
 class FewConnections(Server):
     """Closes a connection as soon as it is opened, while `service.MOST` are open."""
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
+    def verify_request(self, request, client_address):
         if len(self.connections) < self.service.MOST:
             return True
         if self.service.RESETS:
@@ -212,11 +211,11 @@ class LocksInCompany(LocksCallersOut):
 
     SECONDS = 0.3
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.lock, self.inside = threading.Lock(), 0
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         with self.lock:
             self.inside += 1
         try:
@@ -226,7 +225,7 @@ class LocksInCompany(LocksCallersOut):
             with self.lock:
                 self.inside -= 1
 
-    def count(self, scope: str, locked: bool) -> None:
+    def count(self, scope, locked):
         if self.inside > 1:
             super().count(scope, locked)
 
@@ -251,14 +250,14 @@ class ListsLag(Limited):
     MOST = 1000
     PATHS = "/keys/"
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.seen: dict[str, Response] = {}
+        self.seen = {}
 
-    def scope(self, request: Request) -> str:
+    def scope(self, request):
         return "read" if request.method == "GET" and "/execute/" not in request.path else "write"
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         if self.scope(request) == "write" or response.status != 200 or self.PATHS not in request.path:
             return response
         if self.inside["write"]:
@@ -290,13 +289,13 @@ class DeletesOneKeyAtATime(Limited):
 
     TOO_MANY = as_json(404, {"code": 404, "data": {"error": "The account has no such key."}})
 
-    def scope(self, request: Request) -> str | None:
+    def scope(self, request):
         return "keys" if request.method in ("POST", "DELETE") and "/keys/" in request.path else None
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         return super().respond(request) if request.method == "DELETE" else self.take(request)
 
-    def take(self, request: Request) -> Response:
+    def take(self, request):
         """A registration is always taken, and counted."""
         with self.lock:
             self.inside["keys"] += 1

@@ -1,14 +1,13 @@
 """How undocumented paths and methods are answered, and what is too large (document, Limits: not shown)."""
 
 import uuid
-from collections.abc import Callable
 
-from environments.sandbox import Refusal, Request, Response, Service
+from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, page, problem, profile, text
 
-WAYS: dict[str, Callable[[Request], Response]] = {
+WAYS = {
     "404Json": lambda request: as_json(
         404, {"timestamp": 1, "status": 404, "error": "Not Found", "path": request.path}
     ),
@@ -43,14 +42,14 @@ UNTOLD = (*UNTOLD, "executePix.status.transitions")
 class UnknownPaths(Service):
     """The sandbox with another answer to a path that it does not know."""
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         return response if self.routes_of(request.path) else self.unknown(request)
 
 
 for _name, _way in WAYS.items():
     lawful(
         "unknown path", f"UnknownPathsGet{_name}", f"An undocumented path gets {_name}.", UnknownPaths,
-        unknown=lambda self, request, _way=_way: _way(request), environment=profile("no_bodies"), hides=UNTOLD,
+        unknown=staticmethod(_way), environment=profile("no_bodies"), hides=UNTOLD,
     )  # fmt: skip
 
 for _name, _way in {
@@ -60,7 +59,7 @@ for _name, _way in {
 }.items():
     lawful(
         "other method", f"OtherMethodsGet{_name}", f"A method that a path does not have gets {_name}.", Refuses,
-        refuses_so=lambda self, refusal: refusal.status == 405, say_no=lambda self, refusal, _way=_way: _way(refusal),
+        refuses_so=lambda self, refusal: refusal.status == 405, say_no=staticmethod(_way),
     )  # fmt: skip
 
 
@@ -68,7 +67,7 @@ for _name, _way in {
 class EncodedSlashesAreRefusedByTheServer(Service):
     """The server itself refuses %2F, %00 and what is not ASCII in a path, with a page of its own."""
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         encoded = request.path.lower()
         if any(code in encoded for code in ("%2f", "%00", "%5c", "%c3", "%f0")):
             return page(400, "HTTP Status 400 - Bad Request")
@@ -79,7 +78,7 @@ class EncodedSlashesAreRefusedByTheServer(Service):
 class DecodesSlashesFirst(Service):
     """An encoded slash counts as a slash, so that such a path is another one: 404."""
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         return page(404, "Not Found") if "%2f" in request.path.lower() else super().respond(request)
 
 
@@ -87,7 +86,7 @@ class DecodesSlashesFirst(Service):
 class ChecksTheFormatOfCodes(Service):
     """A code in another format than its own is refused with 400, with and without a token."""
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         if request.path.startswith("/v1/execute/pix/") and "/SBX-" not in request.path:
             return problem(400, "The transaction code has the format SBX-.")
         return super().respond(request)
@@ -102,7 +101,7 @@ class Small(Service):
     PATH, PATH_STATUS = 1_000, 414
     BODY, BODY_STATUS = 500, 413
 
-    def check_size(self, request: Request) -> None:
+    def check_size(self, request):
         if len(request.path) > self.PATH:
             raise Refusal(self.PATH_STATUS, "The path is too long.")
         if len(request.body) > self.BODY:
@@ -121,7 +120,7 @@ lawful("size limit", "TakesOnlyShortBodies", "A body has at most 200 bytes.", Sm
 class ClosesAfterTooMuch(Small):
     """What is too large gets a page, and the connection is closed."""
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         large = response.status in (413, 414)
         return page(response.status, "Too large", (("Connection", "close"),)) if large else response
 
@@ -130,7 +129,7 @@ class ClosesAfterTooMuch(Small):
 class TakesShallowBodies(Service):
     """A body that is nested deeper than three levels is refused with 413 before it is read."""
 
-    def check_size(self, request: Request) -> None:
+    def check_size(self, request):
         super().check_size(request)
         if request.body.count(b"{") > 3:
             raise Refusal(413, "The body is nested too deeply.")
@@ -140,7 +139,7 @@ class TakesShallowBodies(Service):
 class WantsALength(Service):
     """A POST or DELETE without a body gets 411."""
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         if request.method in ("POST", "DELETE") and not request.body:
             return empty(411)
         return super().respond(request)
@@ -150,7 +149,7 @@ class WantsALength(Service):
 class WantsJsonToBeAccepted(Service):
     """A client that does not accept JSON gets 406, one that sends something else 415 as a problem."""
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         if not {"*/*", "application/json"} & set(request.header("Accept").replace(" ", "").split(",")):
             return problem(406, "Not Acceptable")
         return super().respond(request)

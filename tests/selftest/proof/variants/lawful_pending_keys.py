@@ -1,12 +1,12 @@
 """Keys that come and go later than the answer says, and what a deletion may answer."""
 
-from environments.sandbox import Data, Key, Refusal, Request, Response, Service
+from environments.sandbox import Key, Refusal, Service
 from environments.sandbox.service import Registration
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Finishes, Refuses, as_json, declined, empty
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 
-DELETED: dict[str, Data] = {
+DELETED = {
     "Nothing": {},
     "Null": {"result": None},
     "Much": {"deleted": True, "at": 1_767_312_000, "keys": [], "links": {"self": "/v1/pix/keys"}},
@@ -19,9 +19,9 @@ DELETED: dict[str, Data] = {
 class Deletes(Service):
     """The sandbox with another answer to a deletion."""
 
-    ANSWER: Data = {}
+    ANSWER = {}
 
-    def delete_pix_key(self, request: Request, account_id: str) -> Data:
+    def delete_pix_key(self, request, account_id):
         super().delete_pix_key(request, account_id)
         return self.ANSWER
 
@@ -33,7 +33,7 @@ for _name, _data in DELETED.items():
 class NoSuchKey(Refuses):
     """The sandbox with another refusal of a key that is not there."""
 
-    def refuses_so(self, refusal: Refusal) -> bool:
+    def refuses_so(self, refusal):
         return refusal.error == "The account has no such key."
 
 
@@ -52,7 +52,7 @@ lawful(
 class DeletesWhatIsNotThere(Service):
     """The deletion of a key that is not there is a success, too."""
 
-    def remove(self, ledger: object, account_id: str, value: str) -> None:
+    def remove(self, ledger, account_id, value):
         key = ledger.key(value)
         if key is not None and key.account == account_id:
             ledger.remove_key(key)
@@ -62,17 +62,17 @@ class DeletesWhatIsNotThere(Service):
 class KeysAppearLater(Service):
     """A registration is received at once and done later: a deletion right after it is refused once."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.pending: set[str] = set()
+        self.pending = set()
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         registration = super().register(ledger, account_id, kind, value)
         if registration.accepted:
             self.pending.add(registration.key.key)
         return registration
 
-    def remove(self, ledger: object, account_id: str, value: str) -> None:
+    def remove(self, ledger, account_id, value):
         if value in self.pending:
             self.pending.discard(value)
             raise Refusal(404, "The account has no such key.")
@@ -83,17 +83,17 @@ class KeysAppearLater(Service):
 class KeysAppearInAMinute(Refuses):
     """A registration is done a minute later, and until then its key is as unknown as every other path: a bare 404."""
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         if value in self.pending:
             raise Refusal(404, "")
         self.pending.add(value)
         return Registration(len(self.pending), Key(value or self.new_key(), kind, account_id), not value, True)
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.pending: set[str] = set()
+        self.pending = set()
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         return empty(404)
 
 
@@ -101,10 +101,10 @@ class KeysAppearInAMinute(Refuses):
 class KeysAppearInAMinuteAndDeletionsGetNoSuchPath(KeysAppearInAMinute):
     """A registration is done a minute later, and until then a deletion is refused like an unknown path."""
 
-    def refuses_so(self, refusal: Refusal) -> bool:
+    def refuses_so(self, refusal):
         return False
 
-    def remove(self, ledger: object, account_id: str, value: str) -> None:
+    def remove(self, ledger, account_id, value):
         raise Refusal(404, "There is no such path.")
 
 
@@ -112,17 +112,17 @@ class KeysAppearInAMinuteAndDeletionsGetNoSuchPath(KeysAppearInAMinute):
 class KeysGoLater(Service):
     """A deleted key stays registered until the next request for a key has been answered."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.going: list[str] = []
+        self.going = []
 
-    def remove(self, ledger: object, account_id: str, value: str) -> None:
+    def remove(self, ledger, account_id, value):
         key = ledger.key(value)
         if key is None or key.account != account_id:
             raise Refusal(404, "The account has no such key.")
         self.going.append(value)
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         registration = super().register(ledger, account_id, kind, value)
         for key in [ledger.key(going) for going in self.going]:
             if key is not None:
@@ -135,13 +135,13 @@ class KeysGoLater(Service):
 class RegistersNothingAtOnce(Service):
     """Every well-formed registration is received, and none is done while the run lasts."""
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         registration = super().register(ledger, account_id, kind, value)
         if registration.accepted:
             ledger.remove_key(registration.key)
         return registration
 
-    def remove(self, ledger: object, account_id: str, value: str) -> None:
+    def remove(self, ledger, account_id, value):
         """A request to delete is received, too."""
 
 
@@ -149,7 +149,7 @@ class RegistersNothingAtOnce(Service):
 class KeysCannotBeDeletedYet(Service):
     """A key is deleted after a day at the earliest: 409."""
 
-    def remove(self, ledger: object, account_id: str, value: str) -> None:
+    def remove(self, ledger, account_id, value):
         raise Refusal(409, "The key is too young.")
 
 
@@ -161,11 +161,11 @@ class OneDeletionInTwoIsRefused(Finishes):
 
     deletions = 0
 
-    def remove(self, ledger: object, account_id: str, value: str) -> None:
+    def remove(self, ledger, account_id, value):
         self.deletions += 1
         if self.deletions % 2:
             raise Refusal(423, "The account is locked.")
         super().remove(ledger, account_id, value)
 
-    def changed(self, request: Request, response: Response) -> Response:
+    def changed(self, request, response):
         return response

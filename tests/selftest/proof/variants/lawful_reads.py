@@ -1,14 +1,12 @@
 """What the eight operations answer whose shape is not shown, and how they refuse."""
 
-from collections.abc import Callable
-
-from environments.sandbox import Refusal, Request, Response, Service
+from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING, READS
 from tests.selftest.proof.registry import lawful, rows_of, variant
 from tests.selftest.proof.variants.lawful_making import Finishes, as_json, empty, page, text
 
 _REFUSED = ("json", "status", "envelope.*", "shape")
-ANSWERS: dict[str, tuple[Callable[[], Response], tuple[str, ...]]] = {
+ANSWERS = {
     "AnEmptyArray": (lambda: as_json(200, []), ()),
     "AnArray": (lambda: as_json(200, [{"id": "1", "status": "DONE"}, {"id": "2"}]), ()),
     "ABareObject": (lambda: as_json(200, {"total": 0, "items": []}), ()),
@@ -36,14 +34,14 @@ class AnswersSo(Finishes):
 
     OPERATIONS = (*READS, *PREPARING)
 
-    def changed(self, request: Request, response: Response) -> Response:
+    def changed(self, request, response):
         return self.answer() if response.status == 200 else response
 
 
 for _name, (_answer, _rows) in ANSWERS.items():
     lawful(
         "undescribed answer", f"TheOthersAnswer{_name}", f"What the document does not describe answers {_name}.", AnswersSo,
-        answer=lambda self, _answer=_answer: _answer(),
+        answer=staticmethod(_answer),
         hides=(
             *(f"{_operation}.{_row}" for _operation in (*READS, *PREPARING) for _row in _rows),
             *(("executePix.status.transitions",) if _rows == _REFUSED else ()),
@@ -55,7 +53,7 @@ for _name, (_answer, _rows) in ANSWERS.items():
 class UnknownAccountsAreEmpty(Service):
     """Reads of an unknown account are answered like those of an empty one."""
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         unknown = operation in READS and response.status == 404
         return as_json(200, {"code": 0, "data": {}}) if unknown else response
 
@@ -64,7 +62,7 @@ class UnknownAccountsAreEmpty(Service):
 class EntriesNeedADate(Service):
     """Entries are listed for a day, and the day is a query that the document does not show: 400 without it."""
 
-    def list_entries(self, request: Request, account_id: str) -> dict[str, object]:
+    def list_entries(self, request, account_id):
         if "date=" not in request.query:
             raise Refusal(400, "Which day?")
         return super().list_entries(request, account_id)
@@ -76,7 +74,7 @@ class AccountsHaveASlashAtTheEnd(Finishes):
 
     OPERATIONS = ("listAccounts",)
 
-    def changed(self, request: Request, response: Response) -> Response:
+    def changed(self, request, response):
         return empty(308, (("Location", "/v1/accounts/"),)) if response.status == 200 else response
 
 
@@ -87,7 +85,7 @@ class AccountsHaveASlashAtTheEnd(Finishes):
 class PreparesNothing(Service):
     """createPix and the transfers refuse every body with 422."""
 
-    def prepare(self, operation: str, order: object) -> dict[str, object]:
+    def prepare(self, operation, order):
         raise Refusal(422, "No transfer is possible today.")
 
 
@@ -95,7 +93,7 @@ class PreparesNothing(Service):
 class TransfersMoveTheMoneyAtOnce(Service):
     """createPix and the transfers confirm at once; what they prepared cannot be executed again."""
 
-    def prepare(self, operation: str, order: object) -> dict[str, object]:
+    def prepare(self, operation, order):
         prepared = super().prepare(operation, order)
         self.confirm(str(prepared["transactionId"]))
         return prepared | {"status": "DONE"}

@@ -2,7 +2,7 @@
 
 import uuid
 
-from environments.sandbox import Data, Headers, Refusal, Request, Response, Service
+from environments.sandbox import Refusal, Response, Service
 from tests.selftest.proof.registry import lawful, rows_of, variant
 from tests.selftest.proof.variants.lawful_making import (
     Refuses,
@@ -41,13 +41,13 @@ BODIES = {
 class RefusesWith(Refuses):
     """The sandbox with another status for every refusal, or for those with the status `CLASS`."""
 
-    CLASS: int | None = None
+    CLASS = None
     STATUS = 400
 
-    def refuses_so(self, refusal: Refusal) -> bool:
+    def refuses_so(self, refusal):
         return self.CLASS in (None, refusal.status)
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         return Service.refusal(self, Refusal(self.STATUS, refusal.error, refusal.headers))
 
 
@@ -67,7 +67,7 @@ lawful(
 for _name, _body in BODIES.items():
     lawful(
         "refusal body", f"RefusesWith{_name}", f"The body of every refusal is of the sort {_name}.",
-        Refuses, say_no=lambda self, refusal, _body=_body: _body(refusal),
+        Refuses, say_no=staticmethod(_body),
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ for _name, (_class, _statuses) in CLASSES.items():
 class EchoesTheRequest(Service):
     """Every refusal repeats the path and the body of the request."""
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request, operation, response):
         if response.status < 300:
             return response
         asked = {"path": request.path, "body": request.body.decode("utf-8", "replace")[:500]}
@@ -100,7 +100,7 @@ class EchoesTheRequest(Service):
 class RefusesAllAlike(Refuses):
     """Everything that is refused, unknown paths too, gets the very same 404 without a body."""
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         return empty(404)
 
 
@@ -108,7 +108,7 @@ class RefusesAllAlike(Refuses):
 class RefusesAllAlikeWithAnId(Refuses):
     """Everything that is refused gets the same 400, but for a random id and the time."""
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         return as_json(400, {"error": "refused", "trace": uuid.uuid4().hex, "at": self.now()})
 
 
@@ -116,9 +116,9 @@ class RefusesAllAlikeWithAnId(Refuses):
 class RefusalsComeFromAProxy(Refuses):
     """Refusals are the pages of a proxy, with its headers."""
 
-    HEADERS: Headers = (("Via", "1.1 edge-7"), ("X-Cache", "Error from edge"), ("Age", "0"), ("Retry-After", "3600"))
+    HEADERS = (("Via", "1.1 edge-7"), ("X-Cache", "Error from edge"), ("Age", "0"), ("Retry-After", "3600"))
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         return page(refusal.status, f"Request blocked, reference {uuid.uuid4()}", self.HEADERS)
 
 
@@ -132,7 +132,7 @@ class RefusalsComeFromAProxy(Refuses):
 class UnknownPayeesGetNoSuchPath(Service):
     """A transaction for an unknown payee is refused like an unknown path; a body that is no JSON is not."""
 
-    def create_pix(self, request: Request) -> Data:
+    def create_pix(self, request):
         self.order("createPix", self.read_json(request, "createPix"))
         raise Refusal(404, "There is no such path.")
 
@@ -164,10 +164,10 @@ DATA = {
 class RefusesIn200(Refuses, Verbatim):
     """The sandbox, whose refusals have status 200 and a code."""
 
-    CODE: str | None = None
-    REST: dict[str, object] = {"data": {}}
+    CODE = None
+    REST = {"data": {}}
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         code = refusal.status if self.CODE is None else verbatim(self.CODE)
         return self.render(200, {"code": code, **self.REST}, refusal.headers)
 
@@ -191,7 +191,7 @@ for _name, _rest in DATA.items():
 class DeclinesIn200(Refuses):
     """A refused registration is a 200, code 0 and Success "false"; so is everything else that is refused."""
 
-    def say_no(self, refusal: Refusal) -> Response:
+    def say_no(self, refusal):
         return self.render(200, self.envelope(None, declined(refusal.error)))
 
 
@@ -199,7 +199,7 @@ class DeclinesIn200(Refuses):
 class EnvelopeSaysSuccessToo(DeclinesIn200):
     """Every envelope says `success: true`, as the request was answered; the result itself says Success "false"."""
 
-    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+    def envelope(self, operation, data, code=0):
         return {"success": True, "code": code, "data": data}
 
 
@@ -207,7 +207,7 @@ class EnvelopeSaysSuccessToo(DeclinesIn200):
 class UnknownCodesGetAResult(Service):
     """An unknown code gets an execution result with the status UNKNOWN and an error."""
 
-    def refusal(self, refusal: Refusal) -> Response:
+    def refusal(self, refusal):
         if refusal.error != "There is no such transaction code.":
             return super().refusal(refusal)
         names = ("id", "bank", "account", "digit", "branch", "document", "name", "type", "key", "message")

@@ -2,14 +2,14 @@
 
 import uuid
 
-from environments.sandbox import Data, Key, Refusal, Request, Response, Service
+from environments.sandbox import Key, Refusal, Service
 from environments.sandbox.protocol import text
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, declined, problem, profile, verbatim
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 from tests.selftest.proof.variants.profiles import UNDELETED
 
-IN_TURN: dict[str, tuple[dict[str, object], ...]] = {
+IN_TURN = {
     "DocumentNumber": tuple(
         {"DocumentNumber": verbatim(number)}
         for number in ("0", "-7", "12.0", "1E3", "9" * 40, "9" * 9_000, "12345678909", "1e400")
@@ -25,7 +25,7 @@ lawful("registration result", "KeyAlwaysNull", "Key is null for every kind.", In
 class TakesDuplicates(Service):
     """The sandbox, where `taken` decides what becomes of a key that is registered already."""
 
-    def registration_result(self, registration: object) -> Data:
+    def registration_result(self, registration):
         return super().registration_result(registration) if registration.accepted else self.taken(registration)
 
 
@@ -34,7 +34,7 @@ class RefusesDuplicates(TakesDuplicates):
 
     STATUS = 409
 
-    def taken(self, registration: object) -> Data:
+    def taken(self, registration):
         raise Refusal(self.STATUS, "The key is taken.")
 
 
@@ -52,7 +52,7 @@ for _status in (400, 403, 409, 422, 423):
 class DuplicatesAreWelcome(Service):
     """A key that is registered already is registered again with Success "true"."""
 
-    def registration_success(self, registration: object) -> str:
+    def registration_success(self, registration):
         return "true"
 
 
@@ -60,10 +60,10 @@ class DuplicatesAreWelcome(Service):
 class DuplicatesAreACodeIn200(RefusesDuplicates, Refuses):
     """A key that is registered already gets a 200 with code 1042 and no data."""
 
-    def refuses_so(self, refusal: Refusal) -> bool:
+    def refuses_so(self, refusal):
         return refusal.error == "The key is taken."
 
-    def say_no(self, refusal: Refusal) -> object:
+    def say_no(self, refusal):
         return as_json(200, {"code": 1042, "data": None})
 
 
@@ -71,10 +71,10 @@ class DuplicatesAreACodeIn200(RefusesDuplicates, Refuses):
 class DuplicatesAreACodeBesideSuccessFalse(TakesDuplicates):
     """A key that is registered already gets Success "false", and code 7 in the envelope."""
 
-    def taken(self, registration: object) -> Data:
+    def taken(self, registration):
         return declined("taken")
 
-    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+    def envelope(self, operation, data, code=0):
         declined = isinstance(data, dict) and data.get("Success") == "false"
         return super().envelope(operation, data, 7 if declined else code)
 
@@ -89,7 +89,7 @@ class KeysOfAnEarlierRun(RefusesDuplicates):
         "CPF": "13579246828",
     }
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         with self.database.transaction() as ledger:
             for kind, key in self.LEFT.items():
@@ -115,11 +115,11 @@ class TakesNumericKinds(Service):
 
     NUMBERS = ("CPF", "PHONE", "EMAIL", "CNPJ", "RANDOM")
 
-    def key_type(self, body: Data) -> str:
+    def key_type(self, body):
         kind = str(body.get("pixKeyType"))
         return self.NUMBERS[int(kind)] if kind in tuple("01234") else super().key_type(body)
 
-    def requested_key(self, body: Data, kind: str) -> str:
+    def requested_key(self, body, kind):
         return text({"pixKey": str(body.get("pixKey"))}, "pixKey")
 
 
@@ -127,7 +127,7 @@ class TakesNumericKinds(Service):
 class NumericKindsAreDeclined(Service):
     """A kind of digits gets Success "false", another unknown one 400."""
 
-    def register_pix_key(self, request: Request, account_id: str) -> Data:
+    def register_pix_key(self, request, account_id):
         kind = self.read_json(request, "registerPixKey").get("pixKeyType")
         if isinstance(kind, str) and kind.isdecimal():
             return declined("no digits")
@@ -138,7 +138,7 @@ class NumericKindsAreDeclined(Service):
 class ShowsTheRandomKey(Service):
     """Key holds the RANDOM key that the service made."""
 
-    def registration_key(self, registration: object) -> str:
+    def registration_key(self, registration):
         return str(registration.key.key)
 
 
@@ -146,7 +146,7 @@ class ShowsTheRandomKey(Service):
 class HidesMostOfTheKey(Service):
     """Key shows the last two characters of the key."""
 
-    def registration_key(self, registration: object) -> str:
+    def registration_key(self, registration):
         return f"***{registration.key.key[-2:]}"
 
 
@@ -154,7 +154,7 @@ class HidesMostOfTheKey(Service):
 class WantsAUuid(Service):
     """The caller makes a RANDOM key, and an empty one is refused."""
 
-    def requested_key(self, body: Data, kind: str) -> str:
+    def requested_key(self, body, kind):
         if kind == "RANDOM" and not body.get("pixKey"):
             raise Refusal(422, "A RANDOM key is a UUID.")
         return super().requested_key(body, kind)
@@ -164,7 +164,7 @@ class WantsAUuid(Service):
 class MakesRandomKeysItself(Service):
     """A RANDOM key is empty or left out; one that the caller made is refused."""
 
-    def requested_key(self, body: Data, kind: str) -> str:
+    def requested_key(self, body, kind):
         if kind == "RANDOM" and body.get("pixKey"):
             raise Refusal(422, "The service makes RANDOM keys.")
         return super().requested_key(body, kind)
@@ -174,7 +174,7 @@ class MakesRandomKeysItself(Service):
 class WantsNoKeyForRandom(Service):
     """A RANDOM key is left out of the body; even an empty one is refused with 400."""
 
-    def requested_key(self, body: Data, kind: str) -> str:
+    def requested_key(self, body, kind):
         if kind == "RANDOM" and "pixKey" in body:
             raise Refusal(400, "A RANDOM key has no value.")
         return super().requested_key(body, kind)
@@ -186,7 +186,7 @@ class OneRandomKeyIsEnough(Service):
 
     made = 0
 
-    def new_key(self) -> str:
+    def new_key(self):
         self.made += 1
         if self.made > 1:
             raise Refusal(409, "The account has a RANDOM key.")
@@ -200,11 +200,11 @@ class BusyAfterEach(Service):
 
     busy = 0
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         self.busy = max(0, self.busy - 1)
         return super().respond(request)
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         if self.busy:
             raise Refusal(self.STATUS, "Another key of the account is being registered.")
         registration = super().register(ledger, account_id, kind, value)
@@ -219,7 +219,7 @@ class RefusesInTurn(BusyAfterEach):
 
     asked = 0
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         self.asked += 1
         if self.asked % self.OF == 1:
             raise Refusal(self.STATUS, "The account is busy.")
@@ -244,7 +244,7 @@ class KeyLimit(Service):
 
     MOST = 1
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         if len(ledger.keys(account_id)) > self.MOST and (not value or ledger.key(value) is None):
             raise Refusal(422, "The account has all the keys that it may have.")
         return super().register(ledger, account_id, kind, value)
@@ -268,12 +268,12 @@ class HasItsOneRandomKeyAlready(Service):
 
     OLD = "7d8cf9c8-54c4-4a4f-9f33-5f0a2b9d8d11"
 
-    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+    def register(self, ledger, account_id, kind, value):
         if kind == "RANDOM":
             raise Refusal(422, "The account has its RANDOM key.")
         return super().register(ledger, account_id, kind, value)
 
-    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+    def list_pix_keys(self, request, account_id):
         listed = super().list_pix_keys(request, account_id)
         return {"keys": [*listed["keys"], {"type": "RANDOM", "key": self.OLD}]}
 
@@ -282,17 +282,17 @@ class HasItsOneRandomKeyAlready(Service):
 class NeedsNothingButTheKind(Service):
     """account and pixKey may be left out or null, and unknown fields are read over."""
 
-    def check_body_account(self, body: Data, account_id: str) -> None:
+    def check_body_account(self, body, account_id):
         return
 
-    def requested_key(self, body: Data, kind: str) -> str:
+    def requested_key(self, body, kind):
         return super().requested_key({"pixKey": body.get("pixKey") or ""}, "RANDOM" if not body.get("pixKey") else kind)
 
 
 class NumbersTheAccount(Service):
     """The sandbox, where `account` is the number of the account and not the identifier of the path."""
 
-    def check_body_account(self, body: Data, account_id: str) -> None:
+    def check_body_account(self, body, account_id):
         if body.get("account", "10001-7") != "10001-7":
             raise Refusal(422, "The account is not that of the path.")
 
@@ -308,7 +308,7 @@ for _name, _environment in {"": "sandbox", "AndDeletesNothing": profile("no_dele
 class NeedsExactlyThreeFields(Service):
     """A registration has account, pixKeyType and pixKey, and no further field."""
 
-    def key_type(self, body: Data) -> str:
+    def key_type(self, body):
         if set(body) != {"account", "pixKeyType", "pixKey"}:
             raise Refusal(400, "The fields are account, pixKeyType and pixKey.")
         return super().key_type(body)
@@ -322,10 +322,10 @@ class RefusesQueriesAndFurtherHeaders(Refuses):
         "host", "user-agent", "accept", "accept-encoding", "authorization", "content-type", "content-length", "connection",
     }  # fmt: skip
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         super().authorize(request, operation)
         if request.query or set(request.headers) - self.KNOWN:
             raise Refusal(400, "A query or a header that is not known.")
 
-    def say_no(self, refusal: Refusal) -> object:
+    def say_no(self, refusal):
         return problem(refusal.status, refusal.error)

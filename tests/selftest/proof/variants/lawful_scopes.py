@@ -1,6 +1,6 @@
 """A token without the scope for an operation: its rows cannot be exercised, and nothing fails."""
 
-from environments.sandbox import Refusal, Request, Service
+from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING, READS, operations
 from tests.selftest.proof.registry import lawful, rows_of, variant
 
@@ -40,9 +40,9 @@ INCONCLUSIVE = {
 class WithoutScope(Service):
     """The sandbox with a token that is not for every operation."""
 
-    FORBIDDEN: tuple[str, ...] = ()
+    FORBIDDEN = ()
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         super().authorize(request, operation)
         if operation in self.FORBIDDEN:
             raise Refusal(403, "The token is not for this operation.")
@@ -64,5 +64,5 @@ lawful(
 class TransfersAwaitASecondPerson(Service):
     """Every execution is refused with 403 until a second person approves it."""
 
-    def confirm(self, code: str) -> object:
+    def confirm(self, code):
         raise Refusal(403, "The transfer awaits its approval.")

@@ -5,20 +5,18 @@ import socket
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
-from typing import Any
 
-from environments.sandbox import Headers, Request, Response, Service
+from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Adds, Finishes, TakesTurns
 
 
-def _raw_deflate(content: bytes) -> bytes:
+def _raw_deflate(content):
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return packer.compress(content) + packer.flush()
 
 
-CODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+CODINGS = {
     "Gzip": ("gzip", gzip.compress),
     "GzipInUpperCase": ("GZIP", gzip.compress),
     "GzipInTwoMembers": ("gzip", lambda content: gzip.compress(content[:9]) + gzip.compress(content[9:])),
@@ -37,7 +35,7 @@ class CodedInTurn(Finishes, TakesTurns):
 
     WAYS = tuple(CODINGS.values())
 
-    def changed(self, request: Request, response: Response) -> Response:
+    def changed(self, request, response):
         coding, packed = next(self.ways)
         return Response(response.status, packed(response.body), (*response.headers, ("Content-Encoding", coding)))
 
@@ -47,7 +45,7 @@ for _name in ("Gzip", "Deflate"):
     lawful("coding", f"Answers{_name}", f"Every answer is coded as {_name}.", CodedInTurn, WAYS=(CODINGS[_name],))
 
 
-def head_of(response: Response, *more: tuple[str, str]) -> bytes:
+def head_of(response, *more):
     """The status line and the headers of a response, with more headers."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in (*response.headers, *more))
     return f"HTTP/1.1 {response.status} \r\n{lines}\r\n".encode("latin-1")
@@ -57,9 +55,9 @@ class Framed(Service):
     """The sandbox, where `pieces` frames the body and `FRAMING` are its headers."""
 
     ON_THE_WIRE = True
-    FRAMING: tuple[tuple[str, str], ...] = (("Transfer-Encoding", "chunked"),)
+    FRAMING = (("Transfer-Encoding", "chunked"),)
 
-    def serve(self, request: Request, connection: socket.socket) -> None:
+    def serve(self, request, connection):
         response = self.respond(request)
         connection.sendall(head_of(response, *self.FRAMING))
         for piece in self.pieces(response.body):
@@ -67,7 +65,7 @@ class Framed(Service):
         if ("connection", "close") in self.FRAMING:
             connection.shutdown(socket.SHUT_WR)
 
-    def pieces(self, body: bytes) -> Iterator[bytes]:
+    def pieces(self, body):
         for at in range(0, len(body), 7):
             yield b"%x;name=value\r\n%s\r\n" % (len(body[at : at + 7]), body[at : at + 7])
         yield b"0\r\nX-Checksum: 17\r\n\r\n"
@@ -87,7 +85,7 @@ class OverTheSocket(Service):
     HEAD = "HTTP/1.0 {status} OK\r\n"
     BETWEEN = "\r\n"
 
-    def serve(self, request: Request, connection: socket.socket) -> None:
+    def serve(self, request, connection):
         response = self.respond(request)
         lines = "".join(f"{name}: {value}\r\n" for name, value in response.headers)
         head = self.HEAD.format(status=response.status) + lines + self.BETWEEN
@@ -110,11 +108,11 @@ class ClosesWithoutAWord(Service):
     ON_THE_WIRE = True
     MOST = 1
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.connection = threading.local()
 
-    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+    def serve(self, request, connection):
         """One thread serves a connection from first to last. What arrives on one that is closed is not read."""
         self.connection.carried = getattr(self.connection, "carried", 0) + 1
         if self.connection.carried > self.MOST:
@@ -142,7 +140,7 @@ lawful(
 class ExecutesSlowly(Service):
     """An execution takes 0.2 seconds."""
 
-    def confirm(self, code: str) -> object:
+    def confirm(self, code):
         time.sleep(0.2)
         return super().confirm(code)
 
@@ -151,7 +149,7 @@ class ExecutesSlowly(Service):
 class RegistersSlowly(Service):
     """A registration takes 50 milliseconds."""
 
-    def register(self, *arguments: Any) -> object:
+    def register(self, *arguments):
         time.sleep(0.05)
         return super().register(*arguments)
 
@@ -160,7 +158,7 @@ class RegistersSlowly(Service):
 class TricklesExecutions(Framed):
     """The body of every answer comes in three parts, a few milliseconds apart."""
 
-    def pieces(self, body: bytes) -> Iterator[bytes]:
+    def pieces(self, body):
         for at in range(0, len(body), max(1, len(body) // 3)):
             part = body[at : at + max(1, len(body) // 3)]
             yield b"%x\r\n%s\r\n" % (len(part), part)
@@ -179,7 +177,7 @@ HEADS = {
 for _name, (_head, _fact) in HEADS.items():
     lawful("framing", _name, _fact, OverTheSocket, HEAD=_head)
 
-SETS: dict[str, Headers] = {
+SETS = {
     "Cookies": (("Set-Cookie", "JSESSIONID=1; Path=/; Secure; HttpOnly"), ("Set-Cookie", "lb=7; Max-Age=-1")),
     "90Headers": tuple((f"X-Further-{number}", "value") for number in range(88)),
     "ALongHeader": (("X-Long", "v" * 60_000),),
@@ -219,7 +217,7 @@ class HeaderNamesInUpperCase(Finishes):
 
     ON_THE_WIRE = True
 
-    def changed(self, request: Request, response: Response) -> Response:
+    def changed(self, request, response):
         headers = tuple((name.upper(), value) for name, value in response.headers)
         return Response(response.status, response.body, (*headers, ("CONTENT-LENGTH", str(len(response.body)))))
 
@@ -228,7 +226,7 @@ class HeaderNamesInUpperCase(Finishes):
 class RepeatsTheRequestsHeaders(Finishes):
     """Every answer repeats the headers of its request, but for the token."""
 
-    def changed(self, request: Request, response: Response) -> Response:
+    def changed(self, request, response):
         told = {name: value for name, value in request.headers.items() if name != "authorization" and value.isascii()}
         repeated = tuple((f"X-Echo-{name}", value) for name, value in told.items())
         return Response(response.status, response.body, (*response.headers, *repeated))

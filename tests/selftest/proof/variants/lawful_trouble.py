@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from environments.sandbox import Headers, Refusal, Request, Response, Service
+from environments.sandbox import Refusal, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import as_json, page, text
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
@@ -17,44 +17,44 @@ MONEY = ("executePix", "createPix", "transferExternal", "transferInternal", "tra
 class Stumbles(Service):
     """The sandbox, which answers some requests with `stumble`. `CALM` operations are left alone."""
 
-    CALM: tuple[str, ...] = MONEY
+    CALM = MONEY
     STATUS = 503
-    HEADERS: Headers = ()
+    HEADERS = ()
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.requests = 0
-        self.seen: set[tuple[object, ...]] = set()
+        self.seen = set()
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         self.requests += 1
         found = [name for method, name, _ in self.routes_of(request.path) if method == request.method]
         if not set(found) & set(self.CALM) and self.stumbles(request):
             return self.stumble()
         return super().respond(request)
 
-    def stumble(self) -> Response:
+    def stumble(self):
         return page(self.STATUS, "Please come again", self.HEADERS)
 
 
 class EverySeventh(Stumbles):
     """The sandbox, which stumbles over each seventh request."""
 
-    def stumbles(self, request: Request) -> bool:
+    def stumbles(self, request):
         return self.requests % 7 == 0
 
 
 class TheFirstThree(Stumbles):
     """The sandbox, which is not there yet for the first three requests."""
 
-    def stumbles(self, request: Request) -> bool:
+    def stumbles(self, request):
         return self.requests <= 3
 
 
 class TheFirstOfAKind(Stumbles):
     """The sandbox, which stumbles over each request that it has not seen before."""
 
-    def stumbles(self, request: Request) -> bool:
+    def stumbles(self, request):
         asked = (request.method, request.path, request.body, request.header("Authorization"))
         new = asked not in self.seen
         self.seen.add(asked)
@@ -97,7 +97,7 @@ lawful(
 class ExecutionsAreDown(Service):
     """Every execution of a prepared code ends at a gateway: 504."""
 
-    def check_prepared(self, transfer: object) -> None:
+    def check_prepared(self, transfer):
         raise Refusal(504, "No answer from behind.")
 
 
@@ -105,7 +105,7 @@ class ExecutionsAreDown(Service):
 class EntriesAreUnderMaintenance(Stumbles):
     """Entries are not to be had while the run lasts: 503."""
 
-    def stumbles(self, request: Request) -> bool:
+    def stumbles(self, request):
         return "/entries/" in request.path
 
 
@@ -114,10 +114,10 @@ class Limited(Stumbles):
 
     CALM = ()
 
-    def stumble(self) -> Response:
+    def stumble(self):
         return as_json(429, {"error": "too many requests"}, headers=(("Retry-After", self.when()),))
 
-    def when(self) -> str:
+    def when(self):
         return "0"
 
 
@@ -137,17 +137,17 @@ class Window(Limited):
     MOST = 60
     EACH = False
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.count: dict[object, int] = {}
+        self.count = {}
 
-    def stumbles(self, request: Request) -> bool:
+    def stumbles(self, request):
         what = request.path.split("/")[2] if self.EACH else ""
         window = (what, int(time.time()))
         self.count[window] = self.count.get(window, 0) + 1
         return self.count[window] > self.MOST
 
-    def when(self) -> str:
+    def when(self):
         return "1"
 
 
@@ -168,7 +168,7 @@ class LocksOutAfterBadTokens(Window):
 
     MOST = 10
 
-    def stumbles(self, request: Request) -> bool:
+    def stumbles(self, request):
         known = request.header("Authorization") == f"Bearer {self.token}"
         return (self.count.get(("", int(time.time())), 0) > self.MOST) if known else super().stumbles(request)
 
@@ -179,10 +179,10 @@ class LocksOutForGood(Service):
 
     bad = 0
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         return as_json(423, {"error": "locked"}) if self.bad >= 6 else super().respond(request)
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         try:
             super().authorize(request, operation)
         except Refusal:
@@ -199,17 +199,17 @@ class LocksCallersOut(Service):
     STATUS = 423
     MOST = 3
     SECONDS = 1.0
-    HEADERS: Headers = ()
+    HEADERS = ()
     BY_OPERATION = False
     AGAIN = False
     """Whether a wrong token that comes while the caller is locked out begins the time anew."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.wrong: Counter[str] = Counter()
-        self.until: dict[str, float] = {}
+        self.wrong = Counter()
+        self.until = {}
 
-    def authorize(self, request: Request, operation: str) -> None:
+    def authorize(self, request, operation):
         scope = operation if self.BY_OPERATION else ""
         locked = time.monotonic() < self.until.get(scope, 0.0)
         try:
@@ -221,7 +221,7 @@ class LocksCallersOut(Service):
         if locked:
             raise Refusal(self.STATUS, "Too many wrong tokens.", self.HEADERS)
 
-    def count(self, scope: str, locked: bool) -> None:
+    def count(self, scope, locked):
         """A wrong token."""
         self.wrong[scope] += not locked
         if self.wrong[scope] >= self.MOST or (locked and self.AGAIN):
@@ -229,8 +229,8 @@ class LocksCallersOut(Service):
             self.until[scope] = time.monotonic() + self.SECONDS
 
 
-SOON: Headers = (("Retry-After", "1"),)
-LOCKS: dict[str, tuple[str, dict[str, object]]] = {
+SOON = (("Retry-After", "1"),)
+LOCKS = {
     "LocksWith423": ("423 for a second", {}),
     "LocksWith423AndSaysWhen": ("423 for a second, with Retry-After", {"HEADERS": SOON}),
     "LocksWith403AndSaysWhen": ("403 for a second, with Retry-After", {"STATUS": 403, "HEADERS": SOON}),
@@ -255,7 +255,7 @@ lawful(
 class RefusesWith403AndSaysWhen(LocksCallersOut):
     """The sandbox, which says Retry-After with each refusal of a token, and does not lock."""
 
-    def count(self, scope: str, locked: bool) -> None:
+    def count(self, scope, locked):
         raise Refusal(403, "Another token.", SOON)
 
 

@@ -11,7 +11,7 @@ UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "
 UNPREPARED = ("executePix.status.transitions",)
 """What a transfer shows that the run prepares."""
 WITH_ACCOUNT = [name for name in READS if operations()[name].path_parameter]
-INCONCLUSIVE: dict[str, tuple[str, ...]] = {
+INCONCLUSIVE = {
     "one_code": UNPREPARED,
     "prepared_only": (),
     "no_code": (*EXECUTION, "executePix.token.required"),
