@@ -49,7 +49,7 @@ def open_run(config: pytest.Config, profile: Profile, resend: Container[str], se
     interruption = Interruption(door.ending.stop)
     config.add_cleanup(interruption.restore)
     collector = Collector(run, target.secrets, door, shows=folder is not None)
-    pen = Pen(collector.display, quiet=config.option.verbose <= 0)
+    pen = Pen(collector.display, quiet=config.getoption("verbose", 0) <= 0)
     clean = collector.display.line
     config.add_cleanup(pen.put_down)
     run.ci_job = ci_job(os.environ, collector.display.foreign)
