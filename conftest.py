@@ -8,7 +8,7 @@ from tests.harness.configuration import SCENARIOS, configure
 from tests.harness.options import add_processes, whole_number
 from tests.traffic.phases import planned, scenarios_of, send
 
-pytest_plugins = ["tests.harness.plugin", "tests.traffic.fixtures"]
+pytest_plugins = ["tests.harness.plugin"]
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.behaviour import drift_in_words
-from reports.verdicts import RunVerdict, Verdict, fails, tested_of
-from reports.wording import level_by_level, listed, operations_in_words
-from spec.message import Message, Text, in_a_row, joined, say, say_many
+from reports.verdicts import ReportEntry, RunVerdict, Verdict, fails, tested_of
+from reports.wording import grouped, level_by_level, listed, operations_in_words
+from spec.message import Message, Text, in_a_row, joined, leaves_of, say, say_many
 
 PERMISSIONS = {
     "read": say("read"),
@@ -40,6 +40,14 @@ _NO_VERDICT = {
     RunVerdict.NOTHING_SELECTED: say("no conformance test matches"),
     RunVerdict.INTERNAL_ERROR: joined((say("the suite failed"), _NO_VERDICT_ON_IT)),
 }
+
+
+_LEFT_OUT = {
+    Verdict.NOT_EXERCISED: (say_many("{n} not exercised", "{n} not exercised"), "not-tested"),
+    Verdict.OUT_OF_SCOPE: (say_many("{n} out of scope", "{n} out of scope"), "out-of-scope"),
+    Verdict.UNTESTABLE: (say_many("{n} untestable", "{n} untestable"), "requirements"),
+}
+"""Verdicts that are no test: how they are counted, and the anchor of the part of the page that says more."""
 
 
 @dataclass(frozen=True)
@@ -156,3 +164,27 @@ def _sentence(document: Mapping[str, Any]) -> Iterator[Text]:
 def known_failures(document: Mapping[str, Any], level: str = "") -> int:
     """Number of failures that are listed as known, of one level or of all."""
     return sum("known_failure" in one and level in ("", one["level"]) for one in document["requirements"])
+
+
+def left_out(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """For each verdict that is no test: how many requirements have it, why, and where the page says more."""
+    found = grouped(document["requirements"], lambda one: one["verdict"])
+    return [
+        {"verdict": verdict, "counted": counted.of(n=len(those)), "why": joined(_why(verdict, those)), "anchor": anchor}
+        for verdict, (counted, anchor) in _LEFT_OUT.items()
+        if (those := found.get(verdict))
+    ]
+
+
+def _why(verdict: Verdict, entries: list[ReportEntry]) -> Iterator[Text]:
+    if verdict is Verdict.UNTESTABLE:
+        yield say("no exchange can show them")
+        return
+    reasons = dict.fromkeys(one["message"] for one in entries)
+    needed = {reason: list(leaves_of(reason, "needed")) for reason in reasons}
+    if permissions := dict.fromkeys(name for names in needed.values() for name in names):
+        yield say("not in allow: {permissions}", permissions=", ".join(permissions))
+    if others := [reason for reason, names in needed.items() if not names]:
+        yield others[0]
+        if more := len(others) - 1:
+            yield say_many("{n} more reason", "{n} more reasons", n=more)

@@ -7,12 +7,21 @@ from operator import attrgetter
 from typing import Any
 
 from reports.behaviour import drift_in_words, drift_lines
-from reports.headline import count_lines, headline, run_line
+from reports.headline import count_lines, headline, left_out, run_line
 from reports.run import Run
-from reports.verdicts import RequirementResult, Verdict
+from reports.verdicts import RequirementResult, RunVerdict, Verdict
 from reports.wording import exchanges_in_words, first_few, grouped, quoted
 from spec.exchange import Exchange
 from spec.requirements import requirements
+
+_IN_ONE_LINE = (Verdict.OUT_OF_SCOPE,)
+"""Verdicts of requirements that are told by their number and the reason alone."""
+_NEXT = {
+    RunVerdict.INCOMPLETE: "supply what the lines above name as missing, and run again",
+    RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
+    RunVerdict.UNREACHABLE: "python -m environments check {name}",
+}
+"""Steps after a verdict, where nothing failed."""
 
 
 def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> Iterator[str]:
@@ -27,6 +36,7 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
         yield str(document["comparison"]["line"])
     yield from _drift(document)
     yield from _untested(run)
+    yield from (f"{each['counted']}: {each['why']}" for each in left_out(document) if each["verdict"] in _IN_ONE_LINE)
     yield from (f"not cleaned up: {left}" for left in document["left_behind"])
     yield from (f"note: {note.text}" for note in run.notes() if not note.is_alert)
     yield from (f"  {line}" for line in count_lines(document))
@@ -36,6 +46,19 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
         yield f"report: {report}"
     if sums:
         yield f"SHA256 (SHA256SUMS) = {sums}"
+    if next_step := _next_step(document):
+        yield f"next: {next_step}"
+    yield f"verdict: {headline(document).word}, exit status {run.result().verdict.exit_status}"
+
+
+def _next_step(document: dict[str, Any]) -> str:
+    """One line on what to do about the verdict; empty where there is nothing to do."""
+    failing = [each["cause"] for each in document["findings"] if each["verdict"] == Verdict.FAIL]
+    if failing:
+        return f"pytest --explain={failing[0]} says what usually fixes it"
+    if document["selection"] and document["verdict"] == RunVerdict.PARTIAL:
+        return "run it without the selection: this verdict is about what was selected alone"
+    return _NEXT.get(document["verdict"], "").format(name=document["environment"]["name"])
 
 
 def _failure(finding: dict[str, Any]) -> Iterator[str]:

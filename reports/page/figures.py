@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import ceil, floor, log10
 from typing import Any
 
@@ -11,7 +11,7 @@ from reports.formats.conformance_json import SHARES, RunDocument
 from reports.headline import counts_of, known_failures, known_in_words
 from reports.verdicts import ON_THE_SERVICE, ReportEntry, RunVerdict, Verdict, deviation, fails
 from reports.wording import grouped
-from spec.message import Text, joined, leaves_of, say, say_many
+from spec.message import Text, joined, say, say_many
 from spec.requirements import LEVELS, requirements
 
 MEANING = {
@@ -26,12 +26,6 @@ _NONE_TESTED = {
     "robustness": say("No robustness requirement was tested"),
 }
 _SPELLED = {Verdict.NOT_EXERCISED: say("not exercised"), Verdict.OUT_OF_SCOPE: say("out of scope")}
-_LEFT_OUT = {
-    Verdict.NOT_EXERCISED: (say_many("{n} not exercised", "{n} not exercised"), "not-tested"),
-    Verdict.OUT_OF_SCOPE: (say_many("{n} out of scope", "{n} out of scope"), "out-of-scope"),
-    Verdict.UNTESTABLE: (say_many("{n} untestable", "{n} untestable"), "requirements"),
-}
-"""Verdicts that are no test: how they are counted, and the anchor of the part of the page that says more."""
 
 
 def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
@@ -94,30 +88,6 @@ def _tally(entries: list[ReportEntry]) -> list[tuple[Verdict, Text]]:
 def _counted(number: int, level: str, verdict: Verdict) -> Text:
     spelled = _SPELLED.get(verdict) or say(verdict.value)
     return say("{number} {level} {verdict}", number=number, level=say(level), verdict=spelled)
-
-
-def left_out(document: RunDocument) -> list[dict[str, Any]]:
-    """For each verdict that is no test: how many requirements have it, why, and where the page says more."""
-    found = grouped(document["requirements"], lambda one: one["verdict"])
-    return [
-        {"verdict": verdict, "counted": counted.of(n=len(those)), "why": joined(_why(verdict, those)), "anchor": anchor}
-        for verdict, (counted, anchor) in _LEFT_OUT.items()
-        if (those := found.get(verdict))
-    ]
-
-
-def _why(verdict: Verdict, entries: list[ReportEntry]) -> Iterator[Text]:
-    if verdict is Verdict.UNTESTABLE:
-        yield say("no exchange can show them")
-        return
-    reasons = dict.fromkeys(one["message"] for one in entries)
-    needed = {reason: list(leaves_of(reason, "needed")) for reason in reasons}
-    if permissions := dict.fromkeys(name for names in needed.values() for name in names):
-        yield say("not in allow: {permissions}", permissions=", ".join(permissions))
-    if others := [reason for reason, names in needed.items() if not names]:
-        yield others[0]
-        if more := len(others) - 1:
-            yield say_many("{n} more reason", "{n} more reasons", n=more)
 
 
 # -- the plot of latency ------------------------------------------------------------------------------------------

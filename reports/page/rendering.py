@@ -22,10 +22,10 @@ from reports.behaviour import drift_in_words, facts_in_words, facts_of_data
 from reports.comparison import CHANGES
 from reports.explanation import fix_for
 from reports.formats.conformance_json import RunDocument, document_of
-from reports.headline import headline, permitted, result_line, run_line
+from reports.headline import headline, left_out, permitted, result_line, run_line
 from reports.language import ENGLISH, Language, language
 from reports.page.exchange_list import excerpt, exchange_list
-from reports.page.figures import by_heading, latency_plot, left_out, levels, tile
+from reports.page.figures import by_heading, latency_plot, levels, tile
 from reports.provenance import CHECKOUT
 from reports.run import NoteKind, Run
 from reports.show import printable

@@ -22,7 +22,7 @@ from reports.run import Run
 from reports.writing import PAGE, UnsafeFolderError, make_folder, run_folder
 from tests.harness.collector import Collector, Watcher
 from tests.harness.options import examples_of
-from tests.harness.pen import Pen
+from tests.harness.pen import OurLine, Pen
 from tests.harness.reporter import Reporter
 from tests.harness.selection import selection
 from tests.harness.session import SENT, SESSION, Interruption, Session
@@ -49,7 +49,8 @@ def open_run(config: pytest.Config, profile: Profile, resend: Container[str], se
     interruption = Interruption(door.ending.stop)
     config.add_cleanup(interruption.restore)
     collector = Collector(run, target.secrets, door, shows=folder is not None)
-    pen, clean = Pen(collector.display), collector.display.line
+    pen = Pen(collector.display, quiet=config.getoption("verbose", 0) <= 0)
+    clean = collector.display.line
     config.add_cleanup(pen.put_down)
     run.ci_job = ci_job(os.environ, collector.display.foreign)
     session = config.stash[SESSION] = Session(profile, run, door, open_client(door, profile), collector)
@@ -115,8 +116,11 @@ class Controller:
         if session.items and not session.testsfailed:
             terminal = session.config.pluginmanager.get_plugin("terminalreporter")
             is_shown = terminal is not None and terminal.verbosity >= 0
+            say_line = terminal.write_line if terminal and is_shown else lambda line: None
+            say_line(OurLine(f"sending to {self._session.run.base_url}: {self._progress()}"))
             with progress(sys.stdout, self._progress) if is_shown else nullcontext():
                 session.config.stash[SENT] = self._send(session.config, self._session, session.items)
+            say_line(OurLine(f"judging {len(self._session.door.exchanges)} answers"))
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -130,7 +134,7 @@ class Controller:
         return (yield)
 
     def _progress(self) -> str:
-        return f"{len(self._session.door.exchanges)} of at most {self._session.profile.limits.requests} requests sent"
+        return f"{len(self._session.door.exchanges)} of at most {self._session.profile.limits.requests} requests"
 
 
 # -- progress -------------------------------------------------------------------------------------------------------

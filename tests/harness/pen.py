@@ -1,5 +1,5 @@
 """Hides known values in what pytest, plugins and libraries print: the terminal, log records, the traceback of a
-crash."""
+crash. Without -v nothing of pytest's own is printed while it has nothing to complain of: the suite says the result."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import traceback
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
+
+import pytest
 
 from reports.show import Display, printable
 
@@ -24,8 +26,9 @@ class OurLine(str):
 class Pen:
     """Hides known values from when it is made until `put_down`."""
 
-    def __init__(self, display: Display) -> None:
-        self._display = display
+    def __init__(self, display: Display, *, quiet: bool) -> None:
+        self._display, self._quiet = display, quiet
+        self._terminal: _GuardedFile | None = None
         self._records = logging.getLogRecordFactory()
         self._crash = sys.excepthook
         logging.setLogRecordFactory(self._record)
@@ -42,6 +45,25 @@ class Pen:
         if plugin_name == "terminalreporter":
             writer = plugin._tw
             writer._file = _GuardedFile(writer._file, self._display.foreign, coloured=writer.hasmarkup)
+            self._terminal = writer._file
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """From here on the suite has the word."""
+        if self._terminal:
+            self._terminal.is_ours_alone = self._quiet
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_internalerror(self) -> None:
+        """Let pytest say what failed in it or in the suite."""
+        if self._terminal:
+            self._terminal.is_ours_alone = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Let pytest say which test could not be read."""
+        if report.failed:
+            self.pytest_internalerror()
 
     def _record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
         record = self._records(*args, **kwargs)
@@ -64,7 +86,10 @@ class Pen:
 
 
 class _GuardedFile:
-    """A text file in which no known value is written; everything else is the file's own."""
+    """A text file in which no known value is written; everything else is the file's own. Where it `is_ours_alone`, only
+    lines of the suite are written."""
+
+    is_ours_alone = False
 
     def __init__(self, file: TextIO, clean: Callable[[str], str], *, coloured: bool) -> None:
         self._file, self._clean, self._coloured = file, clean, coloured
@@ -72,7 +97,9 @@ class _GuardedFile:
     def write(self, text: str) -> int:
         """Write the text without known values, a line of the suite as it is. Gives its length, as files do."""
         if isinstance(text, OurLine):
-            return self._file.write(printable(text))
+            return self._file.write(printable(text) + "\n" * self.is_ours_alone)  # pytest's line end is left out, too
+        if self.is_ours_alone:
+            return len(text)
         pieces = _OF_PYTEST.split(text) if self._coloured else [text]
         self._file.write("".join(piece if at % 2 else self._clean(piece) for at, piece in enumerate(pieces)))
         return len(text)

@@ -69,7 +69,7 @@ class Reporter:
             plugins.register(HtmlPage(self.run, self.folder / PAGE), "conformance-html")
         terminal = plugins.get_plugin("terminalreporter")
         if self._github and terminal is not None:
-            terminal.write_line(f"::stop-commands::{self._github}")
+            terminal.write_line(OurLine(f"::stop-commands::{self._github}"))
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
@@ -102,7 +102,7 @@ class Reporter:
             terminalreporter.write_line(OurLine(line))
         commands = (f"::{self._github}::", *workflow_commands(self._document)) if self._github else ()
         for line in commands:
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(OurLine(line))
 
     def _conclude(self) -> None:
         document = document_of(self.run)

@@ -1,4 +1,4 @@
-"""The fixtures of the conformance tests, a plugin of the root conftest.py: the traffic of a run, by operation."""
+"""The fixtures of the conformance tests: the traffic of a run, by operation."""
 
 from __future__ import annotations
 
