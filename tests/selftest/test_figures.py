@@ -7,7 +7,8 @@ import pytest
 
 from environments.profiles.loading import load
 from reports.formats.conformance_json import document_of
-from reports.page.figures import duration, latency_plot, left_out
+from reports.headline import left_out
+from reports.page.figures import duration, latency_plot
 from reports.page.rendering import summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict

@@ -10,8 +10,9 @@ import pytest
 from environments.sandbox import Service
 from tests.harness import controller
 from tests.selftest.recorded_runs import record
+from tests.selftest.services.waiting import HANGS_S
 
-LINE = re.compile(r"\d+ of at most \d+ requests sent")
+LINE = re.compile(r"\d+ of at most \d+ requests")
 
 
 class Screen(io.StringIO):
@@ -39,8 +40,8 @@ def at_once(monkeypatch):
 def printed_while_something_fails(terminal):
     """All that is printed while something goes on, which fails."""
     screen = Screen(terminal)
-    with suppress(KeyError), controller.progress(screen, lambda: "3 of at most 9 requests sent"):
-        assert screen.shown.wait(30)
+    with suppress(KeyError), controller.progress(screen, lambda: "3 of at most 9 requests"):
+        assert screen.shown.wait(HANGS_S)
         raise KeyError
     return screen.getvalue()
 
@@ -49,13 +50,13 @@ def test_nothing_of_it_stays_on_a_terminal(at_once):
     """Each time the line is drawn anew; in the end it is erased, however that comes."""
     drawn, end = printed_while_something_fails(True), "\r\x1b[K"
 
-    assert set(drawn.split(end)) == {"", "3 of at most 9 requests sent"}
+    assert set(drawn.split(end)) == {"", "3 of at most 9 requests"}
     assert drawn.endswith(end)
 
 
 def test_a_log_has_it_in_lines_of_its_own(at_once):
     """There are no control codes."""
-    assert set(printed_while_something_fails(False).splitlines()) == {"3 of at most 9 requests sent"}
+    assert set(printed_while_something_fails(False).splitlines()) == {"3 of at most 9 requests"}
 
 
 class Waits(Service):
@@ -65,7 +66,7 @@ class Waits(Service):
 
     def finish(self, request, operation, response):
         self.reads += 1
-        return response if self.reads == 1 or self.printed.wait(30) else None
+        return response if self.reads == 1 or self.printed.wait(HANGS_S) else None
 
 
 @pytest.mark.parametrize(("options", "is_shown"), [((), True), (("-q",), False)], ids=["by default", "-q"])

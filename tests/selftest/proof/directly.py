@@ -60,8 +60,9 @@ class Log:
         _judge(self.items, {"pytestconfig": config}, Watcher(run.profile, collector), collector)
         collector.close()
         run.close()
-        left = tuple(map(str, run.not_cleaned_up_in_words))
-        return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), left=left)
+        said = {"left": run.not_cleaned_up_in_words, "notes": [note.text for note in run.notes()]}
+        told = {what: tuple(map(str, texts)) for what, texts in said.items()}
+        return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), **told)
 
 
 def try_in_memory(service: Service, environment: str = "sandbox", **selected: Any) -> Trial:
