@@ -10,6 +10,7 @@ import pytest
 from environments.sandbox import Service
 from tests.harness import controller
 from tests.selftest.recorded_runs import record
+from tests.selftest.services.waiting import HANGS_S
 
 LINE = re.compile(r"\d+ of at most \d+ requests sent")
 
@@ -40,7 +41,7 @@ def printed_while_something_fails(terminal):
     """All that is printed while something goes on, which fails."""
     screen = Screen(terminal)
     with suppress(KeyError), controller.progress(screen, lambda: "3 of at most 9 requests sent"):
-        assert screen.shown.wait(30)
+        assert screen.shown.wait(HANGS_S)
         raise KeyError
     return screen.getvalue()
 
@@ -65,7 +66,7 @@ class Waits(Service):
 
     def finish(self, request, operation, response):
         self.reads += 1
-        return response if self.reads == 1 or self.printed.wait(30) else None
+        return response if self.reads == 1 or self.printed.wait(HANGS_S) else None
 
 
 @pytest.mark.parametrize(("options", "is_shown"), [((), True), (("-q",), False)], ids=["by default", "-q"])

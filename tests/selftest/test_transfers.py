@@ -20,7 +20,7 @@ from spec.interface import KEY_TYPES, MARK, PREPARING, operations
 from spec.json_text import leaves_of
 from tests.selftest.exchanges import execution
 from tests.selftest.services.one_run import BOTH, CODE, GENERATED, PREPARE, Bank, Run, bank_profile, notes_of, whole_run
-from tests.selftest.services.racing import HANGS_S
+from tests.selftest.services.waiting import HANGS_S
 from tests.traffic.case import form_of
 from tests.traffic.invalid import UNREADABLE, invalid_requests
 

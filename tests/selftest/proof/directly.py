@@ -61,7 +61,8 @@ class Log:
         collector.close()
         run.close()
         left = tuple(map(str, run.not_cleaned_up_in_words))
-        return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), left=left)
+        said = {"left": left, "notes": tuple(str(note.text) for note in run.notes())}
+        return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), **said)
 
 
 def try_in_memory(service: Service, environment: str = "sandbox", **selected: Any) -> Trial:
