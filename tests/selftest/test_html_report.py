@@ -323,9 +323,8 @@ class TestTheFile:
         assert '<h1 id="title">PIX conformance: staging: non-conformant</h1>' in source
 
     @pytest.mark.skipif(not VALIDATOR.exists(), reason="html-validate is not installed: make witnesses (Node, npm)")
-    @pytest.mark.parametrize("name", ["failing", "partial"])
-    def test_valid(self, name):
-        """A validator of another maker finds no fault, with hostile answers and in Portuguese."""
-        faults = validate(recorded(name).folder / "report.html")
+    def test_valid(self):
+        """A validator of another maker finds no fault, although answers are hostile."""
+        faults = validate(recorded("failing").folder / "report.html")
 
         assert [fault for fault in faults if not fault.endswith(ASKED_FOR_BY_PYTEST_HTML)] == []
