@@ -162,7 +162,7 @@ def test_nothing_leaves_when_the_suite_itself_fails(spill, tmp_path):
 
 def test_what_a_library_logs_is_a_text_of_a_service():
     """A library may log a header or a body as it came; its own words stay."""
-    pen = Pen(Display(Secrets({"account": [ACCOUNT]})))
+    pen = Pen(Display(Secrets({"account": [ACCOUNT]})), quiet=True)
     made = logging.getLogRecordFactory()
     record = made("urllib3", 30, "", 1, f"Failed for {ACCOUNT}: %s, %d times", ("X-Name Maria", 3), None)
     pen.put_down()

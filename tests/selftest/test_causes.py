@@ -134,6 +134,8 @@ def test_order_of_the_summary(run):
         "  not-shown    1 observed",
         "report: report.html",
         "SHA256 (SHA256SUMS) = 9f86",
+        f"next: pytest --explain={DIGIT} says what usually fixes it",
+        "verdict: NON-CONFORMANT, exit status 1",
     ]
     assert [alert["kind"] for alert in document["alerts"]] == ["outcome-unknown", "set-up", "left", "redirected"]
     assert [str(note) for note in document["notes"][:4]] == [str(alert["text"]) for alert in document["alerts"]]
@@ -146,9 +148,9 @@ class WithoutDigit(Service):
         return {name: value for name, value in super().execution_result(transfer).items() if name != "digit"}
 
 
-@pytest.mark.parametrize(("options", "told"), [(("--tb=no",), 0), (("-x", "-qq", "-rN"), 1)])
+@pytest.mark.parametrize(("options", "told"), [((), 0), (("-v", "--tb=no"), 0), (("-v", "-x", "-rN"), 1)])
 def test_the_options_of_pytest_behave(options, told, tmp_path):
-    """How much is shown of a failure is the user's choice, as with any run of pytest."""
+    """The suite says the result once; with -v pytest says it as well, as much as the user wants of it."""
     with Server(WithoutDigit()) as server:
         arguments = ["--no-report", f"--environment={sandbox_at(server.base_url, tmp_path)}", "-k", "executePix.digit"]
         ended = run_pytest(

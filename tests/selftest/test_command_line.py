@@ -71,7 +71,7 @@ def test_a_dead_server_is_unreachable():
     cases = written(run.folder)
 
     assert (run.status, run.document["verdict"], run.rows("fail")) == (7, "unreachable", {})
-    assert "cannot be reached: the connection is refused; this is no verdict" in run.output
+    assert f"! {run.run.base_url} cannot be reached: the connection is refused\n" in run.output
     assert f"{run.document['headline']}\n" in run.output
     assert cases["run"] == ("error", run.document["headline"])
     assert cases["listAccounts.exists"] == ("skipped", f"not-exercised: {why}")

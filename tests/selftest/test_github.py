@@ -157,7 +157,7 @@ def job(tmp_path):
 def test_a_service_gives_no_commands(job, tmp_path):
     """Its lines are printed while none is taken; then come the annotations. The summary is appended and has no address."""
     with GivesCommands() as service:
-        result = run(write_profile(tmp_path, service.base_url), "-k", "executePix.json", **job)
+        result = run(write_profile(tmp_path, service.base_url), "-vv", "-k", "executePix.json", **job)
     taken, token = commands_in(result.output)
     text = (tmp_path / "summary.md").read_text()
 
@@ -170,7 +170,7 @@ def test_a_service_gives_no_commands(job, tmp_path):
 def test_a_service_gives_no_commands_where_nobody_says_that_a_job_runs(tmp_path):
     """In a container, a run does not know which system reads what it prints. It prints none of its own."""
     with GivesCommands() as service:
-        result = run(write_profile(tmp_path, service.base_url), "-k", "executePix.json")
+        result = run(write_profile(tmp_path, service.base_url), "-vv", "-k", "executePix.json")
 
     assert (result.status, INJECTED in result.output) == (1, True)
     assert commands_in(result.output) == ([], "")

@@ -60,7 +60,7 @@ def test_the_digests_of_a_run(name):
     assert {line.removesuffix(": OK") for line in checked.stdout.splitlines()} == FILES
     assert {path.name for path in ended.folder.iterdir()} == {*FILES, SUMS}
     assert digests_in(ended.output) == [hashlib.sha256((ended.folder / SUMS).read_bytes()).hexdigest()]
-    assert ended.output.count(f"\n{ended.document['headline']}\n") == 1
+    assert ended.output.splitlines().count(ended.document["headline"]) == 1
 
 
 MASKED, PASSING, REASON = "executePix.document.masked", "executePix.document.type", "masked from 2.4 on"
@@ -76,10 +76,7 @@ def test_a_known_failure_in_every_report(until, status, tmp_path):
     is_known = not status
 
     assert (ended.status, row["verdict"], row.get("known_failure")) == (status, "fail", REASON if is_known else None)
-    assert (f"FAIL {MASKED} [known: {REASON}]\n" in ended.output, "1 failed" in ended.output) == (
-        is_known,
-        not is_known,
-    )
+    assert f"FAIL {MASKED}{f' [known: {REASON}]' * is_known}\n" in ended.output
     assert (": no failure except 1 known failure, " in ended.document["headline"]) == is_known
     assert written(ended.folder)[MASKED][0] == ("skipped" if is_known else "failure")
     assert (REASON in ended.text(PAGE), delete in ended.text(PAGE)) == (is_known, True)
