@@ -80,10 +80,12 @@ FAULTY_REGISTRATIONS = {
     "EverySecond": "DocumentNumber Fraction",
 }
 _ASKED = {
+    ("Cents", "value Text"): {"hides": ("executePix.value.matches",)},
     ("Made", "Key Missing"): {"hides": ("registerPixKey.Key.example",)},
     ("Made", "Key Object"): {"warns": ("registerPixKey.Key.example",)},
 }
-"""What else is to be said: the one value shown is that of a key that the service makes."""
+"""What else is to be said: the one value shown is that of a key that the service makes, and the run prepares an amount with
+cents."""
 
 
 def _renamed(data, name, other):
