@@ -90,6 +90,13 @@ class Grants:
                 "no operation granted anything ({answers}): the service was not ready, run again later", answers=shown
             )
             return
+        if {"301", "307", "308"}.issuperset(together):  # the others often lead to a page to log in
+            yield say(
+                "no operation granted anything ({answers}): every path leads elsewhere, perhaps to https or to one "
+                "with a slash at its end: check base_url and the paths of the service",
+                answers=shown,
+            )
+            return
         source = auth.token_env or ("token_command" if auth.token_command else "token_file")
         told = say(
             "no operation granted anything ({answers}): the token may be wrong or expired, check auth ({source})",

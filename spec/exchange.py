@@ -11,6 +11,7 @@ from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from spec.json_text import JsonText, read_json
+from spec.message import Text
 
 Headers = tuple[tuple[str, str], ...]
 LARGE = 65_536
@@ -100,7 +101,7 @@ def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
 
 @kept_beside
 def _read_small(response: Response) -> JsonText:
-    return read_json(response.kept[0], cut=response.cut)
+    return JsonText(error=response.broken) if response.broken else read_json(response.kept[0], cut=response.cut)
 
 
 @lru_cache(maxsize=_READ_AT_ONCE)
@@ -110,12 +111,14 @@ def _read_large(kept: bytes, cut: str) -> JsonText:
 
 @dataclass(frozen=True, repr=False)
 class Response:
-    """A response. Its content coding is undone. `cut` names the limit of the suite that cut the body short, if any."""
+    """A response. Its content coding is undone. `cut` names the limit of the suite that cut the body short, if any;
+    `broken` says what is wrong with the coding or the length of a body, which is empty here then."""
 
     status: int
     headers: Headers
     body: Packed = Packed()
     cut: str = ""
+    broken: Text = ""
 
     def __repr__(self) -> str:
         return f"Response(status={self.status!r}, cut={self.cut!r})"

@@ -17,7 +17,7 @@ TEMPLATES = Path(__file__).with_name("findings.yaml")
 
 @cache
 def templates() -> Mapping[str, Mapping[str, str]]:
-    """The templates of every code: `expected`, `got`, `says`, `at`."""
+    """The templates of every code: `expected`, `got`, `says`, `at`, `level`."""
     loaded: Mapping[str, Mapping[str, str]] = read_yaml(TEMPLATES)
     return loaded
 

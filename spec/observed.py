@@ -5,7 +5,9 @@ An answer that may be another one in a minute shows nothing, and neither does a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from urllib.parse import unquote, urlsplit
 
 from spec.answers import PASSING, RefusalKind, code_of, data_of, is_page, refusal_kind, refuses_the_token, registered
@@ -97,12 +99,16 @@ def _scheme(challenge: str) -> str:
 
 # -- which answers are alike -----------------------------------------------------------------------------------------
 
+_WORD = re.compile(r"[^\s\"'<>{}(),;]+")
 
-def indistinguishable(one: Exchange, other: Exchange) -> bool:
-    """True if status, media type, code and body are the same, but for the path, digits and long hex numbers."""
-    if one.response is None or other.response is None:
+
+def indistinguishable(one: Exchange, *others: Exchange) -> bool:
+    """True if status, media type, code and body are the same, but for the path, digits and long hex numbers, and the
+    words in which the others differ from each other."""
+    prints = [_print(seen, seen.response) for seen in (one, *others) if seen.response]
+    if len(prints) <= len(others) or len({each[:3] for each in prints}) > 1:
         return False
-    return _print(one, one.response) == _print(other, other.response)
+    return all(first in rest or len({*rest}) > 1 for first, *rest in zip_longest(*prints))
 
 
 def _print(exchange: Exchange, response: Response) -> tuple[object, ...]:
@@ -111,4 +117,4 @@ def _print(exchange: Exchange, response: Response) -> tuple[object, ...]:
     for part in sorted({path, *path.split("/")}, key=len, reverse=True):
         for form in {part, unquote(part)}:
             text = text.replace(form, "·") if len(form) > 2 else text
-    return response.status, response.media_type, code_of(response), VARYING.sub("#", text)
+    return response.status, response.media_type, code_of(response), *_WORD.findall(VARYING.sub("#", text))

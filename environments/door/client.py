@@ -65,12 +65,15 @@ class Client:
         request = self._request(method, path, credential=credential, **sent)
         return self.door.exchange(request, Intent(operation, credential, valid, self._part))
 
-    def send_to_sibling(self, operation: str, path_parameter: str | None, **sent: Any) -> Exchange:
-        """Send the same request to an undocumented path beside the documented one."""
+    def send_to_siblings(self, operation: str, path_parameter: str | None, **sent: Any) -> list[Exchange]:
+        """Send the same request to two undocumented paths beside the documented one: a part of each answer may differ
+        from all others."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
-        path = "/".join([*static[:-1], synthetic(), *([quote(path_parameter, safe="")] if path_parameter else [])])
-        return self.door.exchange(self._request(documented.method, path, **sent), Intent(""))
+        ends = [quote(path_parameter, safe="")] if path_parameter else []
+        paths = ("/".join([*static[:-1], synthetic(), *ends]) for _ in range(2))
+        requests = [self._request(documented.method, path, **sent) for path in paths]
+        return [self.door.exchange(request, Intent("")) for request in requests]
 
     def preflight(self) -> str:
         """Send a read, or only connect where none is permitted. Gives the reason for which the target cannot be

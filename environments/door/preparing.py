@@ -16,7 +16,7 @@ from spec.answers import is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.facts import facts_of, text_of
 from spec.interface import PREPARING
-from spec.json_text import leaves_of, pointer
+from spec.json_text import is_number, leaves_of, pointer, read_json
 from spec.requirements import requirements
 
 if TYPE_CHECKING:
@@ -91,6 +91,12 @@ def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
         door.secrets.learn(CODE, "" if note else code)
         door.guard.prepared.codes[exchange.number] = "" if note else code
     return exchange
+
+
+def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
+    """The numbers that these requests have as value."""
+    leaves = (leaf for seen in preparations for leaf in leaves_of(read_json(seen.request.body).value))
+    return {amount for path, amount in leaves if path[-1:] == ("value",) and is_number(amount)}
 
 
 def _code_in(exchange: Exchange, at: str) -> str:

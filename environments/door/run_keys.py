@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -80,9 +80,10 @@ class RunKey:
 class Keys:
     """The state of each key that the run uses, from every exchange. Without `record` nothing is kept for later runs.
 
-    `before` is the list as it was before the first registration. `started`: the run has registered keys, other than the
-    synthetic ones of invalid requests, so a list is no longer the one before the run. `account` is the one at which the
-    run registers. What changes a state is called under the lock of the door.
+    `before` is the list as it was before the first registration. `lost_besides` are the keys in it that are not of the
+    run, and not in the last list, where the profile says where keys stand. `started`: the run has registered keys,
+    other than the synthetic ones of invalid requests, so a list is no longer the one before the run. `account` is the
+    one at which the run registers. What changes a state is called under the lock of the door.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Keys:
         key_at: str | None = None,
     ) -> None:
         self.before: Listing | None = None
+        self.lost_besides: frozenset[str] = frozenset()
         self.started, self.key_at = False, key_at
         self._is_sandbox, self._record, self._account = is_sandbox, record, account
         self._first_shown: dict[str, int] = {}  # by text, the first list that had it
@@ -135,6 +137,10 @@ class Keys:
         """The keys that the run registered, or may have, as far as their values are known."""
         sent = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT)
         return frozenset(key.value for key in self._keys if key.value and key.state in sent)
+
+    def kept(self, deletions: Iterable[Exchange]) -> list[Exchange]:
+        """Those of the deletions that succeeded whose keys the last list still shows."""
+        return [seen for seen in deletions if any(map(self.is_still_listed, texts_of(seen.request.body)))]
 
     def is_still_listed(self, value: str) -> bool:
         """True if a list shows the key although its deletion succeeded."""
@@ -257,6 +263,8 @@ class Keys:
             return
         if not self.started and account == (self._account or account):
             self.before = listing
+        if self.before and account == self._account:
+            self.lost_besides = self.before.keys - listing.keys - self.values
         of_it = [key for key in self._keys if account == (key.account or account)]
         for key in of_it:
             if key.value is not None:

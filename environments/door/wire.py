@@ -27,6 +27,7 @@ from environments.door.outgoing import Sending
 from environments.door.sockets import POOLS, ConnectedError, Deadline, Watchdog
 from environments.profiles.model import Profile, ProfileError
 from spec.exchange import Failure, FailureKind, Response
+from spec.message import Text, say
 
 CONNECT_TIMEOUT_S = 5.0
 _CHUNK = 65_536
@@ -98,6 +99,9 @@ class Wire(HTTPAdapter):
         return any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it cannot be iterated over
 
     def _exchange(self, request: requests.PreparedRequest, deadline: Deadline) -> Response | Failure:
+        raw: Any = None
+        body, cut = b"", ""
+        broken: Text = ""
         with deadline:
             try:
                 raw = self.send(request, **self._how).raw
@@ -105,9 +109,13 @@ class Wire(HTTPAdapter):
                 if deadline.expired:  # the end of the head or body is where the watchdog shut the connection down
                     raise TimeoutError
             except _ERRORS as error:
-                return _failure_of(error, deadline, self._limits.timeout)
+                failure = _failure_of(error, deadline, self._limits.timeout)
+                if raw is None or failure.kind is not FailureKind.NOT_HTTP:
+                    return failure
+                coding = "gzip" if "gzip" in raw.headers.get("Content-Encoding", "").lower() else "deflate"
+                broken = say(failure.message, coding=coding)
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
-        return Response(raw.status, headers, body, cut)
+        return Response(raw.status, headers, body, cut, broken)
 
     def _within_memory(self, result: Response | Failure) -> Response | Failure:
         """The result, or the limit that it exceeds: past MOST_KEPT a large answer is not kept."""
@@ -158,7 +166,7 @@ _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
     (exceptions.NewConnectionError, _NO_CONNECTION, "the connection is refused"),
     (exceptions.ConnectTimeoutError, _NO_CONNECTION, "no connection in time"),
     (IncompleteRead, FailureKind.NOT_HTTP, "the answer broke off before its end"),
-    (exceptions.DecodeError, FailureKind.NOT_HTTP, "the content coding of the answer is broken"),
+    (exceptions.DecodeError, FailureKind.NOT_HTTP, "the content coding is {coding}, the body is not"),
     (ConnectionError, FailureKind.DROPPED, "the connection was dropped without an answer"),
     (LineTooLong, FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)"),
 )

@@ -8,10 +8,10 @@ from spec.answers import find
 from spec.exchange import Exchange
 from spec.findings import Finding, finding
 from spec.interface import KEY_TYPES, operations
-from spec.json_text import read_json
+from spec.json_text import leaves_of, pointer, read_json
 from spec.message import Text, say
-from spec.rules.table import InconclusiveError, data_in, first_names, pointer_to, rule, text_in, type_of
-from spec.rules.tax_document import is_fully_masked, is_fully_visible
+from spec.rules.table import InconclusiveError, data_in, first_names, json_in, pointer_to, rule, text_in, type_of
+from spec.rules.tax_document import is_fully_masked, is_fully_visible, is_unmasked
 
 
 @rule("executePix.id.matches")
@@ -26,8 +26,15 @@ def id_is_the_code_that_was_sent(exchange: Exchange) -> Finding | None:
 @rule("executePix.document.masked")
 def document_is_masked(exchange: Exchange) -> Finding | None:
     """The tax document of the counterparty is partly masked."""
-    visible = is_fully_visible(text_in(exchange, "document"))
-    return _of("document", "document-visible", exchange) if visible else None
+    document = text_in(exchange, "document")
+    if is_fully_visible(document):
+        return _of("document", "document-visible", exchange)
+    documented = {pointer_to(data_in, field.name, exchange) for field in operations()["executePix"].result}
+    clear = [pointer(*path) for path, leaf in leaves_of(json_in(exchange)) if is_unmasked(document, str(leaf))]
+    if pointer_to(data_in, "key", exchange) in clear:  # a key may be the tax document
+        return None
+    other = [at for at in clear if at not in documented]
+    return finding("document-visible", *other) if other else None
 
 
 @rule("executePix.document.partly")

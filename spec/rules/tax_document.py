@@ -29,8 +29,10 @@ _CLEAR = (
     r"[0-9A-Z]{2}\W(?:[0-9A-Z]{3}\W){2}[0-9A-Z]{4}\W[0-9]{2}",
     r"(?:[0-9A-Z][\W_]){12}[0-9][\W_][0-9]",
 )
+_ONE_BY_ONE = re.compile(r"[^0-9A-WYZ]*[0-9](?:[^0-9A-WYZ]+[0-9]){10}(?:(?:[^0-9A-WYZ]+[0-9]){3})?[^0-9A-WYZ]*")
+"""With anything between all of them: a mask as long as the document has no place for so many."""
 _WRITTEN = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9A-Z]{2}(?:\.[0-9A-Z]{3}){2}/[0-9A-Z]{4}-[0-9]{2}")
-_DISAGREES = -100
+_DISAGREES, _SURE = -100, 4
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,15 @@ def is_fully_visible(document: str) -> bool:
 
     A mask may stand beside them. If they agree with what it shows, it masks nothing; if not, they are something else.
     """
-    return any(_is_a_document(clear) for clear in _clear(_plain(document)))
+    text = _plain(document)
+    return bool(_ONE_BY_ONE.fullmatch(text)) or any(map(_is_a_document, _clear(text)))
+
+
+def is_unmasked(document: str, text: str) -> bool:
+    """True if a text has in clear what a masked document hides: with the characters that this one shows, and with right
+    check digits or the usual punctuation."""
+    mask = _plain(document)
+    return any(clear.likelihood and _agreement(mask, clear.characters) >= _SURE for clear in _clear(_plain(text)))
 
 
 def is_fully_masked(document: str) -> bool:
@@ -70,7 +80,8 @@ def is_fully_masked(document: str) -> bool:
 
 def _plain(document: str) -> str:
     """The field as people read it: entities, wide digits and characters without a width make no difference."""
-    text = unicodedata.normalize("NFKC", html.unescape(document[: 20 * _LONGEST]).replace("…", "*")).upper()
+    shown = re.sub(r"<[^<>]*>", "", html.unescape(document[: 20 * _LONGEST]))
+    text = unicodedata.normalize("NFKC", shown.replace("…", "*")).upper()
     seen = (character for character in text if unicodedata.category(character) not in ("Cf", "Mn", "Me"))
     read = "".join(str(unicodedata.decimal(character, character)) for character in seen)
     return " ".join(_LABEL.sub(" ", read).split())[:_LONGEST]

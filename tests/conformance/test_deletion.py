@@ -18,12 +18,14 @@ def test_statement_holds_in_every_answer(requirement_id, deletions):
 
 
 @requirement("deletePixKey.exists")
-def test_what_is_granted_is_deleted(deletions, registrations):
-    """A key whose deletion was granted is not listed at the end."""
+def test_what_is_granted_is_deleted(deletions, traffic):
+    """A key whose deletion was granted is not listed at the end, and others are."""
+    keys = traffic.client.door.keys
     granted = list(filter(is_granted, deletions))
     supplied(granted, "no key was deleted")
 
-    warn_of("kept", registrations.kept)
+    warn_of("kept", keys.kept(granted))
+    warn_of("besides", granted if keys.lost_besides else [])
 
 
 @requirement("deletePixKey.contentType.accepted")

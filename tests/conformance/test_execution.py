@@ -18,8 +18,10 @@ from tests.harness.judging import (
 from tests.traffic.described import states_before, values_in_results
 from tests.traffic.judgements import (
     accepted_under_another_scheme,
+    has_the_amount,
     needs_more,
     none_granted,
+    of_no_other,
     seen_in_one_answer,
     token_is_accepted,
 )
@@ -33,10 +35,23 @@ SEEN_IN_RESULTS = [
 ]
 
 
-@pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[OF_THE_KEY_THAT_WAS_USED]))
+@pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[OF_THE_KEY_THAT_WAS_USED, "id.matches"]))
 def test_statement_holds_in_every_answer(requirement_id, execution_answers):
     """Status, JSON, envelope and every field of the execution result are as documented."""
     assert_holds(*execution_answers)
+
+
+@requirement("executePix.id.matches")
+def test_a_result_is_of_the_code_that_was_sent(execution_answers):
+    """The id is the code that was sent, and that of no other execution."""
+    assert_found(of_no_other("executePix.id.matches", {seen: seen.request.last_segment for seen in execution_answers}))
+    assert_holds(*execution_answers)
+
+
+@requirement("executePix.value.matches")
+def test_the_amount_that_was_prepared_comes_back(executions, execution_answers):
+    """The value is the amount that the run prepared."""
+    assert_found(has_the_amount(executions))
 
 
 @requirement("executePix.type.example")

@@ -27,10 +27,15 @@ from tests.traffic.described import (
     required_values,
 )
 from tests.traffic.effects import no_refusal_had_an_effect, warn_of
-from tests.traffic.judgements import none_granted, registration_is_understood, token_is_accepted
+from tests.traffic.judgements import (
+    none_granted,
+    of_no_other,
+    registration_is_understood,
+    token_is_accepted,
+)
 from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
 from tests.traffic.refused_credentials import tried
-from tests.traffic.registrar import Attempted
+from tests.traffic.registrar import Attempted, body_sent
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
 OF_ANY_RESULT = (
@@ -49,7 +54,8 @@ def deletions_needed(profile):
 
 
 @pytest.mark.parametrize(
-    "requirement_id", rules_of("registerPixKey", but=("status", *OF_A_FIRST_REGISTRATION, *OF_ANY_RESULT))
+    "requirement_id",
+    rules_of("registerPixKey", but=("status", "Key.matches", *OF_A_FIRST_REGISTRATION, *OF_ANY_RESULT)),
 )
 def test_statement_holds_in_every_answer(requirement_id, registrations):
     """Status, JSON, envelope and every field of the key registration result are as documented."""
@@ -62,6 +68,15 @@ def test_a_registration_is_answered_with_200(registrations):
     assert_found(no_refusal_had_an_effect(registrations.effects))
     assert_holds(*registrations.answers)
     warn_of("lost", registrations.lost)
+
+
+@requirement("registerPixKey.Key.matches")
+def test_a_result_is_of_the_key_that_was_sent(registrations):
+    """The Key is the key that was sent, and that of no other registration."""
+    sent = {seen: body_sent(seen).get("pixKey") for seen in registrations.answers}
+
+    assert_found(of_no_other("registerPixKey.Key.matches", sent))
+    assert_holds(*registrations.answers)
 
 
 @pytest.mark.parametrize("requirement_id", named(*(f"registerPixKey.{what}" for what in OF_ANY_RESULT)))

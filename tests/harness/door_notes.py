@@ -97,7 +97,7 @@ def _certificate_refused(exchanges: Sequence[Exchange]) -> Iterator[Text]:
 
 def _codes_refused(executed: Sequence[Exchange]) -> Iterator[Text]:
     answered = [seen for seen in executed if seen.response]
-    refused = [seen for seen in answered if _kind(seen) in ABOUT_THE_REQUEST | {RefusalKind.REDIRECT}]
+    refused = [seen for seen in answered if _kind(seen) in ABOUT_THE_REQUEST]
     if refused:
         yield say(
             "{number} of {all} transaction codes were refused; they may have expired",

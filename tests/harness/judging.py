@@ -14,7 +14,7 @@ from reports.run import Observation
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.exchange import Exchange
 from spec.facts import Facts, said
-from spec.findings import Conclusion, Finding, Judgement
+from spec.findings import Conclusion, Finding, Judgement, templates
 from spec.message import Text, joined, say
 from spec.requirements import requirements
 from spec.rules import ROBUSTNESS, RULES, Reproduction
@@ -133,9 +133,11 @@ def remark(text: Text) -> None:
 def _deviate(findings: Iterable[Finding]) -> None:
     """End the running test: its requirement is not met, which its level makes a failure, a warning or an
     observation."""
-    recording = current.get()
-    verdict = deviation(requirements()[recording.own.id].level, recording.fail_on)
-    recording.note(verdict=verdict, findings=tuple(findings))
+    recording, found = current.get(), tuple(findings)
+    own = requirements()[recording.own.id].level
+    levels = [templates()[each.code].get("level", own) for each in found]
+    verdict = min((deviation(level, recording.fail_on) for level in levels), key=[*Verdict].index)
+    recording.note(verdict=verdict, findings=found)
     raise DeviationError(str(recording.own.message))
 
 

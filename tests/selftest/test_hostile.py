@@ -29,8 +29,8 @@ def ends(connection):
     [
         (HEAD, hostile.drips, FailureKind.TIMEOUT, LATE),
         (HEAD + b"Content-Length: 1000\r\n\r\n", hostile.drips, FailureKind.TIMEOUT, LATE),
-        (HEAD + b"Content-Length: 1000\r\n\r\n{}", ends, FailureKind.NOT_HTTP, BROKEN_OFF),
-        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n{", ends, FailureKind.NOT_HTTP, BROKEN_OFF),
+        (HEAD + b"Content-Length: 1000\r\n\r\n{}", ends, None, BROKEN_OFF),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n{", ends, None, BROKEN_OFF),
         (HEAD + b"Content-Length: 9\r\n\r\n{", reset, FailureKind.DROPPED, "the connection was dropped without an answer"),
         (b"\x00\xff\x1b[31m noise\r\n\r\n" * 100, ends, FailureKind.NOT_HTTP, "the answer is not HTTP"),
         (*hostile.NEVER_ENDS_ITS_HEADERS, FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)"),
@@ -51,7 +51,11 @@ def test_an_answer_that_harms_is_a_failure_with_a_name(said, then, kind, why, tm
         found = a_run.client.send("executePix", "pixconf-1")
         again = [a_run.client.send("listAccounts") for _ in range(6) if kind is FailureKind.LIMIT]
 
-    how = (found.failure.kind, found.failure.message) if kind else (None, found.response.cut)
+    how = (
+        (found.failure.kind, found.failure.message)
+        if kind
+        else (None, str(found.response.broken) or found.response.cut)
+    )
     assert how == (kind, why)
     assert {seen.failure.kind for seen in again} <= {kind}
     assert a_run.door.liveness.unreachable == ""

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
-from environments.door.permission import texts_of
 from environments.profiles.model import PixKey
-from spec.answers import RefusalKind, is_granted, refusal_kind
+from spec.answers import RefusalKind, refusal_kind
 from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding, holds
 from spec.key_list import Listing, Place
@@ -75,12 +74,6 @@ def lost(registrar: Registrar, accepted: list[tuple[Exchange, PixKey]]) -> list[
     return [exchange for exchange, key in shown if all(each and not each.shows(key) for each in lists)]
 
 
-def deleted_and_kept(registrar: Registrar) -> list[Exchange]:
-    """The granted deletions whose keys the last list still shows."""
-    granted, is_listed = filter(is_granted, registrar.found.deletions), registrar.keys.is_still_listed
-    return [seen for seen in granted if any(map(is_listed, texts_of(seen.request.body)))]
-
-
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     """Deviates where a refused registration has registered its key."""
     refused = (say("{type}: {answer}", type=type_sent(seen), answer=say(seen.summary)) for seen in effects)
@@ -89,6 +82,7 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
 
 def warn_of(code: str, seen: list[Exchange]) -> None:
     """Warn of what is no failure, as no statement says that what is granted is listed or gone, or from when on: keys
-    that were registered at the same time and are `lost`, and deleted ones that are `kept`."""
+    that were registered at the same time and are `lost`, deleted ones that are `kept`, others that are gone
+    `besides`."""
     if seen:
         warn(replace(finding(code), alone=code != "lost"), *seen)

@@ -7,6 +7,8 @@ a path does not exist.
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from environments.door.permission import synthetic
 from spec.answers import ABOUT_THE_CALLER, RefusalKind, is_granted, is_page, refusal_kind, succeeded
 from spec.exchange import VALID, Exchange
@@ -95,14 +97,15 @@ def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
     kind, status = refusal_kind(seen.response), seen.response.status
     if kind in _NO_ENDPOINT:
         return deviates(finding("no-endpoint", status=status), seen)
-    sibling = _send_to_sibling(traffic, seen)
-    if sibling.response is None:
+    siblings = sibling, _ = _send_to_siblings(traffic, seen)
+    pages = {urlsplit(each.response.header("Location")).path for each in (seen, *siblings) if each.response}
+    if not all(each.response for each in siblings):
         return inconclusive(say("no answer"), seen, sibling)
-    if not indistinguishable(seen, sibling):
+    if not indistinguishable(seen, *siblings):
         return holds(seen, sibling)
-    if kind in ABOUT_THE_CALLER:
-        return inconclusive(_NOT_TOLD_APART, seen, sibling)
-    if not _is_known_to_be_valid(traffic, seen, sibling):
+    if kind in ABOUT_THE_CALLER and (len(pages) > 1 or "" in pages):  # no redirect to one page, such as to log in
+        return inconclusive(joined((_NOT_TOLD_APART, say("the token may lack the scope"))), seen, sibling)
+    if not _is_known_to_be_valid(traffic, seen, siblings):
         needed = _NEEDED.get(seen.operation, "supply an account that exists")
         return inconclusive(joined((_NOT_TOLD_APART, needed)), seen, sibling)
     if told_apart := _refuses_what_is_invalid(traffic, seen.operation):
@@ -110,10 +113,10 @@ def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
     return deviates(finding("like-undocumented", status=status), seen, sibling)
 
 
-def _send_to_sibling(traffic: Traffic, seen: Exchange) -> Exchange:
-    """Send a request once more, to the sibling of the endpoint; never with a real code."""
+def _send_to_siblings(traffic: Traffic, seen: Exchange) -> list[Exchange]:
+    """Send a request once more, to the siblings of the endpoint; never with a real code."""
     path_parameter = synthetic() if seen.operation == "executePix" else _path_parameter_of(seen)
-    return traffic.client.send_to_sibling(seen.operation, path_parameter, body=seen.request.body or None)
+    return traffic.client.send_to_siblings(seen.operation, path_parameter, body=seen.request.body or None)
 
 
 def _refuses_what_is_invalid(traffic: Traffic, operation: str) -> tuple[Exchange, ...]:
@@ -123,20 +126,20 @@ def _refuses_what_is_invalid(traffic: Traffic, operation: str) -> tuple[Exchange
     bodies += [UNREADABLE["cut short"]] if operation in MAY_BE_OPEN and "fuzz" in traffic.profile.allow else []
     for body in bodies:
         seen = _send_for_nobody(traffic, operation, body)
-        sibling = _send_to_sibling(traffic, seen)
-        if seen.response and sibling.response and not indistinguishable(seen, sibling):
-            return seen, sibling
+        siblings = _send_to_siblings(traffic, seen)
+        if all(each.response for each in (seen, *siblings)) and not indistinguishable(seen, *siblings):
+            return seen, siblings[0]
     return ()
 
 
-def _is_known_to_be_valid(traffic: Traffic, seen: Exchange, sibling: Exchange) -> bool:
+def _is_known_to_be_valid(traffic: Traffic, seen: Exchange, siblings: list[Exchange]) -> bool:
     """True for a prepared code, or an account that a read or another operation accepts. Where nothing was granted the
     token may be wrong, and a 404 alone says that there is no such path."""
     if not seen.expects_success:
         return False
     if seen.operation == "executePix":
         return seen.number in traffic.sent(execute).prepared
-    if seen.operation == "deletePixKey" and indistinguishable(_send_for_nobody(traffic, "registerPixKey"), sibling):
+    if seen.operation == "deletePixKey" and indistinguishable(_send_for_nobody(traffic, "registerPixKey"), *siblings):
         return False  # an endpoint that exists is answered so, too: perhaps the key is not registered yet
     others = [other for other in traffic.client.door.exchanges if other.operation != seen.operation]
     accepted = [other for other in others if succeeded(other) and other.response and not is_page(other.response)]

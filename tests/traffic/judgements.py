@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from environments.door.preparing import amounts_of
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from spec.answers import (
     RefusalKind,
+    data_of,
     grants_protected_result,
     is_granted,
     is_judged_as_success,
@@ -14,6 +18,7 @@ from spec.answers import (
 from spec.exchange import VALID, Exchange
 from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
 from spec.interface import READS
+from spec.json_text import is_number
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
@@ -88,7 +93,7 @@ def none_granted(refusable: list[Exchange], code: str) -> Judgement:
 
 # -- the documented request is enough -----------------------------------------------------------------------------
 
-_NOT_UNDERSTOOD = say("no registration was understood")
+_NOT_UNDERSTOOD = say("no registration was understood: perhaps the account holds as many keys as it may")
 
 
 def needs_more(executions: Executions) -> Judgement:
@@ -121,6 +126,34 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
     if requirement_id == "registerPixKey.contentType.accepted":
         return json_is_understood(registrations.answers, _NOT_UNDERSTOOD)
     return inconclusive(_NOT_UNDERSTOOD, *registrations.answers[:1])
+
+
+# -- values that the run itself knows ------------------------------------------------------------------------------
+
+
+def of_no_other(requirement_id: str, sent: Mapping[Exchange, object]) -> Judgement:
+    """The judgement that no result has what another request named. It counts where one has what its own request named:
+    numbers of two kinds may be the same by chance."""
+    judged, field = {seen: judge(requirement_id, seen) for seen in sent}, requirement_id.split(".")[1]
+    others = sent.values() if any(each.holds for each in judged.values()) else ()
+    mixed_up = [seen for seen, each in judged.items() if each.deviates and _shown(seen, field) in others]
+    return deviates(finding("of-another", f"/data/{field}", field=field), *mixed_up) if mixed_up else holds()
+
+
+def has_the_amount(executions: Executions) -> Judgement:
+    """The judgement that the results of transfers which the run prepared have their amount."""
+    amounts, mine = amounts_of(executions.preparations), executions.prepared
+    values = {seen: _shown(seen, "value") for seen in executions.successes if seen.number in mine}
+    numbers = [seen for seen, value in values.items() if is_number(value)]
+    if not (amounts and numbers):
+        return inconclusive(say("no transfer was executed that the run prepared with a number as value"))
+    other = [seen for seen in numbers if values[seen] not in amounts]
+    return deviates(finding("other-amount", "/data/value"), *other) if other else holds(*numbers)
+
+
+def _shown(seen: Exchange, field: str) -> object:
+    data = data_of(seen.response) if seen.response else None
+    return data and data.get(field)
 
 
 # -- one of many answers ------------------------------------------------------------------------------------------

@@ -69,7 +69,6 @@ class Registrations:
     broken: dict[str, Judgement] = field(default_factory=dict)  # why all registrations are refused, by requirement
     effects: list[Exchange] = field(default_factory=list)  # refused, and listed like an accepted key
     lost: list[Exchange] = field(default_factory=list)  # accepted at the same time, and not listed
-    kept: list[Exchange] = field(default_factory=list)  # deletions of keys that are listed at the end
     left_out: dict[str, str] = field(default_factory=dict)  # why a key type is out of scope
     missing: str = ""  # why nothing was sent
 

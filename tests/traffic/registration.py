@@ -1,7 +1,7 @@
 """The key registrations of a run: what must be refused, and what must be accepted; and which key types are.
 
-That a documented key type is refused wrongly is certain only where another type is accepted from the same account
-before the refusal and after it. Where no registration is understood, one may need more than is documented.
+A documented key type is refused wrongly for sure only where the account gets another type before and after it. Where no
+registration is understood, one may need more than is documented.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spec.message import Message, joined, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
-from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, lost
+from tests.traffic.effects import decide_suspicions, look_for_effect, lost
 from tests.traffic.refused_credentials import of_keys, to_try
 from tests.traffic.registrar import (
     UNKNOWN_KEY,
@@ -48,22 +48,19 @@ _REGISTER = "registerPixKey"
 NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
-UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", f"{MARK}type")
+UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", "TAX_ID", f"{MARK}type")
 _ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
 SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
 """The requirements that registrations with a wrong token are for."""
-_BEHIND = 2
-"""Wrong tokens that go right behind each registration."""
+_BEHIND = 2  # wrong tokens that go right behind each registration
 OTHER_NAMES = {
     "pixKey": ("key", "Key", "PixKey", "pix_key", "pixkey", "chave", "chavePix"),
     "pixKeyType": ("type", "Type", "PixKeyType", "pix_key_type", "keyType", "kind", "tipo", "tipoChave"),
     "account": ("accountId", "Account", "AccountId", "account_id", "accountNumber", "conta"),
 }
 """Other names that a service might have for the fields of the body."""
-REMOVED = ("from", "to", "value", "date", "description")
-"""Fields that the change history calls removed."""
-_WAITS_S = (0.0, 0.2, 0.5)
-"""Waits before a registration is repeated whose key type is refused, as the account may be busy."""
+REMOVED = ("from", "to", "value", "date", "description")  # as the change history calls them
+_WAITS_S = (0.0, 0.2, 0.5)  # before a registration is repeated whose key type is refused: the account may be busy
 
 
 @scenario(
@@ -82,14 +79,13 @@ def register(traffic: Traffic) -> Registrations:
     _register(registrar, registrar.choose_keys(), traffic.reach.wants)
     explain_refusals(registrar)
     registrar.clean_up()
-    registrar.found.kept = deleted_and_kept(registrar)
     return registrar.found
 
 
 def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
-    """Register each key twice: one after the other, and beside each other."""
+    """Register each key twice: alone, and beside others. The synthetic one is first: an account may hold one more."""
     wrong: Iterator[str] = iter(())
-    _send_undocumented(registrar, keys)
+    free = [key for key in registrar.synthetic_keys() if _register_new(registrar, key, wrong)]
     if wants(*SHOWN_BY_WRONG_TOKENS):
         wrong = iter(of_keys(to_try(registrar.profile, registrar.client.door.secrets.token())))
         own = (keys if registrar.profile.is_sandbox else []) or [registrar.key_of_nobody()]
@@ -98,7 +94,9 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
         schemes = forms(registrar.profile, among=OTHER_SCHEMES)
         _send(registrar, Attempted.OTHER_SCHEME, *_of_nobody(registrar, (form.name for form in schemes)), company=True)
     registrar.look()
-    free = [key for key in (*given(keys), *registrar.synthetic_keys()) if _register_new(registrar, key, wrong)]
+    registrar.client.send_to_siblings(_REGISTER, registrar.account, body=b"{}")  # what comes next may suffer from it
+    free += [key for key in given(keys) if _register_new(registrar, key, wrong)]
+    _send_undocumented(registrar, keys if registrar.deletes else [])
     if registrar.deletes and registrar.together.is_possible:
         _register_beside_each_other(registrar, free)
     elif registrar.deletes:
@@ -137,7 +135,7 @@ def _send_undocumented(registrar: Registrar, keys: Sequence[PixKey]) -> None:
     made = [key for key in own if key.type == "RANDOM"]  # elsewhere a service may make a key that nobody can name
     names = [replace(key, type="EVP") for key in (next(sent), *made)]
     _send(registrar, Attempted.OTHER_NAME, *((key, VALID) for key in names))
-    others = [replace(key, type=name) for name, key in zip(UNDOCUMENTED_TYPES, sent, strict=False)]
+    others = [replace(key, type=name) for name, key in zip(UNDOCUMENTED_TYPES, chain(made[:1], sent), strict=False)]
     _send(registrar, Attempted.UNDOCUMENTED_TYPE, *((key, VALID) for key in others))
 
 
@@ -238,9 +236,8 @@ def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
             other = type_sent(controls[0])
             breach = finding("key-type-refused", name=name, answer=answer, other=other, remedy=remedy)
             return deviates(breach, refused, *controls)
-    return inconclusive(
-        joined((say("no {type} key was registered: {answer}", type=name, answer=answer), remedy)), refused
-    )
+    why = say("no {type} key was registered: {answer}", type=name, answer=answer)
+    return inconclusive(joined((why, remedy)), refused)
 
 
 def _send_on_and_on(registrar: Registrar, refused: Exchange) -> Iterator[Exchange]:
@@ -295,6 +292,9 @@ def _differences(refused: Exchange) -> Iterator[tuple[str, Message, dict[str, An
         "query": "?" + "&".join(f"{name}=pixconf" for name in named),
     }
     yield "registerPixKey.body.sufficient", say("further fields, headers and a query"), more
+    everything = dict(body)
     for name, others in OTHER_NAMES.items():
         renamed = {**body, **dict.fromkeys(others, body[name])}
+        everything |= renamed
         yield f"registerPixKey.body.{name}", say("another name for {name}", name=name), {"json": renamed}
+    yield "registerPixKey.body.pixKey", say("other names for all fields"), {"json": everything}

@@ -53,6 +53,7 @@ for _operation, _subject in SUBJECT.items():
 EXECUTIONS = {
     "TheIdIsAnother": ("id.matches", {"id": "E99999010202601011200"}),
     "TheIdIsEmpty": ("id.matches", {"id": ""}),
+    "TheValueIsInCents": ("value.matches", {"value": 1050}),
     "TheDocumentIsHiddenByStars": ("document.partly", {"document": "***.***.***-**"}),
     "TheDocumentIsThreeStars": ("document.partly", {"document": "***"}),
     "TheDocumentIsHiddenByX": ("document.partly", {"document": "XXXXXXXXXXX"}),
@@ -114,18 +115,6 @@ class TheRandomKeyIsShown(Service):
 
     def registration_key(self, registration):
         return registration.key.key
-
-
-@borderline("borderline", "registerPixKey.Key.matches")
-class KeyIsOfTheRegistrationBefore(Service):
-    """Key shows the key of the registration before."""
-
-    earlier = None
-
-    def registration_key(self, registration):
-        key = super().registration_key(registration)
-        shown, self.earlier = self.earlier if key else None, key or self.earlier
-        return shown
 
 
 @borderline("borderline", "registerPixKey.Success.example")

@@ -6,7 +6,7 @@ from pathlib import Path
 from environments.sandbox import Refusal, Service
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import DELETION, Demands, breaks, fixed, members_of
-from tests.selftest.proof.registry import broken, rows_of
+from tests.selftest.proof.registry import broken, mutant, rows_of
 
 REMOVED = ("from", "to", "value", "date", "description")
 PREPARED = str(Path(__file__).with_name("prepared.yaml"))
@@ -83,6 +83,13 @@ for _sent, _documented in _RENAMED.items():
         hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, "The request is not understood."),
         lacks=fixed(lambda request, sent=_sent: sent not in members_of(request)),
     )  # fmt: skip
+
+
+broken(
+    "documented request refused", "RegistrationWantsOtherNames", "All fields are to have other names.", Renames,
+    "registerPixKey.body.pixKey", hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, "What is this?"),
+    lacks=fixed(lambda request: not {"PixKey", "keyType", "Account"} <= {*members_of(request)}),
+)  # fmt: skip
 
 
 class RenamesKinds(Service):
@@ -181,6 +188,17 @@ class RegistersAnyKind(Service):
 
     def requested_key(self, body, kind):
         return super().requested_key(body, kind) if kind in Service.KEY_FORMATS else str(body.get("pixKey", ""))
+
+
+@mutant("kind accepted", "registerPixKey.pixKeyType.undocumented", warns=("registerPixKey.pixKeyType.EVP",))
+class RegistersAnyKindWithoutAKey(RegistersAnyKind):
+    """A key of any type is registered where it is empty."""
+
+    def key_type(self, body):
+        return "RANDOM" if body.get("pixKey") == "" and body.get("pixKeyType") else super().key_type(body)
+
+    def takes(self, kind):
+        return False
 
 
 ACCEPTED = {

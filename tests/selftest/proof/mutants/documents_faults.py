@@ -2,7 +2,7 @@
 
 from environments.sandbox import Service
 from tests.selftest.proof.mutants.making_faults import fixed
-from tests.selftest.proof.registry import broken
+from tests.selftest.proof.registry import broken, mutant
 
 
 class Unmasked(Service):
@@ -70,6 +70,8 @@ SHOWN = {
     "InEntities": ("in entities of HTML", lambda document: "".join(f"&#{ord(character)};" for character in document)),
     "WithoutWidthBetween": ("plain, with zero-width spaces", "\u200b".join),
     "WithAName": ("punctuated, with a name", lambda document: f"{punctuated(document)} Maria Silva"),
+    "BetweenMarks": ("digits between marks", "*".join),
+    "InMarkup": ("digits between tags", "</b><b>".join),
     "Twice": ("plain, twice", lambda document: f"{document} {document}"),
 }  # fmt: skip
 MEANT = {
@@ -82,6 +84,17 @@ MEANT = {
     "OfEmailKeys": ("the key is an e-mail address", lambda transfer: transfer.key_type == "EMAIL"),
     "OfDigitX": ("the check digit is X", lambda transfer: transfer.payee.digit == "X"),
 }
+
+
+@mutant("document not hidden", "executePix.document.masked", warns=("executePix.fields.extra",))
+class DocumentIsClearInAnotherMember(Service):
+    """A member that is not documented has the document in clear."""
+
+    SENT_THE_SAME = True
+
+    def execution_result(self, transfer):
+        return super().execution_result(transfer) | {"raw": {"cpf": transfer.payee.document}}
+
 
 for _name, (_text, _shown) in SHOWN.items():
     broken(

@@ -89,6 +89,18 @@ class KeepsKeys(Service):
 
 
 _KEPT = "deletePixKey.exists"
+
+
+class DeletesEveryKey(Service):
+    """The sandbox, which deletes all keys of the account with one."""
+
+    def remove(self, ledger, account_id, value):
+        super().remove(ledger, account_id, value)
+        for key in ledger.keys(account_id):
+            ledger.remove_key(key)
+
+
+broken("deletion of more", "DeletesItsNeighbours", DeletesEveryKey.__doc__, DeletesEveryKey, warns=(_KEPT,))
 for _name, _text, _kinds, _warns in (
     (
         "DeletesNothing", "Every deletion is granted, and no key is deleted.", KeepsKeys.KINDS,

@@ -32,12 +32,18 @@ NOT_JSON = {
     "IsJsonp": ("The JSON is the argument of a call.", _body(lambda body: b"callback(" + body + b")")),
 }  # fmt: skip
 _RESULT = ("*.present", "*.type", "*.spelling", "*.example", "fields.*")
-_EXECUTION = ("document.*", "id.matches", "type.kind", "status.values", "accountType.meaning", "date.unit")
+_EXECUTION = ("document.*", "*.matches", "type.kind", "status.values", "accountType.meaning", "date.unit")
 _OF = {
     "executePix": (*_RESULT, *_EXECUTION),
     "registerPixKey": (*_RESULT, "Success.text", "Success.letterCase", "Key.matches"),
     "deletePixKey": (),
 }
+
+
+class BrokenOnTheWire(Answers):
+    """The sandbox, whose answers have a header that their bodies do not keep."""
+
+    ON_THE_WIRE = True
 
 
 def unreadable(operation):
@@ -63,6 +69,14 @@ for _index, _operation in enumerate(SUBJECT):
     for _name in _of_operation(_index):
         _text, _alter = NOT_JSON[_name]
         breaks("not JSON", _operation, _name, _text, Answers, "json", hides=unreadable(_operation), alter=_alter)
+    for _name, _text, _header in (
+        ("SaysGzip", "The content coding is gzip, and the body is not.", ("Content-Encoding", "gzip")),
+        ("PromisesMore", "Content-Length is more than the body has.", ("Content-Length", "9999")),
+    ):
+        breaks(
+            "not JSON", _operation, _name, _text, BrokenOnTheWire, "json", hides=unreadable(_operation),
+            alter=fixed(lambda it, header=_header: Response(200, it.body, (*it.headers, header, ("Connection", "close")))),
+        )  # fmt: skip
     for _status, _fails, _hides in (
         (201, ("status",), ()),
         (202, ("status",), ()),

@@ -1,6 +1,8 @@
 """Endpoints that are not there, in each way in which a service says so."""
 
-from environments.sandbox import Refusal, Service
+from secrets import token_urlsafe
+
+from environments.sandbox import Refusal, Response, Service
 from spec.interface import operations
 from tests.selftest.proof.mutants.making_faults import DELETION
 from tests.selftest.proof.registry import broken, mutant
@@ -23,7 +25,11 @@ WAYS = {
     "IsNotAllowed": (405, "The path does not have this method."),
     "IsNotImplemented": (501, "Not implemented."),
 }
-HIDES = {"registerPixKey": DELETION, "createPix": ("executePix.status.transitions",)}
+IN_WORDS = {
+    "WithAnId": lambda id: Response(404, b'{"error": "not found", "id": "' + id + b'"}'),
+    "AndLeadsToALogin": lambda id: Response(302, b"<a href='/login?next=" + id, (("Location", "/login"),)),
+}
+HIDES = {"registerPixKey": DELETION, "createPix": ("executePix.status.transitions", "executePix.value.matches")}
 """What another operation does not show without this one."""
 for _operation in operations():
     for _name, _status in WAYS.items():
@@ -33,6 +39,23 @@ for _operation in operations():
             f"{_operation}.exists", *([f"{_operation}.serverError"] if _status[0] == 501 else []),
             hides=(f"{_operation}.*", *HIDES.get(_operation, ())),
             OPERATION=_operation, STATUS=_status,
+        )  # fmt: skip
+
+
+class GoneInWords(Gone):
+    """The sandbox without one endpoint, which answers like each unknown path, but for a part that is always new."""
+
+    def refusal(self, refusal):
+        is_unknown = refusal.error == self.STATUS[1]
+        return self.WORDS(token_urlsafe(9).encode()) if is_unknown else super().refusal(refusal)
+
+
+for _operation in ("listEntries", "registerPixKey", "createPix"):
+    for _name, _words in IN_WORDS.items():
+        broken(
+            "endpoint gone", f"{_operation[0].upper()}{_operation[1:]}IsGone{_name}", f"The endpoint is gone {_name}.",
+            GoneInWords, f"{_operation}.exists", hides=(f"{_operation}.*", *HIDES.get(_operation, ())),
+            OPERATION=_operation, WORDS=staticmethod(_words),
         )  # fmt: skip
 
 

@@ -64,6 +64,32 @@ for _operation, _faults in OF.items():
                 warns=_EXTRA.get(_fault, ()),
                 OPERATIONS=(_operation,), strikes=_strikes, alter=fixed(_alter), SENT_THE_SAME=_row != "json",
             )  # fmt: skip
+
+
+class KnowsWhatWasBefore(Answers):
+    """The sandbox, where `alter` sees some registrations, by the operations of all requests before."""
+
+    OPERATIONS = ("registerPixKey",)
+    alter = fixed(FAULTS["HasATextCode"][2])
+
+    def __init__(self):
+        super().__init__()
+        self.before = []
+
+    def finish(self, request, operation, response):
+        answer = super().finish(request, operation, response)
+        self.before.append(operation)
+        return answer
+
+
+for _name, _strikes in {
+    "RegistrationRightAfterAnUnknownPath": lambda self, request: self.before[-1] is None,
+    "RegistrationBeforeAnyOther": lambda self, request: "registerPixKey" not in self.before,
+}.items():
+    broken(
+        "shows in some answers", f"{_name}HasATextCode", f"The code of a {_name} is text.", KnowsWhatWasBefore,
+        "registerPixKey.envelope.code.type", strikes=_strikes,
+    )  # fmt: skip
 for _name, _text, _rows, _strikes, _alter in (
     (
         "DeletionOfAnEmailHasNoContent", "The deletion of an EMAIL key has the status 204.", ("status", "json"),

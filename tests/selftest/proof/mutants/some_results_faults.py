@@ -1,7 +1,8 @@
 """Faults of a field that show for one key type, or for some values, only; and Success of another text."""
 
+from environments.sandbox import Service
 from tests.selftest.proof.mutants.making_faults import UNREGISTERED, SomeExecutions, SomeRegistrations, fixed
-from tests.selftest.proof.registry import broken
+from tests.selftest.proof.registry import broken, mutant
 
 FAULTS = {
     "Missing": ("present", "is missing", lambda data, name: {key: data[key] for key in data if key != name}),
@@ -79,10 +80,12 @@ FAULTY_REGISTRATIONS = {
     "EverySecond": "DocumentNumber Fraction",
 }
 _ASKED = {
+    ("Cents", "value Text"): {"hides": ("executePix.value.matches",)},
     ("Made", "Key Missing"): {"hides": ("registerPixKey.Key.example",)},
     ("Made", "Key Object"): {"warns": ("registerPixKey.Key.example",)},
 }
-"""What else is to be said: the one value shown is that of a key that the service makes."""
+"""What else is to be said: the one value shown is that of a key that the service makes, and the run prepares an amount with
+cents."""
 
 
 def _renamed(data, name, other):
@@ -106,6 +109,32 @@ for _condition, _faults in FAULTY_EXECUTIONS.items():
 for _condition, _faults in FAULTY_REGISTRATIONS.items():
     for _faulty in _faults.split(", "):
         _some("registerPixKey", "registration", SomeRegistrations, REGISTRATIONS, _condition, _faulty)
+
+
+# -- the answer of the request before
+
+
+@mutant("answer of the request before", "registerPixKey.Key.matches")
+class KeyIsOfTheRegistrationBefore(Service):
+    """Key shows the key of the registration before."""
+
+    earlier = None
+
+    def registration_key(self, registration):
+        key = super().registration_key(registration)
+        shown, self.earlier = self.earlier if key else None, key or self.earlier
+        return shown
+
+
+@mutant("answer of the request before", "executePix.id.matches")
+class IdIsOfTheExecutionBefore(Service):
+    """The id is that of the execution before."""
+
+    earlier = None
+
+    def execution_result(self, transfer):
+        shown, self.earlier = self.earlier or transfer.id, transfer.id
+        return super().execution_result(transfer) | {"id": shown}
 
 
 # -- Success that is neither the text true nor the text false: always, or only where it says no

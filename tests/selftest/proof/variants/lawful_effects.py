@@ -4,7 +4,7 @@ import uuid
 
 from environments.sandbox import Key, Refusal, Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.registry import lawful
+from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
 
 _UNGRANTED = ("registerPixKey.pixKeyType.*", "registerPixKey.Key.example")
@@ -196,6 +196,26 @@ class ListsLag(Service):
     def list_pix_keys(self, request, account_id):
         self.past.append(super().list_pix_keys(request, account_id))
         return self.past[max(0, len(self.past) - 1 - self.BEHIND)]
+
+
+@variant("list")
+class ListsWhatWasRefused(Service):
+    """The list shows the keys that were refused, too, with a status that says so."""
+
+    def __init__(self):
+        super().__init__()
+        self.refused = []
+
+    def register_pix_key(self, request, account_id):
+        try:
+            return super().register_pix_key(request, account_id)
+        except Refusal:
+            self.refused += [self.read_json(request, "registerPixKey") | {"status": "REFUSED"}]
+            raise
+
+    def list_pix_keys(self, request, account_id):
+        keys = super().list_pix_keys(request, account_id)["keys"]
+        return {"keys": [*(key | {"status": "ACTIVE"} for key in keys), *self.refused]}
 
 
 class IdsVary(Service):

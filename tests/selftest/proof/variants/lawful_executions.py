@@ -1,9 +1,27 @@
 """What an execution may answer: statuses, dates, amounts, masks of documents, and codes that have expired."""
 
+from itertools import count
+
 from environments.sandbox import Refusal, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, TakesTurns, as_json, verbatim
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
+
+
+@variant("number")
+class IdsAndCodesAreNumbers(Service):
+    """Codes are numbers, and so are the ids of transactions, which are others."""
+
+    def __init__(self):
+        super().__init__()
+        self.codes, self.ids = count(1), count(2)
+
+    def new_code(self):
+        return str(next(self.codes))
+
+    def execution_result(self, transfer):
+        return super().execution_result(transfer) | {"id": str(next(self.ids))}
+
 
 OF_A_FIELD = {
     "StatusesInTurn": (

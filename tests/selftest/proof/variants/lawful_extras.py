@@ -38,6 +38,7 @@ EXTRAS = {
     },
     "TheOtherResult": {"Message": "", "Key": None, "DocumentNumber": 0, "Success": "false"},
     "AnInnerEnvelope": {"code": 17, "data": {"status": "FAILED", "error": "no"}},
+    "NumbersLikeDocuments": {"nsu": "12345678901", "created": 20261005120000, "payer": "45.000.001/0001-74"},
     "AnotherDocument": {"payerDocument": "529.982.247-25", "payer": {"document": "52998224725"}},
 }
 for _name, _fields in EXTRAS.items():

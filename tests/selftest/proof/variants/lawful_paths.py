@@ -1,6 +1,7 @@
 """How undocumented paths and methods are answered, and what is too large (document, Limits: not shown)."""
 
 import uuid
+from dataclasses import replace
 
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING
@@ -35,7 +36,7 @@ WAYS = {
 
 
 UNTOLD = tuple(f"{write}.{row}" for write in PREPARING for row in ("json", "status", "envelope.shape", "shape"))
-UNTOLD = (*UNTOLD, "executePix.status.transitions")
+UNTOLD = (*UNTOLD, "executePix.status.transitions", "executePix.value.matches")
 """Without bodies the transfers are only refused, so that their existence shows by difference alone."""
 
 
@@ -51,6 +52,17 @@ for _name, _way in WAYS.items():
         "unknown path", f"UnknownPathsGet{_name}", f"An undocumented path gets {_name}.", UnknownPaths,
         unknown=staticmethod(_way), environment=profile("no_bodies"), hides=UNTOLD,
     )  # fmt: skip
+
+
+@variant("unknown path", hides=("*",))
+class PathsEndInASlash(Service):
+    """A path that is read without a slash at its end is redirected to one with it, known or not."""
+
+    def respond(self, request):
+        if request.method == "GET" and not request.path.endswith("/"):
+            return empty(301, (("Location", f"{request.path}/"),))
+        return super().respond(replace(request, path=request.path.removesuffix("/")))
+
 
 for _name, _way in {
     "APage": lambda refusal: page(404, "Not Found"),

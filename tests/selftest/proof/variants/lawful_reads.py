@@ -44,7 +44,7 @@ for _name, (_answer, _rows) in ANSWERS.items():
         answer=staticmethod(_answer),
         hides=(
             *(f"{_operation}.{_row}" for _operation in (*READS, *PREPARING) for _row in _rows),
-            *(("executePix.status.transitions",) if _rows == _REFUSED else ()),
+            *(("executePix.status.transitions", "executePix.value.matches") if _rows == _REFUSED else ()),
         ),
     )  # fmt: skip
 
@@ -80,7 +80,11 @@ class AccountsHaveASlashAtTheEnd(Finishes):
 
 @variant(
     "undescribed answer",
-    hides=(*(f"{write}.{row}" for write in PREPARING for row in _REFUSED), "executePix.status.transitions"),
+    hides=(
+        *(f"{write}.{row}" for write in PREPARING for row in _REFUSED),
+        "executePix.status.transitions",
+        "executePix.value.matches",
+    ),
 )
 class PreparesNothing(Service):
     """createPix and the transfers refuse every body with 422."""

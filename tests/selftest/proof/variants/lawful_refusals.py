@@ -127,6 +127,7 @@ class RefusalsComeFromAProxy(Refuses):
     hides=(
         *rows_of("createPix", "json", "json.*", "envelope.*", "status", "shape"),
         "executePix.status.transitions",
+        "executePix.value.matches",
     ),
 )
 class UnknownPayeesGetNoSuchPath(Service):

@@ -1,8 +1,11 @@
 """A token without the scope for an operation: its rows cannot be exercised, and nothing fails."""
 
+from secrets import token_urlsafe
+
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING, READS, operations
 from tests.selftest.proof.registry import lawful, rows_of, variant
+from tests.selftest.proof.variants.lawful_making import as_json
 
 _ANSWER = ("json", "status", "envelope.shape", "shape")
 _RESULT = ("json*", "status", "envelope.*")
@@ -33,7 +36,7 @@ INCONCLUSIVE = {
         operation: rows_of(operation, *_ANSWER)
         for operation in (*READS, *PREPARING)
     },
-    "createPix": (*rows_of("createPix", *_ANSWER), "executePix.status.transitions"),
+    "createPix": (*rows_of("createPix", *_ANSWER), "executePix.status.transitions", "executePix.value.matches"),
 }  # fmt: skip
 
 
@@ -48,11 +51,23 @@ class WithoutScope(Service):
             raise Refusal(403, "The token is not for this operation.")
 
 
+class DeniesByDefault(WithoutScope):
+    """The sandbox with such a token, which refuses unknown paths in the same way."""
+
+    def refusal(self, refusal):
+        is_denied = refusal.status == 403 or "path" in refusal.error
+        return as_json(403, {"error": "denied", "id": token_urlsafe(9)}) if is_denied else super().refusal(refusal)
+
+
 for _operation, _rows in INCONCLUSIVE.items():
     lawful(
         "scope", f"NoScopeFor{_operation[0].upper()}{_operation[1:]}", f"The token is not for {_operation}: 403.",
         WithoutScope, FORBIDDEN=(_operation,), hides=_rows,
     )  # fmt: skip
+lawful(
+    "scope", "NoScopeAndNoPathGetAnId", "A path without scope is refused like an unknown one, and each time with an id.",
+    DeniesByDefault, FORBIDDEN=("listEntries",), hides=("listEntries.*",),
+)  # fmt: skip
 lawful(
     "scope", "NoScopeForTransfers", "The token prepares nothing, and executes.", WithoutScope,
     FORBIDDEN=PREPARING,

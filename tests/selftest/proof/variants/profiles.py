@@ -8,7 +8,7 @@ from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
 
 UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "pixKeyType.numeric", "token.scheme"))
 """What is tried with a key only where the key can be deleted again."""
-UNPREPARED = ("executePix.status.transitions",)
+UNPREPARED = ("executePix.status.transitions", "executePix.value.matches")
 """What a transfer shows that the run prepares."""
 WITH_ACCOUNT = [name for name in READS if operations()[name].path_parameter]
 INCONCLUSIVE = {
