@@ -20,7 +20,7 @@ from environments.profiles.model import Profile
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
 from spec.answers import is_refusal
-from spec.exchange import Exchange, Request
+from spec.exchange import HTTP_1_0, Exchange, Request
 from spec.facts import is_name
 from spec.interface import MARK, MONEY, operations
 
@@ -82,6 +82,7 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
 def _reproduced(exchange: Exchange, resending: Resending) -> Iterator[str]:
     """The line that sends the request; before it a comment where the line moves money, or may."""
     line = resending.curl(exchange.request)
+    line = line.replace("curl", "curl --http1.0", 1) if HTTP_1_0 in exchange.written else line
     operation = operations().get(exchange.operation)
     permission = operation.permission if operation else ""
     if permission == "execute" and (code := _CODE.search(line)):

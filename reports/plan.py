@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from urllib.parse import unquote
 
-from environments.door.wrong_tokens import NO_HEADER, RESTORABLE
+from environments.door.wrong_tokens import FORMS, NO_HEADER, RESTORABLE
 from environments.profiles.model import PixKey, Profile
 from environments.secret_values import ordinal
 from reports.wording import listed, needed_for
@@ -72,10 +73,17 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     if not wrong:
         yield "wrong tokens: none"
         return
-    names = " and ".join(sorted({seen.operation for seen in wrong}))
-    yield f"wrong tokens, at most {profile.limits.wrong_tokens} to each of {names} (limits.wrong_tokens):"
+    names = sorted({seen.operation for seen in wrong})
+    yield f"wrong tokens, at most {profile.limits.wrong_tokens} to each of {' and '.join(names)} (limits.wrong_tokens):"
     for form in dict.fromkeys(seen.credential for seen in wrong):
         yield f"  {form}{'; tells the token, so it needs fuzz' if form in RESTORABLE else ''}"
+    for name in names:
+        rows = [seen for seen in plan.to(name) if seen.credential in (NO_HEADER, *map(attrgetter("name"), FORMS))]
+        pairs = {(seen.credential, way) for seen in rows for way in seen.written or ("",)}
+        yield f"  {name}: {len(pairs)} pairs of a form and a way to write the request"
+    executed = {seen.request.url: seen.number for seen in plan.to("executePix") if seen.valid}
+    if again := [seen for seen in wrong if seen.number > executed.get(seen.request.url, seen.number)]:
+        yield f"  {len(again)} of them, and as many requests without a token, ask for the code that was executed first"
 
 
 def _keys(plan: Plan, profile: Profile) -> Iterator[str]:

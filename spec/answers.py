@@ -6,9 +6,13 @@ one: any status but 2xx, and a 200 whose envelope has an integer code other than
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside
@@ -151,14 +155,29 @@ def grants_protected_result(exchange: Exchange) -> bool:
     response = exchange.response
     if response is None or (is_refusal(response) and exchange.credential == VALID):
         return False
-    if exchange.operation == "executePix":
-        return _has_an_execution_result(response)
-    return _success_is_true(response)
+    holds = _has_an_execution_result if exchange.operation == "executePix" else _success_is_true
+    return holds(response) or (exchange.credential != VALID and any(map(holds, _texts_in(response))))
 
 
 @kept_beside
 def _has_an_execution_result(response: Response) -> bool:
     return any(_is_execution_result(item) for item in _objects(response.json.value))
+
+
+@kept_beside
+def _texts_in(response: Response) -> list[Response]:
+    """Each JSON object in a body that is not one JSON text: a service may go on after it wrote a refusal."""
+    text, found, end = response.start.decode("utf-8", "replace"), list[Response](), 0
+    for brace in islice(re.finditer("{", text) if response.json.error else (), _MOST_BRACES):
+        with suppress(ValueError, RecursionError):
+            if brace.start() >= end:
+                end = json.JSONDecoder().raw_decode(text, brace.start())[1]
+                found.append(Response(response.status, response.headers, text[brace.start() : end].encode()))
+    return found
+
+
+_MOST_BRACES = 100
+"""Places where an object may begin: each may be read to the end of the body."""
 
 
 def registered(exchange: Exchange) -> bool:

@@ -62,7 +62,7 @@ class Request:
     @property
     def last_segment(self) -> str:
         """The last path segment, percent-decoded: the path parameter of the documented operations."""
-        return unquote(urlsplit(self.url).path.rsplit("/", 1)[-1])
+        return unquote(urlsplit(self.url).path.rstrip("/").rsplit("/", 1)[-1])
 
 
 class Packed:
@@ -157,6 +157,8 @@ class Response:
         return _read_large(kept, self.cut) if large else _read_small(self)
 
 
+HTTP_1_0 = "HTTP/1.0"
+"""The name of a request of that version."""
 VALID = "valid"
 """The name of the credential that has to be accepted."""
 
@@ -169,7 +171,8 @@ class Exchange:
     `valid` is fixed when the request is sent: it has a valid token and is documented, so the interface document
     promises a success. What a run concludes later is kept beside its exchanges: `excused` has the numbers of those that
     were refused because the token had expired. `beside`: how many other requests of the run were on the wire at some
-    time of it. `part` names the part of the generated traffic that judges it, if any.
+    time of it. `part` names the part of the generated traffic that judges it, if any. `written` are the unusual ways in
+    which the request was written.
     """
 
     number: int
@@ -183,6 +186,7 @@ class Exchange:
     elapsed_s: float = 0.0
     beside: int = 0
     part: str = ""
+    written: tuple[str, ...] = ()
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
 
     @property

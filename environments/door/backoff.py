@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from environments.door.budget import Budget
+from environments.door.budget import WANT_THE_TOKEN, Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind, succeeded
 from spec.exchange import VALID, Exchange, FailureKind, Response
@@ -27,7 +27,7 @@ IN_VAIN = (
     "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
 )
 _WRONG_TOKEN = "", False
-_MOST_TIMEOUTS = 2
+_MOST_TIMEOUTS = _MOST_LOCKS = 2
 _MOST_FAILED_IN_A_ROW = 5
 
 
@@ -43,6 +43,16 @@ class Backoff:
         self._want_it_empty, self._paused_until = 0, 0.0
         self._in_vain: set[tuple[str, bool]] = set()
         self._may_be_locked_out = False
+        self._locks = Counter[str]()
+
+    def locks_out(self, operation: str) -> bool:
+        """True after the second lock of who sends wrong tokens to the operation."""
+        return self._locks[_documenting(operation)] >= _MOST_LOCKS
+
+    def spare_the_caller(self, sending: Sending) -> None:
+        """Raises NotSentError for a wrong token, or none, after the second lock."""
+        if sending.intent.credential != VALID and self.locks_out(sending.intent.operation):
+            raise NotSentError("the service locks the caller out")
 
     def spare_codes(self, sending: Sending) -> None:
         """Raises LimitError for an execution after a wrong token waited in vain, until a valid request succeeds: the
@@ -105,6 +115,9 @@ class Backoff:
         waits = (0.0,) if is_unknown and not exchange.valid else WAITS_S
         sort = exchange.operation if exchange.valid else "", exchange.credential == VALID
         goes_again = False
+        if exchange.credential != VALID and not (is_unknown or sending.put_off):
+            is_new = self._ending.clock() >= self._paused_until  # else it is the same lock
+            self._locks[_documenting(exchange.operation)] += is_new
         if sending.put_off >= len(waits) or (named or 0) > LONGEST_WAIT_S:
             self._in_vain.add(sort)
             self._may_be_locked_out |= sort == _WRONG_TOKEN
@@ -134,6 +147,11 @@ def retry_after(response: Response) -> float | None:
     """Seconds named by Retry-After (RFC 9110 section 10.2.3); None without one, or for a date."""
     value = response.header("Retry-After").strip()
     return float(value[:9]) if value.isdecimal() else None
+
+
+def _documenting(operation: str) -> str:
+    """The operation, if it documents the token; all others count together."""
+    return operation if operation in WANT_THE_TOKEN else ""
 
 
 class UnreachableError(NotSentError):

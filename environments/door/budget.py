@@ -29,7 +29,7 @@ _RESERVE, _MOST_RESERVED_S = 0.1, 60.0
 """Share of limits.duration that is kept for cleaning up, and the most seconds of it."""
 _UNKNOWN = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
 """Answers that do not refuse, and those after which a transfer may be there all the same."""
-_WANT_THE_TOKEN = ("executePix", "registerPixKey")
+WANT_THE_TOKEN = ("executePix", "registerPixKey")
 _CLEANING_UP = 20
 """One request of so many is kept for cleaning up."""
 
@@ -137,6 +137,7 @@ class Budget:
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()
         self._prepared = self._being_prepared = 0
+        self.kept_to_ask_again = 0  # wrong tokens for the code that was executed first
         self._turn = 0.0
 
     def take_request(self, sending: Sending) -> None:
@@ -146,11 +147,13 @@ class Budget:
     def take_wrong_token(self, sending: Sending) -> None:
         """Count a wrong token for one of the two operations that document the token. Raises NotSentError when none is
         left; no limit is reported, as the verdicts say which forms were tried."""
-        operation, credential = sending.intent.operation, sending.intent.credential
-        if operation in _WANT_THE_TOKEN and credential not in (VALID, NO_HEADER):
-            if self._counts[operation] >= self.limits.wrong_tokens:
+        operation, credential, asks_again = sending.intent.operation, sending.intent.credential, sending.asks_again
+        if asks_again or (operation in WANT_THE_TOKEN and credential not in (VALID, NO_HEADER)):
+            kept = self.kept_to_ask_again if operation == WANT_THE_TOKEN[0] and not asks_again else 0
+            if self._counts[operation] + kept >= self.limits.wrong_tokens:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._counts[operation] += 1
+            self.kept_to_ask_again -= asks_again
 
     def wait_for_turn(self, sending: Sending) -> None:
         """Wait until limits.rate permits the next request."""

@@ -13,7 +13,7 @@ import requests
 from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, authorization
+from environments.door.wrong_tokens import ANOTHER, authorization, write
 from spec.answers import is_granted, turns_away
 from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import operations
@@ -54,16 +54,19 @@ class Client:
         query: str = "",
         safe: str = "",
         valid: bool = False,
+        written: tuple[str, ...] = (),
         **sent: Any,
     ) -> Exchange:
         """Call an operation. `path_parameter` goes into its path; `sent` is what else `_request` takes:
         `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
-        Characters in `safe` stay as they are in the path. `valid` is that of Intent.
+        Characters in `safe` stay as they are in the path. `valid` and `written` are those of Intent.
         """
         method, path = operations()[operation].method, _path(operation, path_parameter, safe) + query
         request = self._request(method, path, credential=credential, **sent)
-        return self.door.exchange(request, Intent(operation, credential, valid, self._part))
+        for way in written:
+            write(request, way)
+        return self.door.exchange(request, Intent(operation, credential, valid, self._part, written))
 
     def send_to_siblings(self, operation: str, path_parameter: str | None, **sent: Any) -> list[Exchange]:
         """Send the same request to two undocumented paths beside the documented one: a part of each answer may differ

@@ -94,6 +94,7 @@ class Door:
             self.permission.check,  # First: a request that is not permitted costs nothing and reveals nothing.
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
             self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
+            self.backoff.spare_the_caller,  # Before the turn: a wrong token too many costs no code and no budget.
             self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
             self.backoff.spare_codes,  # Before the attempt: a code that waits, or is kept back, is not written down.
         )
@@ -237,6 +238,7 @@ class Door:
             elapsed_s=time.time() - started,
             beside=sending.beside,
             part=intent.part,
+            written=intent.written,
             excused=self.token_monitor.excused,
         )
 
@@ -250,7 +252,7 @@ class Door:
 
 
 def _intent_of(exchange: Exchange) -> Intent:
-    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part)
+    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part, exchange.written)
 
 
 def _prepared(request: Request) -> requests.PreparedRequest:

@@ -23,7 +23,8 @@ class ExecutionGuard:
     """Decides whether a real code may be sent, counts executions by effect, and writes the journal. Without a journal,
     on a sandbox, only what this run sends counts.
 
-    `executed` counts the confirmed transfers, and `unknown` are the exchanges that may have moved money.
+    `executed` counts the confirmed transfers, `first_executed` is the code of the first one, and `unknown` are the
+    exchanges that may have moved money.
     `token_refused` are the executions that were answered 401. `barred` are the codes that an earlier run sent,
     `offered` those that it offered with a wrong token; `earlier` are the unknown outcomes of earlier runs.
     `supplied_trouble` keeps the codes of the profile from being sent, `journal_trouble` all codes. `notes` are said
@@ -35,7 +36,7 @@ class ExecutionGuard:
     """
 
     def __init__(self, budget: Budget, journal: Journal | None, token: Callable[[], str]) -> None:
-        self.executed = 0
+        self.executed, self.first_executed = 0, ""
         self.unknown: list[int] = []
         self.token_refused: list[int] = []
         self.barred: dict[str, JournalEntry] = {}
@@ -100,11 +101,15 @@ class ExecutionGuard:
         if sending.code:
             if self.journal:
                 sending.held.enter_context(self.journal.turn())
+            sending.asks_again = not sending.executes and sending.code == self.first_executed
             self.refuse(sending.code, executes=sending.executes)
 
     def refuse(self, code: str, *, executes: bool) -> None:
-        """Raises NotSentError for a code that was sent, or is kept back; JournalError."""
-        if self._outcomes.get(canonical(code), Outcome.OFFERED) not in _CAN_BE_SENT and code not in self._again:
+        """Raises NotSentError for a code that was sent, or is kept back; JournalError. The first one that was executed
+        may be asked for without the token: nothing is left to be executed."""
+        asks_again = not executes and code == self.first_executed
+        is_spent = self._outcomes.get(canonical(code), Outcome.OFFERED) not in _CAN_BE_SENT
+        if is_spent and not asks_again and code not in self._again:
             raise NotSentError(
                 "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
             )
@@ -114,7 +119,7 @@ class ExecutionGuard:
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
         if self._granted_to_anybody and not executes:
             raise NotSentError("a code was executed without a valid token: one proof is enough")
-        if self.journal is not None:
+        if self.journal is not None and not asks_again:
             self._refuse_by_journal(self.journal, code)
 
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:
@@ -159,7 +164,7 @@ class ExecutionGuard:
     def watching(self, sending: Sending, number: int) -> Iterator[None]:
         """Take the room of an execution, which a request with a wrong token may turn out to be, and write it down
         before it is sent. Until the answer is recorded, the outcome is unknown. LimitError; JournalError."""
-        if not (code := sending.code):
+        if not (code := sending.code) or sending.asks_again:
             yield
             return
         self._budget.reserve_execution()
@@ -195,6 +200,7 @@ class ExecutionGuard:
     def _learn(self, exchange: Exchange, code: str, outcome: Outcome, *, executes: bool) -> None:
         if outcome is Outcome.SUCCESS:
             self.executed += 1
+            self.first_executed = self.first_executed or code * executes
             self._granted_to_anybody |= not executes
         is_refused = outcome is Outcome.REFUSED
         self.prepared.settle(code, f"its execution was refused ({exchange.summary})" if is_refused else "")

@@ -27,12 +27,14 @@ class LimitError(NotSentError):
 @dataclass(frozen=True)
 class Intent:
     """Purpose of a request: the operation ("" for an undocumented path), the credential, and `valid`, true if the
-    interface document promises success. `part` names the part of the generated traffic that judges its answer."""
+    interface document promises success. `part` names the part of the generated traffic that judges its answer,
+    `written` the unusual ways in which it is written."""
 
     operation: str
     credential: str = VALID
     valid: bool = False
     part: str = ""
+    written: tuple[str, ...] = ()
 
     @property
     def may_move_money(self) -> bool:
@@ -58,6 +60,8 @@ class Sending:
     """Barrier at which it waits for another request, to leave at the same moment."""
     held: ExitStack = field(default_factory=ExitStack)
     """Resources that are closed when the answer stands."""
+    asks_again: bool = False
+    """It has the first code that this run executed, and no valid token."""
     number: int = 0
     beside: int = 0
     """The other requests that were on the wire at any time of it."""

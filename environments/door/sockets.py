@@ -15,6 +15,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from environments.door.budget import Ending
+from spec.exchange import HTTP_1_0
 
 KEPT_S = 3.0
 """A connection that was idle for longer may be closed by now: services keep one for seconds."""
@@ -59,10 +60,11 @@ class Deadline:
     """Shuts down the socket of this thread's request when its time is up; `sock` is None until there is one.
 
     `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
-    `afresh`: the request goes over a connection that is opened for it. `sends`: False to open a connection alone."""
+    `afresh`: the request goes over a connection that is opened for it. `sends`: False to open a connection alone.
+    `is_old`: the request is one of HTTP/1.0."""
 
-    def __init__(self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True) -> None:
-        self.afresh, self.sends, self.sending = afresh, sends, False
+    def __init__(self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_old: bool = False) -> None:
+        self.afresh, self.sends, self.sending, self.is_old = afresh, sends, False, is_old
         self.expired = watchdog.ending.is_stopped  # it was not sent yet, and is not
         self.sock: socket.socket | None = None
         self._until = time.monotonic() + min(watchdog.seconds, watchdog.ending.longest_answer_s)
@@ -155,6 +157,7 @@ class _Watched:
             raise ConnectedError
         deadline.sending = True
         deadline.watch(self.sock)
+        self._http_vsn_str = HTTP_1_0 if deadline.is_old else "HTTP/1.1"
         super().request(*args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:

@@ -26,7 +26,7 @@ from environments.door.budget import Ending
 from environments.door.outgoing import Sending
 from environments.door.sockets import POOLS, ConnectedError, Deadline, Watchdog
 from environments.profiles.model import Profile, ProfileError
-from spec.exchange import Failure, FailureKind, Response
+from spec.exchange import HTTP_1_0, Failure, FailureKind, Response
 from spec.message import Text, say
 
 CONNECT_TIMEOUT_S = 5.0
@@ -86,7 +86,7 @@ class Wire(HTTPAdapter):
             self._first_code = self._first_code or code
             afresh = code == self._first_code or not self._keeps_codes or self._found_closed()
             time.sleep(_SETTLES_S)
-        deadline = Deadline(self._watchdog, afresh=afresh)
+        deadline = Deadline(self._watchdog, afresh=afresh, is_old=HTTP_1_0 in sending.intent.written)
         result = self._exchange(sending.request, deadline)
         if code and not deadline.afresh and isinstance(result, Failure):
             self._keeps_codes = False

@@ -1,4 +1,5 @@
-"""The Authorization headers that the suite sends: the valid one, and those that must not be granted anything.
+"""The Authorization headers that the suite sends: the valid one, and those that must not be granted anything. And the
+ways to write a request that has one of these.
 
 A wrong token looks like the right one. Each is made from it in a way that has a name in reports.
 
@@ -12,16 +13,22 @@ import re
 import secrets
 import string
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from spec.exchange import VALID
+from allpairspy import AllPairs
+
+from spec.exchange import HTTP_1_0, VALID
 from spec.interface import MARK
 
 if TYPE_CHECKING:
+    from requests import PreparedRequest
+
     from environments.profiles.model import Profile
 
 _OWN = MARK + secrets.token_hex(16)
@@ -164,9 +171,6 @@ FORMS = (
     Form(ANOTHER, _another),
     Form("an empty bearer"),
     Form("Basic credentials", scheme="Basic " + b64encode(b"pixconf:pixconf").decode()),
-    Form(f"{ANOTHER} under bearer", _another, scheme="bearer "),
-    Form(f"{ANOTHER} under BEARER", _another, scheme="BEARER "),
-    Form(f"{ANOTHER} behind two spaces", _another, scheme="Bearer  "),
     Form(_UNSIGNED, _unsigned("none")),
     Form("the token with an expired exp", _claiming(exp=_EXPIRED), restorable=True),
     Form("the token of another subject", _claiming(sub=_SUBJECT), restorable=True),
@@ -176,14 +180,16 @@ FORMS = (
     Form("the token with a character before it", lambda token: "x" + token, restorable=True),
     Form("the token in another letter case", _in_another_letter_case, restorable=True),
     Form("the token with another ending", _with_another_ending, restorable=True),
+    Form("the token backwards", lambda token: token[::-1], restorable=True),
+    Form("the text null", scheme="Bearer null"),
+    Form("the text undefined", scheme="Bearer undefined"),
     Form("the token without a signature (NONE)", _unsigned("NONE")),
     Form("the token without a signature (None)", _unsigned("None")),
     Form(f"{_UNSIGNED} under bearer", _unsigned("none"), scheme="bearer "),
     Form("the token with an nbf in the future", _claiming(nbf=_NOT_YET), restorable=True),
     Form("the expired token of another subject", _claiming(exp=_EXPIRED, sub=_SUBJECT), restorable=True),
 )
-"""The table of forms, what is most often let in first. A client may write the scheme in any letter case, with one space
-or more behind it (RFC 9110 sections 11.1 and 11.4); the interface document shows `Bearer`."""
+"""The table of forms, what is most often let in first."""
 OTHER_SCHEMES = (
     Form("the bare token", scheme="", restorable=True),
     Form("the token under the scheme Token", scheme="Token ", restorable=True),
@@ -237,3 +243,58 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
     says nothing, white space, or spare bits of base64."""
     made = {form.name: form.make(token) for form in FORMS if form.make}
     return {name: wrong for name, wrong in made.items() if wrong and wrong != token}
+
+
+# -- ways to write the request --------------------------------------------------------------------------------------
+
+_EXTRA, _CHUNKS, REGISTERED = ("a query", "another Accept"), "a chunked body", "a key that is registered"
+_SPELLED = {"the scheme bearer": "bearer ", "the scheme BEARER": "BEARER ", "two spaces behind the scheme": "Bearer  "}
+WAYS: Mapping[str, tuple[str, str, str]] = {
+    _EXTRA[0]: ("url", "$", "?pixconf=1"),
+    _EXTRA[1]: ("Accept", "^.*", "text/html, */*;q=0.1"),
+    "a slash at the end": ("url", "$", "/"),
+    "two slashes": ("url", "(?<=/v1)/", "//"),
+    "an encoded letter": ("url", "pix/(?=(keys/)?[^/]*$)", "pi%78/"),
+    HTTP_1_0: ("", "", ""),  # the wire writes the version
+    _CHUNKS: ("Transfer-Encoding", "", "chunked"),
+    **{name: ("Authorization", r"^\w+ ?", scheme) for name, scheme in _SPELLED.items()},
+    REGISTERED: ("", "", ""),
+}
+"""Ways on which a check of the token may depend: a part of the request, and what is replaced there. A service may
+refuse all but the first two for what they are, and not look at the token: so they exclude each other. A scheme is
+spelled as RFC 9110 sections 11.1 and 11.4 permit; the interface document shows `Bearer`."""
+
+
+def write(request: PreparedRequest, way: str) -> None:
+    """Write a request in this way, too."""
+    part, pattern, text = WAYS[way]
+    if part == "url":
+        request.url = re.sub(pattern, text, request.url or "", count=1)
+    elif part:
+        request.headers[part] = re.sub(pattern, text, request.headers.get(part, ""), count=1)
+    if way == _CHUNKS:
+        del request.headers["Content-Length"]
+
+
+class Row(NamedTuple):
+    """A form, or no header, and the ways in which the request is written."""
+
+    credential: str
+    written: tuple[str, ...] = ()
+
+
+@cache
+def rows(credentials: tuple[str, ...], *, has_a_body: bool) -> list[Row]:
+    """The table, in pairs of a form and a way: the first form, no header in each way that is not about it, and each
+    form once; then the first form in each way; then the rest."""
+    apart = [way for way in list(WAYS)[2:-1] if has_a_body or way != _CHUNKS]
+    turns = defaultdict[str, Iterator[int]](count)
+
+    def rank(row: Row) -> tuple[bool, bool, int, int]:
+        turn, place = next(turns[row.credential]), credentials.index(row.credential)
+        return turn > 0, place > 0, turn, place
+
+    pairs = sorted(AllPairs([credentials, ["", *apart], ["", *_EXTRA]]), key=lambda pair: pair[1] != "")
+    first, *others = sorted((Row(name, tuple(filter(None, ways))) for name, *ways in pairs), key=rank)
+    bare = [Row(NO_HEADER, (way,)) for way in (*_EXTRA, *apart) if way not in _SPELLED]
+    return [first, Row(NO_HEADER), *bare, *others]

@@ -46,6 +46,7 @@ class Request:
     """By name in lower case; a header that stands twice has both values, joined with a comma."""
     body: bytes = field(repr=False)
     """At most one byte more than MAX_BODY."""
+    version: str = "HTTP/1.1"
 
     def header(self, name: str) -> str:
         """The value of a header, or the empty string."""

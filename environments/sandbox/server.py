@@ -100,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         headers = {name.lower(): ",".join(self.headers.get_all(name, [])) for name in self.headers}
         try:
-            request = Request(self.command, path, query, headers, body)
+            request = Request(self.command, path, query, headers, body, self.request_version)
             response = self.server.service.serve(request, self.connection)
         except Exception:
             log.exception("The sandbox failed")

@@ -15,6 +15,8 @@ from spec.rules.table import InconclusiveError, rule
 ROBUSTNESS = ("serverError", "stackTrace", "connection")
 """The requirements of every operation that all of its exchanges answer for."""
 _STANDARD_METHODS = {"GET", "POST", "DELETE"}
+_FOR_WHAT_IS_UNUSUAL = (501, 505)
+"""Right answers to a transfer coding and a version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6)."""
 
 
 @rule("*.serverError")
@@ -22,6 +24,8 @@ def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
     kind, standard = refusal_kind(response), exchange.request.method in _STANDARD_METHODS
+    if exchange.written and response.status in _FOR_WHAT_IS_UNUSUAL:
+        return None
     if kind is RefusalKind.SERVER_ERROR or (kind is RefusalKind.NOT_IMPLEMENTED and standard):
         return finding("server-error", request=_sent(exchange), status=response.status)
     return None

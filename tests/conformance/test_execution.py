@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spec.answers import grants_protected_result
 from spec.message import say
 from spec.observed import answer_of, counts, settle
 from tests.harness.judging import (
@@ -25,7 +26,7 @@ from tests.traffic.judgements import (
     seen_in_one_answer,
     token_is_accepted,
 )
-from tests.traffic.refused_credentials import tried
+from tests.traffic.refused_credentials import asked_again, tried
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
@@ -61,12 +62,13 @@ def test_the_type_that_is_shown_is_seen(execution_answers):
 
 
 @requirement("executePix.token.required")
-def test_without_a_valid_token_nothing_is_executed(executions, execution_answers):
+def test_without_a_valid_token_nothing_is_executed(executions, execution_answers, traffic):
     """A request without a valid token does not get an execution result."""
-    judgement = none_granted(executions.refusals, "executed")
-    supplied(executions.refusals, "no request without a valid token was sent")
+    refusals, again = executions.refusals, asked_again(traffic)
+    judgement = none_granted(refusals, "executed", ("answered-again", list(filter(grants_protected_result, again))))
+    supplied([*refusals, *again], "no request without a valid token was sent")
     supplied(judgement.deviates or not executions.perhaps_spent, "a code was perhaps spent by a wrong token")
-    remark(tried(executions.refusals))
+    remark(tried("executePix", [*refusals, *again], traffic))
 
     assert_found(judgement)
 

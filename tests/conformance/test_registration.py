@@ -104,12 +104,12 @@ def test_example_of_key_holds_for_a_new_key(registrations):
 
 
 @requirement("registerPixKey.token.required")
-def test_without_a_valid_token_no_key_is_registered(registrations):
+def test_without_a_valid_token_no_key_is_registered(registrations, traffic):
     """A request without a valid token does not register a key."""
     refusals = registrations.tried[Attempted.WITHOUT_A_TOKEN]
-    remark(tried(refusals))
+    remark(tried("registerPixKey", refusals, traffic))
 
-    assert_found(none_granted(refusals, "registered"))
+    assert_found(none_granted(refusals, "registered", ("refused-with-effect", registrations.let_in)))
 
 
 @requirement("registerPixKey.token.accepted")

@@ -2,23 +2,33 @@
 
 import json
 import re
+import time
 from base64 import b64decode, b64encode
 from difflib import SequenceMatcher
+from urllib.parse import unquote, urlsplit
 
 import pytest
+import requests
 
 from environments.door.wrong_tokens import (
     ANOTHER,
     FORMS,
+    NO_HEADER,
     OTHER_SCHEMES,
+    REGISTERED,
+    WAYS,
     authorization,
+    rows,
     signed_parts,
+    write,
     wrong_tokens,
 )
 from spec.exchange import VALID
 from spec.interface import MARK
+from tests.selftest.proof.directly import try_in_memory
+from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, Signing, decoded
-from tests.traffic.refused_credentials import of_code, of_keys
+from tests.traffic.refused_credentials import of_code
 
 SIGNED = Signing().token
 TEXT = "kJ8_x2Qw-Zp4Lt7VbN3mRc9Hd5Fs1Gy6TuEoXiAaBWq"
@@ -54,7 +64,7 @@ def test_a_wrong_text_decodes_to_other_bytes(length):
     texts = {other.partition("=")[0] for other in wrong_tokens(b64encode(data).decode()).values()}
     whole = [text[:-1] if len(text) % 4 == 1 else text for text in texts]
 
-    assert len(texts) == 6
+    assert len(texts) == 7
     assert data not in [b64decode(text + "=" * (-len(text) % 4)) for text in whole]
 
 
@@ -130,31 +140,80 @@ def test_another_token_has_nothing_of_a_short_one(token):
     assert "the token without a signature (none)" not in wrong_tokens(token)
 
 
-def test_the_scheme_is_spelled_as_the_standard_permits():
-    """In any letter case, with one space or more behind it. The token itself may stand under another scheme."""
-    spelled = {authorization(name, TEXT).partition(wrong_tokens(TEXT)[ANOTHER])[0] for name in NAMES if ANOTHER in name}
-
-    assert spelled == {"Bearer ", "bearer ", "BEARER ", "Bearer  "}
+def test_the_token_may_stand_under_another_scheme():
+    """Or bare."""
     assert [authorization(form.name, TEXT) for form in OTHER_SCHEMES] == [TEXT, f"Token {TEXT}"]
     assert (authorization("an empty bearer", TEXT), authorization(VALID, TEXT)) == ("Bearer", f"Bearer {TEXT}")
 
 
-# -- dealt to codes and keys ----------------------------------------------------------------------------------------
+# -- the table ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_a_body", [True, False])
+def test_each_form_comes_once_before_the_first_in_each_way(has_a_body):
+    """First as documented, but for a query and Accept. All pairs are there; no header goes in what is not about it."""
+    table = rows(NAMES, has_a_body=has_a_body)
+    wrong = [row for row in table if row.credential != NO_HEADER]
+    once, ways = wrong[: len(NAMES)], len(WAYS) - 3 - (not has_a_body)
+
+    assert [row.credential for row in once] == list(NAMES)
+    assert once[0].written == ()
+    assert not {way for row in once for way in row.written} - {"a query", "another Accept"}
+    assert {row.credential for row in wrong[len(NAMES) : len(NAMES) + ways]} == {ANOTHER}
+    assert len({(row.credential, way) for row in wrong for way in row.written}) == len(NAMES) * (ways + 2)
+    assert {way for row in table if row.credential == NO_HEADER for way in row.written} == {
+        way for way in WAYS if "scheme" not in way and way != REGISTERED and (has_a_body or "chunk" not in way)
+    }
 
 
 @pytest.mark.parametrize("codes", [1, 2, 6, 60])
-def test_the_wrong_tokens_are_dealt_to_the_codes(codes):
-    """None is left out, and no code goes without a request without a token. ANOTHER goes with as many as it may."""
-    dealt = [of_code(NAMES, turn, codes, spare=5) for turn in range(codes)]
-    wrong = [name for names in dealt for name in names if name != "no header"]
+def test_the_table_is_dealt_to_the_codes(codes):
+    """None is left out, and each code is offered without a token, too, right behind the first row."""
+    table = rows(NAMES, has_a_body=False)
+    dealt = [of_code(table, turn, codes) for turn in range(codes)]
 
-    assert set(wrong) == set(NAMES)
-    assert wrong.count(ANOTHER) == min(codes, 6)
-    assert len(wrong) == len(NAMES) + min(codes, 6) - 1
-    assert all(names.count("no header") == 1 for names in dealt)
+    assert {row for some in dealt for row in some} == set(table)
+    assert all(some[1].credential == NO_HEADER for some in dealt)
+    assert dealt[0][0] == (ANOTHER, ())
 
 
-def test_the_wrong_tokens_are_dealt_to_the_keys():
-    """Right after the first registration goes ANOTHER, then no header."""
-    assert of_keys(NAMES)[:2] == [ANOTHER, "no header"]
-    assert sorted(of_keys(NAMES)) == sorted([*NAMES, "no header"])
+@pytest.mark.parametrize("address", ["http://h:1/pix/v1/execute/pix/C-1", "http://h/v1/pix/keys/ac-1"])
+def test_no_way_changes_what_is_asked_for(address):
+    """A lenient service finds the same operation, with the same token and body."""
+    for way in WAYS:
+        request = requests.Request("POST", address, data=b"{}", headers={"Authorization": "Bearer x"}).prepare()
+        write(request, way)
+        path = re.sub("/+", "/", unquote(urlsplit(request.url).path)).rstrip("/")
+
+        assert (path, request.body) == (urlsplit(address).path, b"{}")
+        assert request.headers["Authorization"].split()[1] == "x"
+        assert ("Content-Length" in request.headers) is not ("Transfer-Encoding" in request.headers)
+
+
+# -- what is sent of it ---------------------------------------------------------------------------------------------
+
+
+class LocksForSeconds(LocksCallersOut):
+    """Three wrong tokens lock the caller out for five seconds."""
+
+    SECONDS = 5
+
+    def __init__(self):
+        super().__init__()
+        self.times = []
+
+    def respond(self, request):
+        self.times.append(time.time())
+        return super().respond(request)
+
+
+def test_after_the_second_lock_no_further_wrong_token_is_sent():
+    """A lock of five seconds costs the run 70 seconds (it was 130), and the verdict says what was tried."""
+    service = LocksForSeconds()
+    trial = try_in_memory(service)
+    message = str(trial.rows["executePix.token.required"].message)
+
+    assert trial.exit_status == 0
+    assert max(service.times) - min(service.times) < 100
+    assert message.endswith("; no more were sent, as the service locks the caller out)")
+    assert "a wrong token" in message

@@ -13,7 +13,7 @@ from itertools import islice
 
 from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, refusal_kind
-from spec.exchange import Exchange
+from spec.exchange import VALID, Exchange
 from spec.findings import Judgement, deviates, finding, holds
 from spec.key_list import Listing, Place
 from spec.message import joined, say
@@ -54,7 +54,8 @@ def decide_suspicions(registrar: Registrar) -> None:
     for one in registrar.suspicions:
         is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in registrar.found.repeated)
         if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):
-            registrar.found.effects.append(one.exchange)
+            found = registrar.found
+            (found.effects if one.exchange.credential == VALID else found.let_in).append(one.exchange)
             if key := registrar.keys.key_of(one.exchange):
                 registrar.keys.learn_value(key, one.key.key)
 

@@ -8,24 +8,33 @@ from functools import partial
 
 from environments.door.permission import synthetic
 from environments.door.preparing import prepare
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, forms
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
-from spec.answers import ABOUT_THE_REQUEST, LATER, grants_protected_result, is_refusal, refusal_kind, succeeded
+from spec.answers import (
+    ABOUT_THE_REQUEST,
+    LATER,
+    RefusalKind,
+    grants_protected_result,
+    is_refusal,
+    refusal_kind,
+    succeeded,
+)
 from spec.exchange import Exchange, Response
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
-from tests.traffic.refused_credentials import of_code, to_try
+from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, to_try
 from tests.traffic.scenario import Traffic, scenario
 
 PERHAPS_SPENT = (
-    "exchange {} refused a code that wrong tokens were sent with, and a code without them was executed: perhaps spent "
-    "by a wrong token"
+    "exchange {} refused a code that wrong tokens were sent with, and a code without them was executed, or the refusal "
+    "is a conflict: perhaps spent by a wrong token"
 )
 _EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
 _ROBUST = tuple(f"{_EXECUTE}.{what}" for what in ROBUSTNESS)
 _SHOWN_BY_A_PAIR = f"{_EXECUTE}.id.matches"
 """The requirement that executions beside other requests are for."""
-_SHOWN_BY_WRONG_TOKENS = (f"{_EXECUTE}.token.required", *_ROBUST)
+_TOKEN = f"{_EXECUTE}.token.required"
+_SHOWN_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
 """The requirements that codes with a wrong token are for."""
 _LEAST_WITH_A_PAIR = 4
 """Executions: one first, one that is offered with wrong tokens before, and the two at the same time."""
@@ -57,10 +66,13 @@ class Executions:
     @property
     def perhaps_spent(self) -> list[Exchange]:
         """The executions that were refused after wrong tokens with their codes, while one without them was confirmed:
-        of the codes that were supplied, or of those that the run prepared."""
+        of the codes that were supplied, or of those that the run prepared. Or with a conflict, where all had some."""
         unoffered = (answer.number for answer in self.successes if answer.number not in self.offered)
         confirmed = {number in self.prepared for number in unoffered}
         offered = [seen for seen in self.answers if seen.number in self.offered and seen.response]
+        conflicts = [seen for seen in offered if seen.response and refusal_kind(seen.response) is RefusalKind.CONFLICT]
+        if len(offered) == len(self.answers):
+            return conflicts
         return [seen for seen in offered if _is_refused(seen.response) and (seen.number in self.prepared) in confirmed]
 
 
@@ -71,6 +83,12 @@ def execute(traffic: Traffic) -> Executions:
     sender = _Sender(traffic)
     sender.send_codes()
     return sender.send_synthetic_codes()
+
+
+@scenario(shows=[_TOKEN], needs="execute", alone=True, otherwise=None)
+def ask_in_the_end(traffic: Traffic) -> None:
+    """The code that was executed first, without a token and with a wrong one, as right behind its execution."""
+    ask_again(traffic.client)
 
 
 class _Sender:
@@ -86,23 +104,26 @@ class _Sender:
         self._traffic, self._profile, self._wants = traffic, traffic.profile, traffic.reach.wants
         self._door, self._together = traffic.client.door, traffic.together
         self._send = partial(traffic.client.send, _EXECUTE)
-        self._is_broken = False
+        self._is_broken, self._has_yet_to_ask = False, self._wants(_TOKEN)
         self.found = Executions(unknown=self._send(synthetic()))
 
     def send_codes(self) -> None:
         """Send each code that there is room for."""
         codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
         offered, pair = self._offered(ordinary), list[str]()
+        self._door.budget.kept_to_ask_again = ASKED_AGAIN * self._has_yet_to_ask
         for place, (code, is_prepared) in enumerate(codes):
             is_offered = place in offered and not self.found.perhaps_spent
             if is_offered and self._offer(code, offered[place]):
                 continue
+            self._ask_again()
             if place >= ordinary and self.found.successes and all(map(succeeded, self.found.answers)):
                 pair.append(code)
             else:
                 self._execute(code, is_prepared, is_offered=is_offered, beside=self._is_beside(place, ordinary))
             if self._door.guard.keep_codes_back():
                 return
+        self._ask_again()
         self._execute_pair(pair)
 
     def send_synthetic_codes(self) -> Executions:
@@ -146,35 +167,42 @@ class _Sender:
             self.found = replace(self.found, missing=left_out or why)
         yield from ((code, True) for code in prepared)
 
-    def _offered(self, ordinary: int) -> dict[int, tuple[str, ...]]:
-        """The credentials that each code is offered with, by its place."""
+    def _offered(self, ordinary: int) -> dict[int, list[Row]]:
+        """The rows that each code is offered with, by its place."""
         if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
             return {}
-        names = to_try(self._profile, self._door.secrets.token())
+        rows = to_try(self._traffic, _EXECUTE)
         places = [place for place in range(1, ordinary) if not self._is_beside(place, ordinary)] or [0]
-        spare = self._profile.limits.wrong_tokens - len(names)
-        return {place: of_code(names, turn, len(places), spare) for turn, place in enumerate(places)}
+        return {place: of_code(rows, turn, len(places)) for turn, place in enumerate(places)}
 
     def _is_beside(self, place: int, ordinary: int) -> bool:
         return place == 2 and place < ordinary and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
 
     # -- with a credential that is to be refused ------------------------------------------------------------------
 
-    def _offer(self, code: str, credentials: Sequence[str]) -> bool:
+    def _ask_again(self) -> None:
+        """Ask for the code that was executed first, once."""
+        if self._has_yet_to_ask and self._door.guard.first_executed:
+            self._has_yet_to_ask = False
+            ask_again(self._traffic.client)
+
+    def _offer(self, code: str, rows: Sequence[Row]) -> bool:
         """Send a code with each of these, the first right behind the execution before, until one breaks the service. On
         a sandbox some have company with the valid token. True where the code is spent."""
-        company = credentials[_IN_COMPANY] if self._profile.is_sandbox and self.found.successes else ()
-        for name in credentials:
-            send = partial(self._send, code, credential=name)
+        company = rows[_IN_COMPANY] if self._profile.is_sandbox and self.found.successes else ()
+        for row in rows:
+            send = partial(self._send, code, **row._asdict())
             if self._is_broken:
                 break
-            [exchange] = self._together.send_each_with_a_companion(_EXECUTE, send) if name in company else [send()]
+            [exchange] = self._together.send_each_with_a_companion(_EXECUTE, send) if row in company else [send()]
+            self._ask_again()  # behind the first, which is to leave right behind an execution
             if not exchange.number:  # not sent: the code can still be executed
                 continue
             self.found.refusals.append(exchange)
-            self._is_broken = exchange.response is None or exchange.response.status >= 500
+            is_broken = exchange.response is None or exchange.response.status >= 500
+            self._is_broken = is_broken and not row.written  # a service may not take what is unusual
             if self._is_broken:  # a synthetic code reproduces that
-                self._send(synthetic(), credential=name)
+                self._send(synthetic(), **row._asdict())
             if exchange.response is None or grants_protected_result(exchange):
                 return True
         return False

@@ -83,11 +83,13 @@ def accepted_under_another_scheme(executions: Executions) -> Judgement:
     return holds(*others)
 
 
-def none_granted(refusable: list[Exchange], code: str) -> Judgement:
-    """The judgement that none of these requests got the protected result; else a finding of this code."""
+def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[Exchange]]) -> Judgement:
+    """The judgement that none of these requests got the protected result; else a finding of this code. `others` are
+    further findings, each with the exchanges that it is about."""
     granted = [seen for seen in refusable if grants_protected_result(seen)]
-    if granted:
-        return deviates(finding(code, credentials=credentials_of(granted)), *granted)
+    for name, seen in ((code, granted), *others):
+        if seen:
+            return deviates(finding(name, credentials=credentials_of(seen)), *seen)
     return holds(*refusable[:MOST_CITED])
 
 

@@ -31,7 +31,7 @@ from spec.rules import Reproduction
 from tests.harness.options import examples_of
 from tests.harness.selection import ids_tested, in_scope, uses
 from tests.harness.session import Session
-from tests.traffic.execution import execute
+from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
 from tests.traffic.property import Generation
 from tests.traffic.registrar import Registrar
@@ -46,7 +46,7 @@ IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, order)
 """The keys, then the money."""
 AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
-IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again)
+IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again, ask_in_the_end)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
 
 

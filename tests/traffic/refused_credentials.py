@@ -3,42 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, forms
-from environments.profiles.model import Profile
-from spec.exchange import Exchange
+from environments.door.client import Client
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
+from spec.exchange import VALID, Exchange
 from spec.message import Text, in_a_row, say
+from tests.traffic.scenario import Traffic
 
 MOST_CITED = 9
 """Exchanges that are named where none was granted."""
+ASKED_AGAIN = 4
+"""Requests for the code that was executed first, without a token and with a wrong one: at once, and in the end."""
 _ONCE = 3
 """Wrong tokens that go without a real code or key: ANOTHER with a synthetic code, and two of the generated traffic."""
 
 
-def to_try(profile: Profile, token: str) -> list[str]:
-    """The forms that go with real codes or keys, as far as limits.wrong_tokens reaches. What goes without them has its
-    room, but for the first."""
-    limit, others = profile.limits.wrong_tokens, _ONCE + len(forms(profile, among=OTHER_SCHEMES))
-    return [form.name for form in forms(profile, token)][: max(min(limit, 1), limit - others)]
+def _table(traffic: Traffic, operation: str) -> list[Row]:
+    """The whole table for the token of now."""
+    names = tuple(form.name for form in forms(traffic.profile, traffic.client.door.secrets.token()))
+    return rows(names, has_a_body=operation == "registerPixKey")
 
 
-def of_code(names: Sequence[str], index: int, codes: int, spare: int) -> tuple[str, ...]:
-    """The credentials to try with one of so many codes that are offered. The first leaves right behind the execution
-    before. ANOTHER goes with each, as far as `spare` reaches, no header with each, and the other forms in turn."""
-    often = [ANOTHER] if ANOTHER in names and index <= spare else []
-    return (*often, NO_HEADER, *[name for name in names if name != ANOTHER][index::codes])
+def to_try(traffic: Traffic, operation: str) -> list[Row]:
+    """The rows that go with real codes or keys, as far as limits.wrong_tokens reaches. What goes without them has its
+    room, but for the first; what is asked again has all of it."""
+    room = traffic.profile.limits.wrong_tokens - (ASKED_AGAIN if operation == "executePix" else 0)
+    most = count(max(min(room, 1), room - _ONCE - len(forms(traffic.profile, among=OTHER_SCHEMES))), -1)
+    return [row for row in _table(traffic, operation) if row.credential == NO_HEADER or next(most) > 0]
 
 
-def of_keys(names: Sequence[str]) -> list[str]:
-    """The credentials to try with keys, in this order: ANOTHER goes right behind the first registration."""
-    return sorted([*names, NO_HEADER], key=(ANOTHER, NO_HEADER, *names).index)
+def of_code(found: Sequence[Row], index: int, codes: int) -> list[Row]:
+    """The rows to try with one of so many codes that are offered, in turn. Behind the first, which leaves right behind
+    the execution before, goes no header."""
+    bare = [row for row in found if row.credential == NO_HEADER]
+    wrong = [row for row in found if row not in bare][index::codes]
+    return [*wrong[:1], *(bare[index::codes] or bare[:1]), *wrong[1:]]
 
 
-def tried(exchanges: Iterable[Exchange]) -> Text:
-    """The forms that were tried, for people."""
-    return say("credentials tried: {names}", names=credentials_of(exchanges))
+def ask_again(client: Client) -> None:
+    """Ask for the code that was executed first without a token and with a wrong one, as far as limits.wrong_tokens
+    reaches: a cache may answer anybody."""
+    for name in (NO_HEADER, ANOTHER) if client.door.guard.first_executed else ():
+        client.send("executePix", client.door.guard.first_executed, credential=name)
+
+
+def asked_again(traffic: Traffic) -> list[Exchange]:
+    """The requests with the code that was executed first and without the valid token."""
+    code, sent = traffic.client.door.guard.first_executed, traffic.targeted("executePix")
+    return [seen for seen in sent if seen.credential != VALID and seen.request.last_segment == code]
+
+
+def tried(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
+    """The forms and ways that were tried, for people, and how many pairs of the table."""
+    pairs = _pairs(_table(traffic, operation))
+    share = say("{number} of {all} pairs of a form and a way", number=len(pairs & _pairs(exchanges)), all=len(pairs))
+    if traffic.client.door.backoff.locks_out(operation):
+        share = say("{share}; no more were sent, as the service locks the caller out", share=share)
+    return say("credentials tried: {names} ({share})", names=credentials_of(exchanges), share=share)
+
+
+def _pairs(found: Iterable[Row | Exchange]) -> set[tuple[str, str]]:
+    return {(each.credential, way) for each in found for way in each.written or ("",)}
 
 
 def credentials_of(exchanges: Iterable[Exchange]) -> Text:
-    """The credentials of requests, for people."""
-    return in_a_row([say(name) for name in dict.fromkeys(exchange.credential for exchange in exchanges)], ", ")
+    """The credentials of requests, for people, and the ways in which these are written."""
+    names = dict.fromkeys(name for each in exchanges for name in (each.credential, *each.written))
+    return in_a_row(list(map(say, names)), ", ")

@@ -68,6 +68,7 @@ class Registrations:
     key_types: dict[str, Judgement] = field(default_factory=dict)
     broken: dict[str, Judgement] = field(default_factory=dict)  # why all registrations are refused, by requirement
     effects: list[Exchange] = field(default_factory=list)  # refused, and listed like an accepted key
+    let_in: list[Exchange] = field(default_factory=list)  # the same, without a valid token
     lost: list[Exchange] = field(default_factory=list)  # accepted at the same time, and not listed
     left_out: dict[str, str] = field(default_factory=dict)  # why a key type is out of scope
     missing: str = ""  # why nothing was sent
@@ -221,12 +222,21 @@ class Registrar:
         if not self.keys.not_cleaned_up():
             return
         self.look()
+        self._suspect_wrong_tokens()
         self._learn_what_was_made()
         left = self.keys.not_cleaned_up() if self.deletes else []
         for key in left:
             self._delete_registered(key)
         if left:
             self.look()
+
+    def _suspect_wrong_tokens(self) -> None:
+        """Note the keys that the last list shows although a wrong token was refused for them."""
+        for exchange in self.found.tried[Attempted.WITHOUT_A_TOKEN]:
+            key = self.keys.key_of(exchange)
+            if self.listing and key and key.value and key.state is KeyState.MAYBE and exchange.response:
+                places = self.listing.places(key.value, key.type)
+                self.suspicions.append(Suspicion(exchange, PixKey(key.type, key.value), (places,)))
 
     # -- keys that the service makes --------------------------------------------------------------------------
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any
 from uuid import uuid4
 
-from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, forms
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, REGISTERED, Row, forms
 from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER
 from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
@@ -29,7 +29,7 @@ from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.effects import decide_suspicions, look_for_effect, lost
-from tests.traffic.refused_credentials import of_keys, to_try
+from tests.traffic.refused_credentials import to_try
 from tests.traffic.registrar import (
     UNKNOWN_KEY,
     Attempted,
@@ -42,7 +42,7 @@ from tests.traffic.registrar import (
     registration,
     type_sent,
 )
-from tests.traffic.scenario import Traffic, Wants, scenario
+from tests.traffic.scenario import Traffic, scenario
 
 _REGISTER = "registerPixKey"
 NOTHING_TO_DELETE = (
@@ -52,6 +52,7 @@ UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", "TAX_ID", f"{MARK}type")
 _ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
 SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
 """The requirements that registrations with a wrong token are for."""
+_TAKEN, _REGISTERED = Row(VALID), [Row(name, (REGISTERED,)) for name in (NO_HEADER, ANOTHER)]
 _BEHIND = 2  # wrong tokens that go right behind each registration
 OTHER_NAMES = {
     "pixKey": ("key", "Key", "PixKey", "pix_key", "pixkey", "chave", "chavePix"),
@@ -76,23 +77,25 @@ def register(traffic: Traffic) -> Registrations:
         return Registrations(missing=NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts"))
     registrar = Registrar(client, profile)
     registrar.found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
-    _register(registrar, registrar.choose_keys(), traffic.reach.wants)
+    _register(registrar, registrar.choose_keys(), traffic)
     explain_refusals(registrar)
     registrar.clean_up()
     return registrar.found
 
 
-def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
+def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> None:
     """Register each key twice: alone, and beside others. The synthetic one is first: an account may hold one more."""
-    wrong: Iterator[str] = iter(())
-    free = [key for key in registrar.synthetic_keys() if _register_new(registrar, key, wrong)]
+    wants = traffic.reach.wants
+    rows, taken = (to_try(traffic, _REGISTER), _REGISTERED) if wants(*SHOWN_BY_WRONG_TOKENS) else ([], [])
+    wrong = iter(rows)
+    free = [key for key in registrar.synthetic_keys() if _register_new(registrar, key, iter(()), taken)]
     if wants(*SHOWN_BY_WRONG_TOKENS):
-        wrong = iter(of_keys(to_try(registrar.profile, registrar.client.door.secrets.token())))
         own = (keys if registrar.profile.is_sandbox else []) or [registrar.key_of_nobody()]
-        _send(registrar, Attempted.WITHOUT_A_TOKEN, *((key, NO_HEADER) for key in own), company=True)
+        _send(registrar, Attempted.WITHOUT_A_TOKEN, *((key, Row(NO_HEADER)) for key in own), company=True)
     if registrar.deletes and wants("registerPixKey.token.scheme", *_ROBUST):
-        schemes = forms(registrar.profile, among=OTHER_SCHEMES)
-        _send(registrar, Attempted.OTHER_SCHEME, *_of_nobody(registrar, (form.name for form in schemes)), company=True)
+        tries = ((registrar.key_of_nobody(), Row(form.name)) for form in forms(registrar.profile, among=OTHER_SCHEMES))
+        _send(registrar, Attempted.OTHER_SCHEME, *tries, company=True)
+    registrar.clean_up()  # what was refused, and registered all the same, is in the way
     registrar.look()
     registrar.client.send_to_siblings(_REGISTER, registrar.account, body=b"{}")  # what comes next may suffer from it
     free += [key for key in given(keys) if _register_new(registrar, key, wrong)]
@@ -101,10 +104,13 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
         _register_beside_each_other(registrar, free)
     elif registrar.deletes:
         free = [key for key in free if _register_new(registrar, key, wrong)]
-    _send(registrar, Attempted.WITHOUT_A_TOKEN, *_of_nobody(registrar, wrong), company=True)
+    for unusual, found in groupby(sorted(wrong, key=lambda row: row.written != ()), lambda row: row.written != ()):
+        tries = ((registrar.key_of_nobody(), row) for row in found)
+        _send(registrar, Attempted.WITHOUT_A_TOKEN, *tries, company=not unusual)
     if registrar.deletes:
         _send_other_spellings(registrar)
     _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
+    registrar.clean_up()
     decide_suspicions(registrar)
     registrar.clean_up()
 
@@ -112,19 +118,15 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
 # -- what must be refused, or may be ------------------------------------------------------------------------------
 
 
-def _send(registrar: Registrar, what: Attempted, *tries: tuple[PixKey, str], company: bool = False) -> None:
-    """Send keys, each with a credential, at the same time, and delete what is granted at once. With `company`, valid
-    requests that do nothing are under way."""
-    sends = [partial(registrar.register, key, credential=credential, valid=False) for key, credential in tries]
+def _send(registrar: Registrar, what: Attempted, *tries: tuple[PixKey, Row], company: bool = False) -> None:
+    """Send keys, each with a row of the table, at the same time, and delete what is granted at once. With `company`,
+    valid requests that do nothing are under way."""
+    sends = [partial(registrar.register, key, valid=False, **row._asdict()) for key, row in tries]
     together = registrar.together
     answers = together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
     sent = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens is spent
     registrar.found.tried[what] += sent
     registrar.undo_all(sent)
-
-
-def _of_nobody(registrar: Registrar, credentials: Iterable[str]) -> list[tuple[PixKey, str]]:
-    return [(registrar.key_of_nobody(), credential) for credential in credentials]
 
 
 def _send_undocumented(registrar: Registrar, keys: Sequence[PixKey]) -> None:
@@ -134,32 +136,33 @@ def _send_undocumented(registrar: Registrar, keys: Sequence[PixKey]) -> None:
     sent = chain(given(own), iter(registrar.key_of_nobody, None))
     made = [key for key in own if key.type == "RANDOM"]  # elsewhere a service may make a key that nobody can name
     names = [replace(key, type="EVP") for key in (next(sent), *made)]
-    _send(registrar, Attempted.OTHER_NAME, *((key, VALID) for key in names))
+    _send(registrar, Attempted.OTHER_NAME, *((key, _TAKEN) for key in names))
     others = [replace(key, type=name) for name, key in zip(UNDOCUMENTED_TYPES, chain(made[:1], sent), strict=False)]
-    _send(registrar, Attempted.UNDOCUMENTED_TYPE, *((key, VALID) for key in others))
+    _send(registrar, Attempted.UNDOCUMENTED_TYPE, *((key, _TAKEN) for key in others))
 
 
 def _send_other_spellings(registrar: Registrar) -> None:
     """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted."""
     [key, *_] = registrar.that_come_and_go() or [registrar.key_of_nobody()]
-    _send(registrar, Attempted.LOWER_CASE, (replace(key, type=key.type.lower()), VALID))
+    _send(registrar, Attempted.LOWER_CASE, (replace(key, type=key.type.lower()), _TAKEN))
     for number in ("1", "3"):
-        _send(registrar, Attempted.NUMERIC, (replace(key, type=number), VALID))
+        _send(registrar, Attempted.NUMERIC, (replace(key, type=number), _TAKEN))
 
 
 # -- what must be accepted --------------------------------------------------------------------------------------
 
 
-def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[str]) -> bool:
-    """Register the key as a new one, with wrong tokens for others right behind it, and delete it. True where it may be
-    registered anew."""
+def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[Row], taken: Sequence[Row] = ()) -> bool:
+    """Register the key as a new one, with wrong tokens right behind it, those for the key itself last, and delete it.
+    True where it is free again."""
     before, found = registrar.listing, registrar.found
     seems_free = registrar.keys.seems_free(key.key)
     exchange = registrar.register(key)
     found.fresh += [exchange] if seems_free else []
     if registered(exchange):
-        for each in _of_nobody(registrar, islice(wrong, _BEHIND)):
-            _send(registrar, Attempted.WITHOUT_A_TOKEN, each)
+        for row in islice(wrong, _BEHIND):
+            _send(registrar, Attempted.WITHOUT_A_TOKEN, (registrar.key_of_nobody(), row))
+        _send(registrar, Attempted.WITHOUT_A_TOKEN, *((key, row) for row in taken))
         listing = registrar.look()
         if listing is not None and (places := listing.places(key.key, key.type)):
             registrar.references[key.key] = places

@@ -5,6 +5,7 @@ import socket
 import struct
 import threading
 from typing import Self
+from urllib.parse import unquote
 
 import pytest
 
@@ -81,13 +82,18 @@ def served_by(*services: type[Raw]) -> pytest.MarkDecorator:
 
 def real_codes(service: Raw) -> list[tuple[str, str]]:
     """The transaction codes that the suite did not make up, in the order of their arrival, with their credential."""
-    sent = [seen for seen in service.seen if is_real(seen.path)]
-    return [(seen.path.removeprefix(EXECUTION), seen.header("Authorization")) for seen in sent]
+    sent = [(as_documented(seen.path), seen.header("Authorization")) for seen in service.seen]
+    return [(path.removeprefix(EXECUTION), credential) for path, credential in sent if is_real(path)]
 
 
 def is_real(path: str) -> bool:
     """Whether a path executes a code that the suite did not make up."""
-    return path.startswith(EXECUTION) and "pixconf-" not in path
+    return as_documented(path).startswith(EXECUTION) and "pixconf-" not in path
+
+
+def as_documented(path: str) -> str:
+    """A path without what is unusual about it."""
+    return re.sub("/+", "/", unquote(path)).rstrip("/")
 
 
 def read_request(stream) -> Request | None:
@@ -101,7 +107,11 @@ def read_request(stream) -> Request | None:
         return None
     target = re.sub("^http://[^/]+", "", rest.rpartition(" ")[0])
     path, _, query = target.partition("?")
-    return Request(method, path, query, headers, stream.read(int(headers.get("content-length", 0))))
+    body = stream.read(int(headers.get("content-length", 0)))
+    while headers.get("transfer-encoding") and (size := int(stream.readline(), 16)):
+        body += stream.read(size + 2)[:-2]
+    stream.read(2 if headers.get("transfer-encoding") else 0)
+    return Request(method, path, query, headers, body)
 
 
 def as_bytes(response: Response) -> bytes:

@@ -1,10 +1,13 @@
 """Each way of not checking the token, for both operations that document it; and a token that is refused."""
 
+import re
 from dataclasses import replace
+from urllib.parse import unquote
 
-from environments.sandbox import Refusal
+from environments.sandbox import Refusal, Response, Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.mutants.making_faults import DELETION, OfOperations, breaks, members_of
+from tests.selftest.proof.mutants.making_faults import DELETION, OfOperations, breaks, fixed, members_of
+from tests.selftest.proof.registry import broken, mutant
 
 
 class LaxService(OfOperations):
@@ -70,6 +73,11 @@ WAYS = {
     "IgnoresLetterCase": (
         "The token is compared without its letter case.", lambda self, request, sent: _bearer(sent).lower() == self.token.lower(),
     ),
+    "TakesNull": ("The text null is let in.", lambda self, request, sent: _bearer(sent) == "null"),
+    "TakesUndefined": ("The text undefined is let in.", lambda self, request, sent: _bearer(sent) == "undefined"),
+    "ComparesTheSumOfTheToken": (
+        "The characters of the token are compared in any order.", lambda self, request, sent: sorted(_bearer(sent)) == sorted(self.token),
+    ),
     "TakesBasic": (
         "Basic credentials are let in, whatever they are.", lambda self, request, sent: sent.startswith("Basic "),
     ),
@@ -116,27 +124,112 @@ for _operation in ("executePix", "registerPixKey"):
         )
 
 
+class LaxAboutAddresses(LaxService):
+    """The sandbox, which knows its paths in other forms, too."""
+
+    def routes_of(self, path):
+        return super().routes_of(re.sub("/+", "/", unquote(path)).rstrip("/"))
+
+    def is_registered(self, request):
+        with self.database.transaction() as ledger:
+            return ledger.key(str(members_of(request).get("pixKey"))) is not None
+
+    def register(self, *arguments):
+        return replace(super().register(*arguments), accepted=True)
+
+
+class LaxAboutVersions(LaxService):
+    """The sandbox, whose faults show over sockets alone."""
+
+    ON_THE_WIRE = True
+
+
+for _operation in ("executePix", "registerPixKey"):
+    for _name, _text, _base, _is_so in (
+        ("BehindAQuery", "a query", LaxAboutAddresses, lambda self, request: request.query),
+        ("BehindASlash", "a slash at the end", LaxAboutAddresses, lambda self, request: request.path.endswith("/")),
+        ("BehindTwoSlashes", "two slashes", LaxAboutAddresses, lambda self, request: "//" in request.path),
+        ("BehindAnEncodedLetter", "a letter that is encoded", LaxAboutAddresses, lambda self, request: "%" in request.path),
+        ("ForABrowser", "another Accept", LaxAboutAddresses, lambda self, request: "html" in request.header("Accept")),
+        ("OfHttp10", "HTTP/1.0", LaxAboutVersions, lambda self, request: request.version == "HTTP/1.0"),
+        ("OfAChunkedBody", "a chunked body", LaxAboutAddresses, lambda self, request: request.header("Transfer-Encoding")),
+        ("OfARegisteredKey", "a registered key", LaxAboutAddresses, LaxAboutAddresses.is_registered),
+    )[: None if _operation == "registerPixKey" else 6]:  # fmt: skip
+        breaks(
+            "token not checked somewhere", _operation, f"{_name}NeedsNoToken", f"The token is not checked with {_text}.",
+            _base, "token.required",
+            lets_in=lambda self, request, sent, is_so=_is_so: is_so(self, request),
+        )  # fmt: skip
+
+
 class AnswersAfterItsRefusal(LaxService):
     """The sandbox, which writes the status of a refusal and goes on."""
 
-    STATUS = 401
+    STATUS, FIRST, GOES_ON = 401, b"", True
 
     def lets_in(self, request, sent):
         return True
 
     def finish(self, request, operation, response):
-        refused = operation in self.OPERATIONS and _bearer(request.header("Authorization")) != self.token
-        return super().finish(request, operation, replace(response, status=self.STATUS) if refused else response)
+        if operation in self.OPERATIONS and _bearer(request.header("Authorization")) != self.token:
+            response = Response(self.STATUS, self.FIRST + response.body * self.GOES_ON, response.headers)
+        return super().finish(request, operation, response)
 
 
 for _operation in ("executePix", "registerPixKey"):
-    for _status in (302, 401, 403):
+    for _name, _text, _parts in (
+        *((f"IsDoneWithA{status}", f"has status {status} and", {"STATUS": status}) for status in (302, 401, 403)),
+        ("IsDoneBehindAText", "is a line of text, then", {"FIRST": b"Unauthorized {1}\n"}),
+        ("IsDoneBehindARefusal", "is a refusal in JSON, then", {"FIRST": b'{"code": 401, "data": {}}'}),
+    ):
         breaks(
-            "refusal with the result", _operation, f"IsDoneWithA{_status}",
-            f"Without a valid token the answer has status {_status} and the whole result.",
+            "refusal with the result", _operation, _name, f"Without a valid token the answer {_text} the whole result.",
             AnswersAfterItsRefusal, "token.required",
-            warns=("token.scheme",) if _operation == "registerPixKey" else (), STATUS=_status,
+            warns=("token.scheme",) if _operation == "registerPixKey" else (), **_parts,
         )  # fmt: skip
+breaks(
+    "refusal with the result", "registerPixKey", "IsDoneAndRefused", "Without a valid token the key is registered, and the answer refuses it.",
+    AnswersAfterItsRefusal, "token.required", GOES_ON=False,
+)  # fmt: skip
+
+
+class Caches(Service):
+    """The sandbox, with a cache before it that knows an execution by its address, and whether it has a token."""
+
+    def __init__(self):
+        super().__init__()
+        self.kept = {}
+
+    def lets_in(self, request):
+        return True
+
+    def respond(self, request):
+        response = self.kept.get(request.path) if self.lets_in(request) else None
+        response = response or super().respond(request)
+        if response.status == 200 and "execute" in request.path:
+            self.kept[request.path] = response
+        return response
+
+
+for _name, _lets_in in (
+    ("ForAnybody", lambda request: True),
+    ("ForAnyToken", lambda request: request.header("Authorization")),
+):
+    broken(
+        "cache", f"Caches{_name}", "An address that was executed answers the same again.", Caches, "executePix.token.required",
+        lets_in=fixed(_lets_in),
+    )  # fmt: skip
+
+
+@mutant("cache", "executePix.token.required")
+class CachesWhenItIsWarm(Caches):
+    """The cache answers from the third time on."""
+
+    asked = 0
+
+    def lets_in(self, request):
+        self.asked += request.path in self.kept
+        return self.asked > 2
 
 
 for _operation in ("executePix", "registerPixKey"):

@@ -46,7 +46,8 @@ NO_REFUSAL = ("listAccounts.refusal",)
 for _name, _way in WAYS.items():
     lawful(
         "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokens,
-        say_no=staticmethod(_way), hides=NO_REFUSAL if _name in LIKE_ANSWERS else (),
+        say_no=staticmethod(_way),
+        hides=NO_REFUSAL if _name in LIKE_ANSWERS else ("registerPixKey.token.scheme",) if "429" in _name else (),
     )  # fmt: skip
 
 

@@ -104,6 +104,33 @@ class ChecksTheFormatOfCodes(Service):
         return super().respond(request)
 
 
+# -- requests that are written in an unusual way
+
+
+class Particular(Service):
+    """The sandbox, which answers what is written in an unusual way with `SAYS`, before it looks at anything else."""
+
+    ON_THE_WIRE, SAYS = True, empty(400)
+
+    def respond(self, request):
+        is_odd = "//" in request.path or request.path.endswith("/") or "pi%78" in request.path
+        is_odd |= request.query == "pixconf=1" or request.version != "HTTP/1.1" or "html" in request.header("Accept")
+        return self.SAYS if is_odd else super().respond(request)
+
+
+for _name, _says in {
+    "Redirects": empty(308, (("Location", "/v1/accounts"),)),
+    "Says505To": text(505, "HTTP Version Not Supported"),
+    "Says501To": text(501, "Not Implemented"),
+    "Says406To": page(406, "Not Acceptable"),
+    "Says409To": as_json(409, {"code": 409, "data": {}}),
+}.items():
+    lawful(
+        "unusual request", f"{_name}WhatIsUnusual", f"What is written in an unusual way gets {_says.status}.", Particular,
+        SAYS=_says,
+    )  # fmt: skip
+
+
 # -- limits on the size of a request
 
 

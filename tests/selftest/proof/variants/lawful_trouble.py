@@ -264,4 +264,5 @@ lawful(
     "Says403AndSoonToEveryWrongToken",
     "Each wrong token gets a 403 with Retry-After.",
     RefusesWith403AndSaysWhen,
+    hides=("registerPixKey.token.scheme",),
 )
