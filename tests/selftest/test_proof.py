@@ -43,11 +43,15 @@ FIRST_OF_EACH_OPERATOR = {one.operator: one for one in reversed(SERVICES) if not
 
 @pytest.fixture(scope="session", autouse=True)
 def _modules_are_no_garbage() -> Iterator[None]:
-    """What the first run loads stays for all that follow: the collector need not look through it each time."""
+    """What the first run loads stays for all that follow: the collector need not look through it each time, and seldom
+    through what a trial makes."""
     plain("sandbox")
+    before = gc.get_threshold()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000)
     yield
+    gc.set_threshold(*before)
     gc.unfreeze()
 
 
@@ -205,6 +209,18 @@ def test_a_mutant_that_changes_nothing_turns_the_gate_red():
 
     assert same.lines() == ["declared, and does not fail or warn as declared: executePix.digit.present"]
     assert silent.lines() == ["declares no requirement that fails or warns"]
+
+
+def test_what_nobody_looked_at_turns_the_gate_red():
+    """A requirement that is not exercised is to be named by `hides`, and what `hides` names is not to be exercised."""
+    seen = {id: RequirementResult(id, Verdict.PASS, "") for id in ("executePix.digit.present", "executePix.json")}
+    unseen = {id: RequirementResult(id, Verdict.NOT_EXERCISED, "") for id in ("executePix.json",)}
+    hiding = replace(WITHOUT_DIGIT, hides=("executePix.json",))
+
+    assert judge_fault(WITHOUT_DIGIT, Trial(0, seen | unseen, 1, ()), NOTHING).lost == {"executePix.json"}
+    assert judge_lawful(WITHOUT_DIGIT, Trial(0, seen | unseen, 1, ())).lost == {"executePix.json"}
+    assert judge_fault(hiding, Trial(0, seen, 1, ()), NOTHING).stale == ("executePix.json",)
+    assert not judge_lawful(hiding, Trial(0, seen | unseen, 1, ())).lost
 
 
 def test_a_fault_that_shows_alone_turns_the_gate_red():
