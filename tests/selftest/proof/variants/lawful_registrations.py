@@ -1,5 +1,6 @@
 """What a key registration may answer, and which keys it takes: formats, duplicates and limits are not shown."""
 
+import time
 import uuid
 
 from environments.sandbox import Key, Refusal, Service
@@ -191,6 +192,19 @@ class OneRandomKeyIsEnough(Service):
         if self.made > 1:
             raise Refusal(409, "The account has a RANDOM key.")
         return str(uuid.uuid4())
+
+
+@variant("checked first")
+class PhonesAreCheckedFirst(Service):
+    """A PHONE key is refused with 422 until half a second after it was asked for first."""
+
+    asked = None
+
+    def register(self, ledger, account_id, kind, value):
+        self.asked = self.asked or (kind == "PHONE" and time.monotonic())
+        if kind == "PHONE" and time.monotonic() < self.asked + 0.5:
+            raise Refusal(422, "The phone is being checked.")
+        return super().register(ledger, account_id, kind, value)
 
 
 class BusyAfterEach(Service):
