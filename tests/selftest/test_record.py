@@ -116,7 +116,7 @@ BAD = {
     "an id that is none": (planted(observations={"planted\n": {}}), f"observations {ODD}"),
     "no fact": (observed({"": []}), f"observations {ODD}"),
     "no place": (observed({"planted": ["404"]}), f"observations {ODD}"),
-    "nested too deeply": ("format: 2\nobservations: " + "[" * 5000 + "]" * 5000, NOT_YAML),
+    "nested too deeply": ("format: 2\nobservations: " + "[" * 1500 + "]" * 1500, NOT_YAML),
     "too large": ("#" * (MOST_BYTES_OF_RECORD + 1), "larger than 1 MB"),
 }
 
