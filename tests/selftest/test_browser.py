@@ -72,10 +72,6 @@ def shown(page, sort="requirement"):
     )
 
 
-def top(page, selector):
-    return page.eval_on_selector(selector, "element => element.getBoundingClientRect().top")
-
-
 def part(page, name):
     return page.locator(f"[id='{name}']")
 
@@ -85,7 +81,8 @@ def test_one_page(opened):
     and a screen reader is told how many are left; what is searched for, with the keyboard alone, stands in the address. A
     link to what a filter hides clears it."""
     page = opened("#?verdict=warn")
-    first_screen = [top(page, part) for part in (".banner", ".tiles", ".provenance", "#findings")]
+    parts = map(page.locator, (".banner", ".tiles", ".provenance", "#findings"))
+    first_screen = [each.bounding_box()["y"] for each in parts]
     before, findings = shown(page), shown(page, "finding")
     page.get_by_label("Operation").select_option("getBalance")
     settle(page)

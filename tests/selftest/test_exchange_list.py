@@ -135,12 +135,9 @@ def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
     run.results.append(RequirementResult(FAILS, Verdict.FAIL, "status 500", tuple(run.exchanges)))
     run.close()
     page = summary_html(run)
-    whole = re.findall(
-        r'<details class="exchange.*?</details>\n(?=<details class="exchange|<p class="exchange)', page, re.S
-    )
     row = re.search(rf'<tr id="{FAILS}".*?</tr>', page, re.S)[0]
 
-    assert 50_000 < sum(map(len, whole)) < 110_000
+    assert len(page) < 1_000_000
     assert len(set(re.findall(r'id="exchange-(\d+)"', page))) == many
-    assert len(re.findall(r'<p class="exchange"[^>]* data-verdict="fail"', page)) > many / 2
+    assert 5 < page.count('<details class="exchange') < many / 2
     assert (row.count("#exchange-"), f"and {many - LINKED} more" in row) == (LINKED, True)
