@@ -118,7 +118,7 @@ def test_excerpt():
 
 
 def test_what_a_run_keeps_whole():
-    """What a result cites and what nobody expected; the rest is an outline."""
+    """What a result cites; most of the rest is an outline."""
     ended = recorded("clean").run
     cited = {number for result in ended.results for number in result.exchanges}
     whole = {number for number, one in ended.exchanges.items() if one["curl"]}
