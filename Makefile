@@ -40,7 +40,7 @@ messages: .venv/ready
 	.ci/install --requirement $<
 	touch $@
 
-# Tools of others that read openapi.yaml and the outputs. The self-tests that run them are skipped where they are not installed.
+# Tools of others that read openapi.yaml and the outputs. `make proof` runs them where they are installed.
 witnesses: .venv/witnesses/ready
 
 .venv/witnesses/ready: tests/selftest/witnesses/package.json .venv/ready
@@ -49,11 +49,11 @@ witnesses: .venv/witnesses/ready
 	npm install --prefix $(@D) --no-package-lock --no-audit --no-fund --loglevel=error
 	touch $@
 
-# Every service of the proof, each replay beside a trial in memory, each operator over HTTP, and every requirement
-# selected alone.
+# Every service of the proof, each replay beside a trial in memory, each operator over HTTP, every requirement selected
+# alone, the report in a browser in every way, and the tools of others.
 proof: .venv/contributors
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py \
-		-p xdist -n 3 --dist=worksteal
+		tests/selftest/test_browser.py tests/selftest/test_witnesses.py -p xdist -n 3 --dist=worksteal
 
 # The pictures of the report in docs/screenshots/. Needs Chromium.
 screenshots: .venv/contributors

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import sync_playwright
 
 from tests.selftest.recorded_runs import record
 from tests.selftest.sample import ADDRESS, ShowsTheTaxDocument
@@ -24,25 +24,20 @@ PICTURES = {
 """Each with its viewport, its colours, and the part of the page that it shows."""
 
 
-def take(browser: Browser, report: Path, folder: Path) -> None:
-    """Write every picture."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, (viewport, colours, fragment) in PICTURES.items():
-        page = browser.new_page(viewport=viewport, color_scheme=colours)
-        page.goto(f"{report.as_uri()}{fragment}")
-        page.screenshot(path=folder / f"{name}.png")
-        page.close()
-
-
 def main() -> None:
-    """Write them where the documentation shows them."""
+    """Write every picture where the documentation shows it."""
     if CHROMIUM is None:
         raise SystemExit("error: no Chromium: apt-get install chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         run = record(Path(folder), ShowsTheTaxDocument)
-        page = run.folder / "report.html"
-        page.write_text(page.read_text("utf-8").replace(run.run.base_url, ADDRESS), "utf-8")
-        take(playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]), page, FOLDER)
+        report = run.folder / "report.html"
+        report.write_text(report.read_text("utf-8").replace(run.run.base_url, ADDRESS), "utf-8")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for name, (viewport, colours, fragment) in PICTURES.items():
+            page = browser.new_page(viewport=viewport, color_scheme=colours)
+            page.goto(f"{report.as_uri()}{fragment}")
+            page.screenshot(path=FOLDER / f"{name}.png")
+        browser.close()
 
 
 if __name__ == "__main__":

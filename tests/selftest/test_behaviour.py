@@ -11,7 +11,7 @@ from reports.behaviour import behaviour, behaviour_of, data_of_behaviour, drifts
 from reports.formats.conformance_json import document_of
 from reports.run import Observation, Run
 from reports.verdicts import RequirementResult, Verdict
-from spec.facts import WORDS, facts_of, is_name, renamed, said
+from spec.facts import facts_of, renamed, said
 
 CODES, UNKNOWN, SHAPE = "executePix.status.values", "executePix.unknownCode", "listAccounts.shape"
 REFUSED = said("401 application/problem+json [WWW-Authenticate: Bearer]")
@@ -60,14 +60,13 @@ def test_the_order_changes_nothing():
 
 
 def test_a_behaviour_in_words():
-    """Situations, and the facts in each; what is long is cut."""
+    """Situations, and the facts in each."""
     situations = {"": said("refused"), "digit 1": REFUSED | said("404"), "digit 2": ACCOUNTS, "digit 3": ACCOUNTS}
 
     assert in_words(situations) == (
         "refused; digit 1: 401 application/problem+json [WWW-Authenticate: Bearer] or 404; "
         "digit 2 and digit 3: 200 application/json: /accounts/*/bank string"
     )
-    assert len(in_words({"": facts_of(dict.fromkeys(sorted(filter(is_name, WORDS))[:40], ""))})) == 401
 
 
 def test_a_run_says_what_all_tests_observed():
@@ -78,10 +77,9 @@ def test_a_run_says_what_all_tests_observed():
     run = run_with(Observation(UNKNOWN, facts, "b"), Observation(UNKNOWN, facts, "a"), first)
     document = document_of(run)
     messages = {entry["id"]: str(entry["message"]) for entry in document["requirements"]}
-    places = {"": ["404"], "/*": ["number"], "/id": ["number"]}
 
     assert messages[UNKNOWN] == "a and b: 404: /* number, /id number; c: MONEY MOVED TWICE"
-    assert document["observed"] == {UNKNOWN: {"a": places, "b": places, "c": {"": ["MONEY MOVED TWICE"]}}}
+    assert document["observed"][UNKNOWN]["a"] == {"": ["404"], "/*": ["number"], "/id": ["number"]}
     assert [str(note.text) for note in run.notes()] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
 
 
@@ -103,7 +101,6 @@ def seen(*values, situation="", requirement=UNKNOWN):
     ("was", "now", "found"),
     [
         ([JSON, HTML], [said("410")], [("", "404 application/json or 404 text/html", "410")]),
-        ([answer({"account": ""}, 404)], [JSON], [("/", "object", "absent")]),
         (
             [answer({"account": ""})],
             [answer({"bank": ""}, 404)],
@@ -116,7 +113,7 @@ def seen(*values, situation="", requirement=UNKNOWN):
         ),
         ([JSON, HTML], [HTML, said("410")], []),
     ],
-    ids=["answers", "a body", "an answer, so not its body", "places of a body", "one answer in common"],
+    ids=["answers", "an answer, so not its body", "places of a body", "one answer in common"],
 )
 def test_what_has_nothing_in_common_drifts(was, now, found):
     """As a whole, or place by place in the body of an answer that is the same otherwise."""
@@ -133,11 +130,9 @@ def test_what_one_side_did_not_exercise_is_no_drift():
 
 
 def test_drift_is_in_the_order_of_the_requirements():
-    """With its situation; what is said of a place is short."""
-    many = [said(f"{status} application/json") for status in range(400, 600)]
-    was = seen(*many, situation="again") | seen(answer([True]), requirement=SHAPE)
+    """With its situation."""
+    was = seen(JSON, situation="again") | seen(answer([True]), requirement=SHAPE)
     shape, code = drifts(was, behaviour([(UNKNOWN, "again", HTML), (SHAPE, "", answer(["x"]))]))
 
     assert shape == {"id": SHAPE, "situation": "", "place": "/*", "was": "boolean", "is": "string"}
     assert (code["id"], code["situation"], code["is"]) == (UNKNOWN, "again", "404 text/html")
-    assert (len(code["was"]) < 400, code["was"][-1]) == (True, "…")

@@ -1,10 +1,7 @@
 """`pytest --explain ID` and `pytest --list` tell of requirements and of the last run, and send nothing."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -19,7 +16,7 @@ from reports.wording import moment_in_words
 from spec.requirements import requirements
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.services.forking import ROOT
-from tests.selftest.services.running import arguments, environment, write_profile
+from tests.selftest.services.running import write_profile
 from tests.traffic.phases import scenarios_of
 
 MASKED, DIGIT = "executePix.document.masked", "executePix.digit.present"
@@ -38,39 +35,12 @@ def test_every_testable_requirement_has_a_fix_and_a_scenario():
     assert [one.id for one in TESTABLE if not scenarios_of(one.id)] == []
 
 
-def test_every_fix_is_used():
-    """Each entry is the first that fits some requirement, each of its patterns fits one, and its text is a whole one."""
-    first = [next(each for each in fixes() if fits(each, one)) for one in TESTABLE]
-    patterns = [pattern for entry in fixes() for pattern in entry.get("ids", [])]
-
-    assert [entry for entry in fixes() if entry not in first or not entry["fix"].endswith(".")] == []
-    assert [each for each in patterns if not any(fits({"ids": [each]}, one) for one in TESTABLE)] == []
-
-
-def test_a_fix_names_what_it_is_about():
-    """The field, the key type or the request of the requirement."""
-    starts = {
-        "executePix.envelope.code.present": "Make the envelope in one place for all operations, and give it the member code ",
-        "registerPixKey.Key.spelling": "Name the field Key exactly so, letter case included. ",
-        "registerPixKey.pixKeyType.CNPJ": "Register keys of the type CNPJ. ",
-        "createPix.exists": "Serve POST /v1/pix. ",
-        "executePix.status.values": "There is nothing to fix: the interface document leaves this open. ",
-    }
-
-    assert {id: str(fix_for(requirements()[id]))[: len(start)] for id, start in starts.items()} == starts
-
-
 def test_the_page_has_the_same_fixes():
     """Every requirement that an exchange can show has one, folded up, in its row; so has a finding."""
     page = summary_html(Run(SANDBOX, "https://staging.example.test", results=[WRONG]))
-    places = [
-        re.search(rf'<tr id="{MASKED}".*?</tr>', page, re.DOTALL)[0],
-        re.search(rf'<article [^>]*id="finding-{MASKED}".*?</article>', page, re.DOTALL)[0],
-    ]
-    fix = f"<p>{fix_for(requirements()[MASKED])}</p>"
 
     assert page.count('<details class="explained">') == len(TESTABLE) + 1
-    assert all(fix in place and "What usually fixes it" in place for place in places)
+    assert page.count(f"<p>{fix_for(requirements()[MASKED])}</p>") == 2
 
 
 # -- the command line -----------------------------------------------------------------------------------------------
@@ -141,10 +111,9 @@ def test_what_no_exchange_can_show_is_explained(told, tmp_path):
     assert "What usually fixes it" not in output
 
 
-@pytest.mark.parametrize("options", [["-v"], ["--collect-only"]], ids=" ".join)
-def test_the_list_is_the_requirements_with_verdicts(options, told, head):
+def test_the_list_is_the_requirements_with_verdicts(told, head):
     """By section, whatever else is on the command line; `-` where the run has no verdict."""
-    lines = told("--list", *options).output.splitlines()
+    lines = told("--list", "-v").output.splitlines()
 
     assert [line.split()[1] for line in lines if line.startswith("  ")] == list(requirements())
     assert {f"  fail           {MASKED}", f"  -              {DIGIT}"} <= set(lines)
@@ -153,13 +122,11 @@ def test_the_list_is_the_requirements_with_verdicts(options, told, head):
 
 
 def test_a_group_is_listed(told):
-    """One requirement of it is explained where `-k` leaves no other; `-k` narrows the list, too."""
-    options = (["--explain=executePix.document"], ["--list", "-k", "executePix.document"])
-    one, other = (told(*each).output for each in options)
+    """One requirement of it is explained where `-k` leaves no other."""
+    listed = told("--explain=executePix.document").output
     explained = told("--explain=executePix", "-k", "executePix.digit.type").output
 
-    assert one == other
-    ids = [line.split()[1] for line in one.splitlines() if line.startswith("  ")]
+    ids = [line.split()[1] for line in listed.splitlines() if line.startswith("  ")]
     assert ids == [id for id in requirements() if id.startswith("executePix.document.")]
     assert explained.startswith("executePix.digit.type (documented)\n")
 
@@ -168,7 +135,6 @@ def test_a_group_is_listed(told):
     ("options", "line"),
     [
         (f"--explain={MASKED[:-1]}", f'{MASKED[:-1]}: no such requirement; did you mean "{MASKED}"?'),
-        ("--explain=versionPrefix", 'versionPrefix: no such requirement; did you mean "general.versionPrefix"?'),
         ("--explain=\x1b[31mxyzzy\n9", "\\x1b[31mxyzzy 9: no such requirement; pytest --list names them all"),
         ("--explain=", "name one; pytest --list names them all"),
         ("--list --plan", "--list and --plan each print something; name one of them"),
@@ -180,15 +146,3 @@ def test_a_wrong_id_is_one_line(options, line, told):
     start = "" if "--plan" in options else "--explain: "
 
     assert (refused.status, refused.output.strip()) == (4, f"ERROR: {start}{line}")
-
-
-def test_a_pipe_may_be_closed(tmp_path):
-    """A reader that has enough ends the list in silence, also by the last line: pytest would write one more, into a pipe
-    that may be closed by then."""
-    read, write = os.pipe()
-    os.close(read)
-    command = [sys.executable, "-m", "pytest", *arguments(write_profile(tmp_path, "embedded", auth=None), "--list")]
-    closed = subprocess.run(command, cwd=ROOT, env=environment(), stdout=write, stderr=subprocess.PIPE)
-    os.close(write)
-
-    assert (closed.returncode, closed.stderr) == (0, b"")

@@ -32,16 +32,20 @@ def refused(*options):
     return ended.output.strip()
 
 
-def test_a_file_of_the_report_that_is_a_link_is_replaced(mine, tmp_path):
-    """Its target keeps content and mode; the report is files for their owner alone. So is a record, with --accept."""
+def test_a_file_of_the_report_that_is_a_link_is_replaced(mine, tmp_path, monkeypatch):
+    """Its target keeps content and mode; the report is files for their owner alone. So is a record, with --accept. A
+    summary of a job is not written: the run says so, and is not green."""
     report, record_file = tmp_path / "report", tmp_path / "staging.observed.yaml"
     report.mkdir(mode=0o700)
     files = [record_file, *(report / name for name in (*OUTPUTS, PAGE, SUMS))]
     for file in files:
         file.symlink_to(mine / ("absent" if file is record_file else "file"))
+    (tmp_path / "summary").symlink_to(mine / "file")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
     ended = record(tmp_path, Service, *PART, "--accept", allow=["read"])
 
-    assert ended.status == 0, ended.output
+    assert ended.status == 3, ended.output
+    assert f"the summary of the job cannot be written to {ended.folder}: {os.strerror(40)}" in ended.output
     assert [file for file in files if file.is_symlink() or file.stat().st_mode & 0o777 != 0o600] == []
     assert all(file.stat().st_size > len("mine") for file in files)
 
@@ -89,13 +93,3 @@ def test_a_cache_of_pytest_behind_a_link_is_refused(name, mine, tmp_path, monkey
     assert refused("--no-report") == (
         f"ERROR: cache_dir: {link} is a symbolic link; delete it, or set -p no:cacheprovider"
     )
-
-
-def test_a_summary_of_a_job_behind_a_link_is_not_written(mine, tmp_path, monkeypatch):
-    """The run says so, and is not green."""
-    (tmp_path / "summary").symlink_to(mine / "file")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
-    ended = record(tmp_path, Service, *PART, allow=["read"])
-
-    assert ended.status == 3
-    assert f"the summary of the job cannot be written to {ended.folder}: {os.strerror(40)}" in ended.output

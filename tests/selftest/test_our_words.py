@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from xml.etree import ElementTree
 
 from environments.sandbox import Service
 from tests.selftest.recorded_runs import record
@@ -29,7 +28,6 @@ def test_sentences_keep_words_that_are_codes(tmp_path):
     """In every output; in no address of any of them stands a code."""
     ended = record(tmp_path, Renames, "-k", "executePix.document", transactions={"codes": [*CODES]})
     document, lines, page = ended.document, ended.output.splitlines(), ended.text("report.html")
-    cases = {case.get("name"): case for case in ElementTree.fromstring(ended.text("junit.xml")).iter("testcase")}
     written = {file.name: file.read_text() for file in ended.folder.iterdir()} | {"terminal": ended.output}
 
     assert document["traffic"]["executions"] > 3
@@ -37,7 +35,6 @@ def test_sentences_keep_words_that_are_codes(tmp_path):
     assert {one["cause"] for one in document["findings"]} == {"executePix.document.masked"}
     assert {document["headline"], "FAIL executePix.document.masked"} <= set(lines)
     assert any(line.startswith("  documented   1 fail") for line in lines)
-    assert document["headline"] in cases["run"].findtext("system-out")
-    assert cases["executePix.document.masked"].find("failure") is not None
+    assert document["headline"] in written["junit.xml"]
     assert "1 documented requirement fails" in page
     assert [name for name, text in written.items() for code in CODES if f"/v1/execute/pix/{code}" in text] == []

@@ -1,18 +1,13 @@
-"""What a run says of itself while it sends: a true number, on a line that leaves no trace on a terminal."""
+"""What a run says of itself while it sends: a line that leaves no trace on a terminal."""
 
 import io
-import re
 import threading
 from contextlib import suppress
 
 import pytest
 
-from environments.sandbox import Service
 from tests.harness import controller
-from tests.selftest.recorded_runs import record
 from tests.selftest.services.waiting import HANGS_S
-
-LINE = re.compile(r"\d+ of at most \d+ requests")
 
 
 class Screen(io.StringIO):
@@ -57,23 +52,3 @@ def test_nothing_of_it_stays_on_a_terminal(at_once):
 def test_a_log_has_it_in_lines_of_its_own(at_once):
     """There are no control codes."""
     assert set(printed_while_something_fails(False).splitlines()) == {"3 of at most 9 requests"}
-
-
-class Waits(Service):
-    """It answers the first read, which only shows that it is there, and the others when a line was printed."""
-
-    printed, reads = threading.Event(), 0
-
-    def finish(self, request, operation, response):
-        self.reads += 1
-        return response if self.reads == 1 or self.printed.wait(HANGS_S) else None
-
-
-@pytest.mark.parametrize(("options", "is_shown"), [((), True), (("-q",), False)], ids=["by default", "-q"])
-def test_a_run_prints_it_unless_it_is_quiet(options, is_shown, tmp_path, at_once, monkeypatch):
-    """With the number of requests by then."""
-    monkeypatch.setattr(controller, "_print", lambda file, text: (file.write(text), Waits.printed.set()))
-    Waits.printed.clear() if is_shown else Waits.printed.set()
-    output = record(tmp_path, Waits, "-k", "listAccounts", *options, allow=["read"]).output
-
-    assert any(map(LINE.fullmatch, output.splitlines())) is is_shown

@@ -1,15 +1,23 @@
-"""Outside witnesses: a linter that is not ours reads the schema, and a service that is not ours is made from it."""
+"""Outside witnesses: tools that are not ours read the schema and the page, and make a service from the schema."""
+
+import os
 
 import pytest
 
 from tests.selftest.proof.trial import try_target
-from tests.selftest.witnesses import installed, lint, prism
+from tests.selftest.recorded_runs import recorded
+from tests.selftest.witnesses import installed, lint, prism, validate
 
-pytestmark = pytest.mark.skipif(not installed(), reason="the witnesses are not installed: make witnesses (Node, npm)")
+pytestmark = [
+    pytest.mark.skipif(os.environ.get("PIX_PROOF") != "exhaustive", reason="make proof runs it"),
+    pytest.mark.skipif(not installed(), reason="the witnesses are not installed: make witnesses (Node, npm)"),
+]
 
 TOKEN = "a-token-for-prism"
 NO_TOKEN_IS_CHECKED = {"executePix.token.required", "registerPixKey.token.required"}
 """Prism asks for a token and takes any: the only thing in which what it serves is not what the document owes."""
+ASKED_FOR_BY_PYTEST_HTML = 'Duplicate form control name "filter_checkbox"'
+"""The script of pytest-html finds its boxes by that name."""
 
 
 def test_an_independent_linter_finds_nothing_in_the_schema():
@@ -17,6 +25,13 @@ def test_an_independent_linter_finds_nothing_in_the_schema():
     found = lint()
 
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_an_independent_validator_finds_nothing_in_the_page():
+    """Although answers are hostile."""
+    faults = validate(recorded("failing").folder / "report.html")
+
+    assert [fault for fault in faults if not fault.endswith(ASKED_FOR_BY_PYTEST_HTML)] == []
 
 
 def test_random_answers_that_the_schema_allows_fail_in_nothing_else(tmp_path):

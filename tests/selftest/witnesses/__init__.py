@@ -12,38 +12,37 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 BIN = ROOT / ".venv" / "witnesses" / "node_modules" / ".bin"
-VALIDATOR = BIN / "html-validate"
 SCHEMA = ROOT / "spec" / "openapi.yaml"
 _LISTENING = re.compile(r"Prism is listening on (http://127\.0\.0\.1:[0-9]+)")
 _LOOKS_AFTER_S = 0.1
 
 
 def installed() -> bool:
-    """Whether `make witnesses` has run here."""
+    """True if `make witnesses` has run here."""
     tools = ("redocly", "prism", "html-validate")
     return all((BIN / tool).exists() for tool in tools)
 
 
-def lint(schema: Path = SCHEMA) -> subprocess.CompletedProcess[str]:
-    """What Redocly's linter says of a schema; status 0 where it finds nothing."""
+def lint() -> subprocess.CompletedProcess[str]:
+    """What Redocly's linter says of the schema; status 0 where it finds nothing."""
     config = Path(__file__).with_name("redocly.yaml")
     environment = os.environ | {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
-    command = [str(BIN / "redocly"), "lint", str(schema), "--config", str(config)]
+    command = [str(BIN / "redocly"), "lint", str(SCHEMA), "--config", str(config)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def validate(page: Path) -> list[str]:
     """What html-validate says of a page: a line for each fault. html_validate.json has its rules."""
     config = Path(__file__).with_name("html_validate.json")
-    command = [str(VALIDATOR), "--config", str(config), "--formatter", "text", page.name]
+    command = [str(BIN / "html-validate"), "--config", str(config), "--formatter", "text", page.name]
     ended = subprocess.run(command, cwd=page.parent, capture_output=True, text=True, check=False)
     return [*ended.stdout.splitlines(), *ended.stderr.splitlines()]
 
 
 @contextmanager
-def prism(log: Path, *options: str, schema: Path = SCHEMA) -> Iterator[str]:
-    """The address of a service that Prism makes from a schema; `log` takes what it prints."""
-    command = [str(BIN / "prism"), "mock", str(schema), "--host", "127.0.0.1", "--port", "0", *options]
+def prism(log: Path, *options: str) -> Iterator[str]:
+    """The address of a service that Prism makes from the schema; `log` takes what it prints."""
+    command = [str(BIN / "prism"), "mock", str(SCHEMA), "--host", "127.0.0.1", "--port", "0", *options]
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
             yield _address(process, log)
