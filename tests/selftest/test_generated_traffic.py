@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-import pytest
-
 from environments.profiles.loading import load
 from environments.sandbox import Request, Response, Service
 from spec.interface import MARK, operations
