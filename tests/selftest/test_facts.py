@@ -149,7 +149,7 @@ VALUES = st.recursive(
 whatever = partial(given, bodies=st.lists(VALUES.map(json.dumps), min_size=1, max_size=4))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @whatever(random=st.randoms())
 def test_merging_depends_on_no_order(bodies, random):
     """Merged in another order, in parts or once more, facts give the same, which contradict none that were merged."""
@@ -161,7 +161,7 @@ def test_merging_depends_on_no_order(bodies, random):
     assert not any([*contradictions(once, one), *contradictions(one, once)] for one in each)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @whatever()
 def test_facts_hold_no_value(bodies):
     """Names of a schema and types are all there is."""

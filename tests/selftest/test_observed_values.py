@@ -21,7 +21,6 @@ from tests.selftest.services.unshown import AnswersOtherwise, RequiresOtherwise
 from tests.traffic.described import states_before, values_in_results, word_of
 from tests.traffic.observations import (
     answers_to,
-    formats_of_identifiers,
     rate_limits_of,
     version_headers_of,
 )
@@ -128,15 +127,6 @@ def test_what_shows_no_shape(other):
 
 
 # -- single values --------------------------------------------------------------------------------------------------
-
-
-def test_random_codes_of_one_alphabet_are_of_one_kind():
-    """What characters a random code has by chance is no difference; whether it is a UUID or a number is one."""
-    codes = ("Xk3_9aQ", "XkpqaQb", "8f14e45f-ceea-467f-9a36-dedd4bea2543", "20260102")
-    seen = [formats_of_identifiers([execution(path=f"/v1/execute/pix/{code}")]) for code in codes]
-
-    assert seen[0] == seen[1] == {"transactionId": ["other characters"]}
-    assert len(set(map(str, seen))) == 3
 
 
 def test_what_a_supplied_code_shows_is_no_more_than_seen():

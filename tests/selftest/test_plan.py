@@ -92,23 +92,6 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
     assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
 
 
-def test_a_plan_is_of_the_selection(plan):
-    """What was not selected is not sent, not written, not executed and not out of scope."""
-    lines = plan("listAccounts.shape", allow=["read", "execute"])
-
-    assert counts(lines) == {"listAccounts": 3, "total": 3}
-    assert lines[-10:-2] == [
-        "wrong tokens: none",
-        "keys:",
-        "  none is registered",
-        "transfers: at most 0 may succeed (limits.transfers: 60; 0 bodies may be sent)",
-        "what moves money:",
-        "  no execution: nothing that was selected needs one",
-        "journal: none, as the target is a sandbox: only what the run itself sends counts",
-        "out of scope: no operation",
-    ]
-
-
 def test_codes_that_the_journal_holds_are_not_sent(plan, tmp_path):
     """The plan names them apart. Before there is a journal it says how to start one, and nothing is written."""
     changes = {"sandbox": None, "journal": "kept/codes.jsonl", "transactions": {"codes": CODES}}

@@ -81,7 +81,7 @@ def test_what_is_no_file_is_not_read(make, why, tmp_path, capsys):
     assert error_of(tmp_path, capsys) == f"error: {tmp_path}: {why}{EXPECTED}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["compare", "a"], ["compare", "a", "b", "--format=html"], ["x\ny"]], ids=str)
+@pytest.mark.parametrize("arguments", [[], ["compare", "a", "b", "--format=html"], ["x\ny"]], ids=str)
 def test_wrong_use_is_one_line_and_exit_2(arguments, capsys):
     """argparse's usage is left out."""
     with pytest.raises(SystemExit) as ended:
