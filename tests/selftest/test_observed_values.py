@@ -16,7 +16,7 @@ from spec.rules import Reproduction
 from tests.conformance.test_registration import deletions_needed
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed
 from tests.selftest.proof.directly import run_in_memory
-from tests.selftest.recorded_runs import recorded
+from tests.selftest.recorded_runs import WHOLE, record, recorded
 from tests.selftest.services.unshown import AnswersOtherwise, RequiresOtherwise
 from tests.traffic.described import states_before, values_in_results, word_of
 from tests.traffic.observations import (
@@ -64,9 +64,10 @@ def test_a_service_that_differs_is_seen_to_differ_in_that_alone(service):
     assert drifting(sandbox(), seen) == service.SEEN_IN
 
 
-def test_the_same_service_is_observed_alike():
-    """From any seed, and over the wire. What a profile does not permit does not drift."""
-    one, other = recorded("clean").run.behaviour, sandbox()
+def test_the_same_service_is_observed_alike(tmp_path):
+    """From any seed, and however many requests are on the wire. What a profile does not permit does not drift."""
+    ended = record(tmp_path, Service, "--seed=7", "--parallel=16", "-m", "not property", **WHOLE)
+    one, other = recorded("clean").run.behaviour, ended.run.behaviour
     again = {name: one[name] for name in stable(other)}
 
     assert data_of_behaviour(again) == data_of_behaviour(stable(other))
