@@ -16,7 +16,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from environments.profiles.loading import load
 from tests.selftest.services.paced import Apart, Pace, apart
 from tests.selftest.services.running import ROOT, sandbox_at
 from tests.selftest.timings import Measured, Row, table
@@ -28,9 +27,6 @@ SCENARIOS = {
     "100 ms": Pace(delay=0.1),
     "20 a second": Pace(rate=20),
 }
-PARALLEL = load("sandbox").limits.parallel
-"""Requests that the default run has on the wire at once."""
-
 Act = Callable[[Apart, int], Measured]
 """Measures one run against a service; the number is that of the round."""
 
@@ -84,10 +80,10 @@ def contestants(pace: Pace, parallel: Sequence[int]) -> list[tuple[Row, Act]]:
 
     rate = [f"--rate-limit={pace.rate}/s"] if pace.rate else []
     return [
-        (Row("suite", PARALLEL), suite),
-        *((Row(f"suite --parallel={n}", n), with_options(suite, f"--parallel={n}")) for n in parallel),
+        (Row("suite"), suite),
+        *((Row(f"suite --parallel={n}"), with_options(suite, f"--parallel={n}")) for n in parallel),
         (Row("st run"), with_options(schemathesis, *rate, "-w", "1")),
-        (Row("st run -w 4", 4), with_options(schemathesis, *rate, "-w", "4")),
+        (Row("st run -w 4"), with_options(schemathesis, *rate, "-w", "4")),
     ]
 
 
@@ -99,10 +95,9 @@ def compare(scenario: str, rounds: int, parallel: Sequence[int]) -> list[str]:
         for row, act in running:
             with apart(pace) as service:
                 run = act(service, number)
-                answered, refused = service.tally()
-            row.runs.append(replace(run, requests=answered, refused=refused))
+                row.runs.append(replace(run, requests=service.tally()))
             print(f"{scenario}, round {number}: {row.name} {run.seconds:.2f} s", file=sys.stderr, flush=True)
-    return table(scenario, [row for row, _ in running], delay=pace.delay, rate=pace.rate)
+    return table(scenario, [row for row, _ in running])
 
 
 def main() -> None:

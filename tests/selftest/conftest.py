@@ -8,18 +8,14 @@ from types import ModuleType
 
 import pytest
 
-from tests.selftest.generated_runs import generate, run_apart
 from tests.selftest.proof import matrix
 from tests.selftest.proof.trial import CONFORMANCE, try_service, try_target
 from tests.selftest.recorded_runs import record, recorded
-from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.one_run import Run, whole_run
 from tests.selftest.services.running import run, started
 from tests.selftest.services.serving import Raw
 
-RUNS = (
-    run, started, run_pytest, try_service, try_target, whole_run, generate, run_apart, record, recorded, CONFORMANCE,
-)  # fmt: skip
+RUNS = run, started, try_service, try_target, whole_run, record, recorded, CONFORMANCE
 """What runs the suite inside a self-test."""
 
 

@@ -1,11 +1,9 @@
 """Findings: one for each cause, whatever number of requirements, operations and kinds of traffic show it; and the summary."""
 
-import os
 from dataclasses import replace
 
 import pytest
 
-from environments.sandbox import Server, Service
 from reports.causes import findings
 from reports.formats.conformance_json import document_of
 from reports.headline import headline
@@ -18,8 +16,6 @@ from spec.requirements import requirements
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, answer
 from tests.selftest.hand_made import hand_made
-from tests.selftest.services.forking import run_pytest
-from tests.selftest.services.running import sandbox_at
 
 DIGIT = "executePix.digit.present"
 
@@ -52,20 +48,13 @@ def test_several_operations():
     assert (found["verdict"], found["exchanges"]) == ("fail", [2, 3, 8])
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ({"code": 0, "data": EXECUTION | {"digit": 7, "bank": 341}}, ["executePix.bank.type", "executePix.digit.type"]),
-        ({"code": "0", "data": EXECUTION | {"digit": 7}}, ["executePix.envelope.code.type", "executePix.digit.type"]),
-    ],
-    ids=["two fields", "a field and the envelope"],
-)
-def test_two_faults_are_two_findings(body, expected):
+def test_two_faults_are_two_findings():
     """In one answer: each with its own requirement, in the order of the interface document."""
-    judged = {id: judge(id, answer("executePix", body)) for id in requirements() if id in RULES}
+    both = answer("executePix", {"code": "0", "data": EXECUTION | {"digit": 7}})
+    judged = {id: judge(id, both) for id in requirements() if id in RULES}
     found = findings(row(id, *one.findings) for id, one in judged.items() if one.deviates)
 
-    assert [finding["requirements"] for finding in found] == [[id] for id in expected]
+    assert [each["requirements"] for each in found] == [["executePix.envelope.code.type"], ["executePix.digit.type"]]
 
 
 def test_a_known_failure_hides_no_new_one():
@@ -139,25 +128,3 @@ def test_order_of_the_summary(run):
     ]
     assert [alert["kind"] for alert in document["alerts"]] == ["outcome-unknown", "set-up", "left", "redirected"]
     assert [str(note) for note in document["notes"][:4]] == [str(alert["text"]) for alert in document["alerts"]]
-
-
-class WithoutDigit(Service):
-    """An execution has no digit."""
-
-    def execution_result(self, transfer):
-        return {name: value for name, value in super().execution_result(transfer).items() if name != "digit"}
-
-
-@pytest.mark.parametrize(("options", "told"), [((), 0), (("-v", "--tb=no"), 0), (("-v", "-x", "-rN"), 1)])
-def test_the_options_of_pytest_behave(options, told, tmp_path):
-    """The suite says the result once; with -v pytest says it as well, as much as the user wants of it."""
-    with Server(WithoutDigit()) as server:
-        arguments = ["--no-report", f"--environment={sandbox_at(server.base_url, tmp_path)}", "-k", "executePix.digit"]
-        ended = run_pytest(
-            [*arguments, "-p", "no:cacheprovider", *options],
-            {**os.environ, "PIX_SANDBOX_TOKEN": server.service.token, "CI": "true"},
-        )
-
-    assert ended.stdout.count("found: digit is missing") == told, ended.stdout
-    assert f"FAIL {DIGIT}" in ended.stdout
-    assert ended.returncode == 1

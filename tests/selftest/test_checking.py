@@ -107,13 +107,11 @@ def test_every_problem_of_the_profile_is_told(check, service):
     ("changes", "gap"),
     [
         ({"accounts": None}, "no account: supply accounts"),
-        ({"pix_keys": None}, "nothing to register: supply pix_keys"),
         ({"requests": None}, "no body for a deletion: supply requests.deletePixKey"),
-        ({"allow": ["read", "delete-keys"], "transactions": None}, "only a key that the run registered is deleted: add register-keys to allow"),
         ({"transactions": None}, "no transaction code: supply transactions.codes or transactions.prepare"),
     ],
-    ids=["account", "key", "deletion", "registration", "code"],
-)  # fmt: skip
+    ids=["account", "deletion", "code"],
+)
 def test_what_is_not_supplied(changes, gap, check, service):
     """A run would be incomplete, and say so in the same words."""
     status, lines = check(service, **changes)

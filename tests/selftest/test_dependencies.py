@@ -91,16 +91,6 @@ def test_every_package_of_a_run_has_a_hash():
     assert "://" not in "".join(lines)
 
 
-def test_the_table_of_private_names_has_the_bounds():
-    """ARCHITECTURE.md names the versions that pyproject.toml permits."""
-    rows = re.findall(r"(?m)^\| ([a-z0-9-]+ `[<>=0-9.,]+`) \|", (ROOT / "ARCHITECTURE.md").read_text("utf-8"))
-    table = [Requirement(row.replace("`", "")) for row in rows]
-
-    assert {row.name: row.specifier for row in table} == {
-        name: used.specifier for name, used in USED.items() if "<" in str(used.specifier)
-    }
-
-
 def test_every_version_of_python_is_tried():
     """The versions that pyproject.toml names are those of the workflow, from requires-python on."""
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))

@@ -8,32 +8,12 @@ import pytest
 
 from reports.verdicts import RequirementResult, Verdict, merged
 from spec.findings import Finding, finding, merged_findings, templates
-from spec.message import Message, joined, say, say_many
+from spec.message import Message, say
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import answer
 
 ROOT = Path(__file__).parents[2]
 STATUS = finding("status", status=201)
-
-
-def shouted(one, many, number):
-    """A language of capitals."""
-    template = many if many and number != 1 else one
-    return re.sub(r"\{\w+\}|[^{}]+", lambda part: part[0] if part[0][0] == "{" else part[0].upper(), template)
-
-
-@pytest.mark.parametrize(
-    ("message", "english", "capitals"),
-    [
-        (say("got {type}", type=say("a string")), "got a string", "GOT A STRING"),
-        (say_many("{n} time", "{n} times", n=2), "2 times", "2 TIMES"),
-        (joined(["a {name}", say("b"), "a {name}"]), "a {name}; b", "A {name}; B"),
-    ],
-    ids=str,
-)
-def test_a_message_is_rendered_last(message, english, capitals):
-    """Its templates are translated, and its values are not."""
-    assert (str(message), message.rendered(shouted)) == (english, capitals)
 
 
 def test_the_parts_of_a_finding():

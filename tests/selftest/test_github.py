@@ -175,22 +175,3 @@ def test_a_service_gives_no_commands_where_nobody_says_that_a_job_runs(tmp_path)
     assert (result.status, INJECTED in result.output) == (1, True)
     assert commands_in(result.output) == ([], "")
     assert "##" not in result.output
-
-
-def test_a_run_that_ends_early(job, tmp_path):
-    """It says so, too; without files, nothing is appended."""
-    result = run(write_profile(tmp_path, "http://127.0.0.1:1"), "--no-report", **job)
-    taken, token = commands_in(result.output)
-
-    assert [line.partition("::every")[0] for line in taken] == ["::error title=PIX conformance%3A unreachable"]
-    assert (token, (tmp_path / "summary.md").read_text()) == ("", "before\n")
-
-
-def test_a_summary_that_cannot_be_written(job, tmp_path):
-    """The files of the run are written all the same; one line says what is missing, and the run is not green."""
-    job["GITHUB_STEP_SUMMARY"] = str(tmp_path)
-    with Raw() as raw:
-        result = run(write_profile(tmp_path, raw.base_url), "-k", "listAccounts.exists", **job)
-
-    assert result.output.count("the summary of the job cannot be written") == 1
-    assert (result.status, result.document["verdict"]) == (3, "internal-error")

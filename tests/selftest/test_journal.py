@@ -20,7 +20,6 @@ from environments.profiles.model import ProfileError
 from environments.sent_codes import code_from, code_to_resend, start_journal
 from spec.exchange import FailureKind
 from tests.selftest.exchanges import execution, failed
-from tests.selftest.generated_runs import PLUGINS
 from tests.selftest.proof.trial import run_of
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import (
@@ -407,7 +406,7 @@ def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, 
         tmp_path, service.base_url, sandbox=None, journal="kept/journal.jsonl", journal_key_env="PIX_JOURNAL_KEY",
         allow=["execute"],
     )  # fmt: skip
-    options = [*PLUGINS, "--no-report", "-k", "executePix.document", f"--environment={profile}"]
+    options = ["--no-report", "-k", "executePix.document", f"--environment={profile}"]
     (tmp_path / "code").write_text(f"{CODE}\n")
     notes = []
     with pytest.raises(ProfileError, match="PIX_JOURNAL_KEY is not set in the environment"):

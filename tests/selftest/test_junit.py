@@ -10,8 +10,7 @@ from reports.formats.junit import junit
 from spec.findings import finding
 from spec.message import say
 from tests.selftest.hand_made import SANDBOX, hand_made
-from tests.selftest.junit_files import case_of, results, suite_of, written
-from tests.selftest.recorded_runs import recorded
+from tests.selftest.junit_files import case_of, results, suite_of
 
 DIGIT, NAME = "executePix.digit.type", "executePix.name.type"
 WRONG = finding("type", "/data/digit", name="digit", types="string", type=say("a number"))
@@ -121,12 +120,3 @@ def test_what_xml_cannot_hold_is_escaped():
     made = document((DIGIT, "fail", "a\x00b\ud800\u200b"), selection="\x07 bell")
 
     assert results(suite_of(junit(made)))[DIGIT] == ("failure", "a\\x00b\\ud800\\u200b")
-
-
-@pytest.mark.parametrize("name", ["clean", "failing", "incomplete", "unreachable", "interrupted", "partial"])
-def test_the_file_of_a_run(name):
-    """It is written by every run; one without a verdict on the service is an error with its headline."""
-    ended = recorded(name)
-    is_error = name in ("incomplete", "unreachable", "interrupted")
-
-    assert written(ended.folder)["run"] == (("error", ended.document["headline"]) if is_error else None)

@@ -56,15 +56,6 @@ def test_what_is_not_permitted_is_listed_with_its_permission(plan):
     assert "  no execution: it needs execute in allow" in lines
 
 
-def test_what_a_selection_only_needs_beside_is_not_out_of_scope(plan):
-    """An operation that the profile does not permit is listed where a requirement is about it."""
-    lines = plan("executePix.exists or registerPixKey.repeated", allow=["execute"])
-    place = lines.index("out of scope:")
-
-    assert lines[place + 1] == "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow"
-    assert lines[place + 2].startswith("  generated")
-
-
 KEYS = [
     {"type": "RANDOM", "key": ""},
     {"type": "EMAIL", "key": "qa@bank.example", "disposable": True},
@@ -99,35 +90,6 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
     assert "  executePix: 40 pairs of a form and a way to write the request" in without
     assert "  2 of them, and as many requests without a token, ask for the code that was executed first" in without
     assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
-
-
-def test_a_plan_is_of_the_selection(plan):
-    """What was not selected is not sent, not written, not executed and not out of scope."""
-    lines = plan("listAccounts.shape", allow=["read", "execute"])
-
-    assert counts(lines) == {"listAccounts": 3, "total": 3}
-    assert lines[-10:-2] == [
-        "wrong tokens: none",
-        "keys:",
-        "  none is registered",
-        "transfers: at most 0 may succeed (limits.transfers: 60; 0 bodies may be sent)",
-        "what moves money:",
-        "  no execution: nothing that was selected needs one",
-        "journal: none, as the target is a sandbox: only what the run itself sends counts",
-        "out of scope: no operation",
-    ]
-
-
-def test_examples_count_in_the_plan():
-    """More examples are more generated requests; without generated traffic there are none."""
-    sandbox = load("sandbox")
-
-    def generated(examples, **options):
-        profile = replace(sandbox, limits=replace(sandbox.limits, examples=examples))
-        return sum(bool(seen.part) for seen in plan_of(profile, ids_of("listEntries"), **options).sent)
-
-    assert 27 < generated(30, generated=True) - generated(3, generated=True) <= 2 * 27  # reads, and what is drawn
-    assert generated(30) == 0
 
 
 def test_codes_that_the_journal_holds_are_not_sent(plan, tmp_path):

@@ -18,20 +18,11 @@ TEXT = json.dumps(RUN)
 EXPECTED = "; expected the conformance.json of a run, or its folder"
 
 
-def with_requirement(**members):
-    """The text of a run whose first requirement has other members."""
-    document = changed()
-    document["requirements"][0] |= members
-    return json.dumps(document)
-
-
 BAD = {
     "empty": ("", "not JSON of a run"),
-    "a number of too many digits": (TEXT.replace("null", "9" * 5000), "not JSON of a run"),
     "nested too deeply": (TEXT.replace("null", DEEP), "not JSON of a run"),
     "nested too deeply for a validator": (TEXT.replace("null", "[" * 400 + "]" * 400), "nested too deeply"),
     "another verdict": (json.dumps(changed(verdict=PLANTED)), "verdict is not as the suite writes it"),
-    "an id that is none": (with_requirement(id=f"{ROW}\n"), "requirements is not as the suite writes it"),
     "a day that is none": (json.dumps(changed(started="2026-02-30T10:00:00Z")), "not JSON of a run"),
     "a later format": (json.dumps(changed(format="3.0")), "format is not as the suite writes it"),
 }
@@ -78,12 +69,10 @@ def too_large(path):
     ("make", "why"),
     [
         (os.mkfifo, "not a file"),
-        (lambda path: path.symlink_to("/dev/zero"), "not a file"),
-        (os.mkdir, "Is a directory"),
         (too_large, "larger than 50 MB"),
         (lambda path: None, "no such file"),
     ],
-    ids=["a FIFO", "a link to a device", "a folder of that name", "too large", "missing"],
+    ids=["a FIFO", "too large", "missing"],
 )
 def test_what_is_no_file_is_not_read(make, why, tmp_path, capsys):
     """Nothing blocks or goes on for ever."""
@@ -92,15 +81,7 @@ def test_what_is_no_file_is_not_read(make, why, tmp_path, capsys):
     assert error_of(tmp_path, capsys) == f"error: {tmp_path}: {why}{EXPECTED}\n"
 
 
-@pytest.mark.parametrize("path", ["a\nb\x1b[31m", "\0", "x" * 5000], ids=["escapes", "NUL", "long"])
-def test_a_path_that_is_none_is_one_line(path, capsys):
-    """Whatever stands in it."""
-    error = error_of(path, capsys)
-
-    assert (error.count("\n"), "\x1b" in error) == (1, False)
-
-
-@pytest.mark.parametrize("arguments", [[], ["compare", "a"], ["compare", "a", "b", "--format=html"], ["x\ny"]], ids=str)
+@pytest.mark.parametrize("arguments", [[], ["compare", "a", "b", "--format=html"], ["x\ny"]], ids=str)
 def test_wrong_use_is_one_line_and_exit_2(arguments, capsys):
     """argparse's usage is left out."""
     with pytest.raises(SystemExit) as ended:

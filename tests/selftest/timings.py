@@ -4,28 +4,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-HEADER = ("", "requests", "refused", "wall", "CPU", "memory", "/ st run", "/ st run -w 4", "/ least", "exit")
+HEADER = ("requests", "wall", "CPU", "memory", "/ st run", "/ st run -w 4", "exit")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: seconds of wall time and of CPU time, peak memory in megabytes (0: not measured), the requests that were
-    answered and those that were refused because they came too fast, and the exit status."""
+    """One run: seconds of wall time and of CPU time, peak memory in megabytes, the requests that were answered, and the
+    exit status."""
 
     seconds: float
     cpu: float
     megabytes: float
     requests: int
-    refused: int = 0
     status: int = 0
 
 
 @dataclass
 class Row:
-    """The runs of one contestant, one of each round; `at_once` is how many requests it has on the wire."""
+    """The runs of one contestant, one of each round."""
 
     name: str
-    at_once: int = 1
     runs: list[Measured] = field(default_factory=list)
 
     def middle(self, fact: str) -> float:
@@ -33,26 +31,21 @@ class Row:
         return median(getattr(run, fact) for run in self.runs)
 
 
-def table(title: str, rows: Sequence[Row], *, delay: float = 0.0, rate: int = 0) -> list[str]:
-    """A Markdown table, one line for each row. "least" is what the delay and the limit alone take."""
-    lines = [(title, *HEADER[1:]), tuple("---" for _ in HEADER), *(_cells(row, rows, delay, rate) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
+def table(title: str, rows: Sequence[Row]) -> list[str]:
+    """A Markdown table, one line for each row."""
+    lines = [(title, *HEADER), ("---",) * (len(HEADER) + 1), *(_cells(row, rows) for row in rows)]
+    return ["| " + " | ".join(line) + " |" for line in lines]
 
 
-def _cells(row: Row, rows: Sequence[Row], delay: float, rate: int) -> tuple[str, ...]:
-    named, asked = {each.name: each for each in rows}, row.middle("requests")
-    memory, wall = row.middle("megabytes"), row.middle("seconds")
-    least = max(asked * delay / row.at_once, asked / rate if rate else 0.0)
+def _cells(row: Row, rows: Sequence[Row]) -> tuple[str, ...]:
+    named = {each.name: each for each in rows}
     return (
         row.name,
-        f"{asked:.0f}",
-        f"{row.middle('refused'):.0f}",
-        f"{wall:.1f} s",
+        f"{row.middle('requests'):.0f}",
+        f"{row.middle('seconds'):.1f} s",
         f"{row.middle('cpu'):.1f} s",
-        f"{memory:.0f} MB" if memory else "",
-        *(f"{_ratio(row, named[name[2:]]):.2f}" if name[2:] in named else "" for name in HEADER[6:8]),
-        f"{wall / least:.2f}" if least else "",
+        f"{row.middle('megabytes'):.0f} MB",
+        *(f"{_ratio(row, named[other]):.2f}" if other in named else "" for other in ("st run", "st run -w 4")),
         " ".join(map(str, sorted({run.status for run in row.runs}))),
     )
 

@@ -10,40 +10,28 @@ import json
 import os
 import sys
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from subprocess import PIPE, Popen
-from threading import get_ident
 
 import pytest
 
 ROOT = Path(__file__).parents[3]
 
 
-@dataclass(frozen=True)
-class Ended:
-    """A process that has ended: its exit status, what it printed, and its peak memory."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-    peak_mb: float
-
-
-def run_pytest(arguments: list[str], environment: dict[str, str]) -> Ended:
-    """Run `python -m pytest` with these arguments and variables, in the checkout, to its end."""
-    server = _server(get_ident())
+def run_pytest(arguments: list[str], environment: dict[str, str]) -> tuple[int, str, float]:
+    """Run `python -m pytest` with these arguments and variables, in the checkout, to its end: its exit status, what it
+    printed, and its peak memory in MB."""
+    server = _server()
     with tempfile.TemporaryDirectory() as folder:
         printed = [Path(folder, name) for name in ("stdout", "stderr")]
         print(json.dumps([arguments, environment, list(map(str, printed))]), file=server.stdin, flush=True)
         returncode, peak_kb = json.loads(server.stdout.readline())
-        return Ended(returncode, *(path.read_text(errors="replace") for path in printed), peak_kb / 1024)
+        return returncode, "".join(path.read_text(errors="replace") for path in printed), peak_kb / 1024
 
 
 @cache
-def _server(thread: int) -> Popen[str]:
-    """One for each thread, as the answers of a server do not say which line they answer."""
+def _server() -> Popen[str]:
     server = Popen([sys.executable, "-m", __name__], cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)
     atexit.register(server.communicate)
     return server

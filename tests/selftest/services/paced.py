@@ -25,37 +25,24 @@ class Pace:
     rate: int = 0
 
 
-class Window:
-    """At most `rate` requests in any second."""
-
-    def __init__(self, rate: int, clock: Callable[[], float]) -> None:
-        self._clock, self._guard = clock, Lock()
-        self._passed: deque[float] = deque(maxlen=rate)
-
-    def let_through(self) -> bool:
-        """Count one request, unless a second has had its fill."""
-        with self._guard:
-            now, passed = self._clock(), self._passed
-            if len(passed) == passed.maxlen and now - passed[0] < 1:
-                return False
-            passed.append(now)
-            return True
-
-
 class Paced(Service):
-    """Waits in the thread of the connection, so that answers to several connections are delayed side by side."""
+    """Waits in the thread of the connection, so that answers to several connections are delayed side by side. At most
+    `rate` requests pass in any second."""
 
     def __init__(self, pace: Pace, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self.pace, self.answered, self.refused = pace, 0, 0
-        self._window = Window(pace.rate, clock) if pace.rate else None
+        self.pace, self.answered = pace, 0
+        self._clock, self._guard = clock, Lock()
+        self._passed: deque[float] = deque(maxlen=pace.rate)
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
         time.sleep(self.pace.delay)
-        if self._window and not self._window.let_through():
-            self.refused += 1
-            return TOO_MANY
-        self.answered += 1
+        with self._guard:
+            now, passed = self._clock(), self._passed
+            if passed and len(passed) == passed.maxlen and now - passed[0] < 1:
+                return TOO_MANY
+            passed.append(now)
+            self.answered += 1
         return self.respond(request)
 
 
@@ -67,11 +54,11 @@ class Apart:
     token: str
     _pipe: Connection
 
-    def tally(self) -> tuple[int, int]:
-        """How many requests it answered so far, and how many it refused because they came too fast."""
+    def tally(self) -> int:
+        """How many requests it answered so far; those that came too fast do not count."""
         self._pipe.send("tally")
-        counts: tuple[int, int] = self._pipe.recv()
-        return counts
+        count: int = self._pipe.recv()
+        return count
 
 
 @contextmanager
@@ -92,4 +79,4 @@ def _serve(pipe: Connection, pace: Pace) -> None:
     with Server(service) as server:
         pipe.send((server.base_url, service.token))
         while pipe.recv():
-            pipe.send((service.answered, service.refused))
+            pipe.send(service.answered)

@@ -109,8 +109,8 @@ def started(profile: Path, *options: str, **variables: str) -> Iterator[subproce
 
 def run(profile: Path, *options: str, **variables: str) -> Result:
     """Run to the end. What it wrote is valid."""
-    ended = run_pytest(arguments(profile, *options), environment(**TOKEN | variables))
-    result = Result(ended.returncode, ended.stdout + ended.stderr, profile.parent / "report", ended.peak_mb)
+    status, output, peak_mb = run_pytest(arguments(profile, *options), environment(**TOKEN | variables))
+    result = Result(status, output, profile.parent / "report", peak_mb)
     if (result.folder / "conformance.json").exists():
         assert problems(result.document) == []
     return result

@@ -1,6 +1,5 @@
 """Lawful services that do otherwise what the interface document does not show."""
 
-import itertools
 import json
 from dataclasses import replace
 
@@ -80,19 +79,3 @@ class RequiresOtherwise(Service):
     def finish(self, request, operation, response):
         is_unknown = (operation, response.status) == ("executePix", 404)
         return replace(response, status=422) if is_unknown else response
-
-
-class Stumbles(Service):
-    """The sandbox, which answers each sixteenth request that is no execution with 500 or 503 in turn, once."""
-
-    def __init__(self):
-        super().__init__()
-        self.count, self.stumbled = itertools.count(1), set()
-
-    def respond(self, request):
-        what, number = (request.method, request.path, request.body, request.header("Authorization")), next(self.count)
-        if number % 16 or what in self.stumbled or "/execute/" in request.path:
-            return super().respond(request)
-        self.stumbled.add(what)
-        status = 500 if number % 32 else 503
-        return Response(status, b"{}", (("Content-Type", "application/json"),))
