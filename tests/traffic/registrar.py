@@ -24,7 +24,7 @@ from spec.answers import (
     registered,
     succeeded,
 )
-from spec.exchange import Exchange
+from spec.exchange import VALID, Exchange
 from spec.findings import Judgement
 from spec.json_text import read_json
 from spec.key_list import Listing, Place
@@ -231,10 +231,13 @@ class Registrar:
             self.look()
 
     def _suspect_wrong_tokens(self) -> None:
-        """Note the keys that the last list shows although a wrong token was refused for them."""
+        """Note the keys that the last list shows although only wrong tokens were sent for them, and refused."""
+        sent_validly = {seen.number for seen in self.client.door.exchanges if seen.credential == VALID}
         for exchange in self.found.tried[Attempted.WITHOUT_A_TOKEN]:
             key = self.keys.key_of(exchange)
-            if self.listing and key and key.value and key.state is KeyState.MAYBE and exchange.response:
+            if not exchange.response or key is None or not sent_validly.isdisjoint(key.exchanges):
+                continue
+            if self.listing and key.value and key.state is KeyState.MAYBE:
                 places = self.listing.places(key.value, key.type)
                 self.suspicions.append(Suspicion(exchange, PixKey(key.type, key.value), (places,)))
 
