@@ -166,6 +166,8 @@ BROKEN = {
 }
 ONE_READ = ("Is202", "IsEmpty", "IsAnArray", "HasAnArrayAsData")
 """Tried with one read alone."""
+NO_CODE = ("IsText", "IsBare")
+"""Answers that show no code."""
 READ = ("listPixKeys", "createPix")
 """Operations whose answers tell the run which keys there are, and which codes."""
 for _operation in (*READS, *PREPARING):
@@ -174,7 +176,11 @@ for _operation in (*READS, *PREPARING):
             continue
         mentioned(
             "borderline", f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", Answers,
-            f"{_operation}.{_row}", hides=tuple(f"{_operation}.{row}" for row in _hidden),
+            f"{_operation}.{_row}",
+            hides=(
+                *(f"{_operation}.{row}" for row in _hidden),
+                *(("executePix.value.matches",) if _operation == "createPix" and _name in NO_CODE else ()),
+            ),
             OPERATIONS=(_operation,), alter=fixed(_changed), SENT_THE_SAME=not _hidden and _operation not in READ,
         )  # fmt: skip
 

@@ -7,11 +7,19 @@ from tests.selftest.proof.variants.lawful_making import text
 
 NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in SUBJECT}
 _RULES_OF_VALUES = {
-    "executePix": ("id.matches", "date.unit", "document.masked", "document.partly", "type.kind", "*.example"),
+    "executePix": (
+        "id.matches",
+        "date.unit",
+        "document.masked",
+        "document.partly",
+        "type.kind",
+        "value.matches",
+        "*.example",
+    ),
     "registerPixKey": ("Success.text", "Success.letterCase", "Success.example", "Key.matches"),
 }
 _EXACT_NAMES = {
-    "executePix": ("id.matches", "date.unit", "accountType.meaning", "status.values", "error.example"),
+    "executePix": ("id.matches", "date.unit", "accountType.meaning", "status.values", "error.example", "value.matches"),
     "registerPixKey": ("Key.matches", "Key.example"),
 }
 

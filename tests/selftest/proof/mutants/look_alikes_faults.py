@@ -164,10 +164,14 @@ _BLURRED = ("TakesAnySignature", "TakesAnyUuid", "LetsInAKnownConnection", "Lets
 """What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
 
 
+_NEXT = tuple(("registerPixKey", name) for name in ("LetsInAKnownConnection", "LetsInTheNextAfterAGrant"))
+"""What takes the token under another scheme, too, in the requests that a run sends."""
+
+
 def _looks_alike(operation, name, text, base, **parts):
     breaks(
         "token that looks alike", operation, name, text, base, "token.required",
-        warns=("token.scheme",) if (operation, name) == ("registerPixKey", "LetsInAKnownConnection") else (),
+        warns=("token.scheme",) if (operation, name) in _NEXT else (),
         hides=("executePix.token.scheme",) if operation == "executePix" and name in _BLURRED else (), **parts,
     )  # fmt: skip
 

@@ -110,7 +110,7 @@ for _scope, _answers in LIMITS.items():
         lawful(
             "one at a time", f"OneAtATime{_scope}OrElse{_answer}",
             f"Of requests {_which}, one at a time is taken; the others get {_what}.", Limited, parallel=True,
-            TOO_MANY=_response, scope=fixed(_of),
+            TOO_MANY=_response, scope=fixed(_of), hides=("executePix.value.matches",) if _answer == "401" else (),
         )  # fmt: skip
 for _answer in ("409", "429", "503", "ADrop"):
     lawful(

@@ -44,7 +44,7 @@ for _name, (_answer, _rows) in ANSWERS.items():
         answer=staticmethod(_answer),
         hides=(
             *(f"{_operation}.{_row}" for _operation in (*READS, *PREPARING) for _row in _rows),
-            *(("executePix.status.transitions", "executePix.value.matches") if _rows == _REFUSED else ()),
+            "executePix.status.transitions", "executePix.value.matches",
         ),
     )  # fmt: skip
 

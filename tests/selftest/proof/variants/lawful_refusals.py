@@ -51,8 +51,9 @@ class RefusesWith(Refuses):
         return Service.refusal(self, Refusal(self.STATUS, refusal.error, refusal.headers))
 
 
-_KEPT_BACK = ("executePix.*",)
-"""What is always told to come later sends no further code: an agreed loss, and the run says what to set."""
+_KEPT_BACK = ("executePix.*", "registerPixKey.token.scheme")
+"""What is always told to come later sends no further code, and after the second lock no wrong token: an agreed loss, and
+the run says what to set."""
 for _status in STATUSES:
     lawful(
         "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status,

@@ -230,6 +230,8 @@ class LocksCallersOut(Service):
 
 
 SOON = (("Retry-After", "1"),)
+_SCHEMES = ("registerPixKey.token.scheme",)
+"""After the second lock no more wrong tokens are sent."""
 LOCKS = {
     "LocksWith423": ("423 for a second", {}),
     "LocksWith423AndSaysWhen": ("423 for a second, with Retry-After", {"HEADERS": SOON}),
@@ -245,7 +247,9 @@ LOCKS = {
     "LocksOnAndOn": ("423 for a second, which each further wrong token begins anew", {"MOST": 6, "AGAIN": True}),
 }
 for _name, (_fact, _parts) in LOCKS.items():
-    lawful("lock", _name, f"Wrong tokens lock the caller out: {_fact}.", LocksCallersOut, **_parts)
+    lawful(
+        "lock", _name, f"Wrong tokens lock the caller out: {_fact}.", LocksCallersOut, hides=_SCHEMES, **_parts,
+    )  # fmt: skip
 lawful(
     "lock", "LocksForAMoment", "Five wrong tokens lock the caller out for a tenth of a second: 423.", LocksCallersOut,
     MOST=5, SECONDS=0.1,
