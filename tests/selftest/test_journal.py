@@ -144,9 +144,7 @@ def cut(path):
 ACCIDENTS = {
     "deleted": (Path.unlink, "it has 0 lines and had 7"),
     "cut at a line end": (cut, "it has 6 lines and had 7"),
-    "twice": (lambda path: path.write_text(path.read_text() * 2), "it has 14 lines and had 7"),
     "edited": (lambda path: path.write_text(path.read_text().replace("success", "offered")), "line 4 was edited"),
-    "with a broken line": (lambda path: path.write_text(path.read_text() + "{\n"), "line 8 was edited"),
     "without its key": (lambda path: path.with_suffix(".key").unlink(), "line 1 was edited"),
     "without its count": (lambda path: path.with_suffix(".count").unlink(), "journal.count is missing or damaged"),
 }
