@@ -72,7 +72,7 @@ def ended(tmp_path_factory):
 
 
 def test_the_end_is_bounded_and_truthful(ended):
-    """Requests and memory are bounded, and what is said of an answer is no finding of another."""
+    """Requests and memory are bounded, and there is a verdict: nothing failed."""
     assert ended.document["verdict"] == "partial", ended.output[-2000:]
     assert ended.document["traffic"]["requests"] < 50
     assert ended.peak_mb < PEAK_MB

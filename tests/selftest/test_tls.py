@@ -19,7 +19,7 @@ from environments.door.wire import Wire
 from environments.profiles.model import Limits, Profile, ProfileError, Tls
 from spec.exchange import FailureKind
 from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.secured import AnswersBeforeItIsAsked, Certificates, Proxy, Secured
+from tests.selftest.services.secured import Certificates, Proxy, Secured
 
 CHECK = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
 PASSPHRASE = "pass-phrase-of-qa"
@@ -54,9 +54,8 @@ def attempt(wire, service):
     [
         (lambda made: Secured(made, mutual=False), False, "self-signed certificate in certificate chain"),
         (lambda made: showing(made, "bank.example"), True, "Hostname mismatch, certificate is not valid for 'localhost'"),
-        (lambda made: AnswersBeforeItIsAsked(), True, "wrong version number"),
     ],
-    ids=["an unknown authority", "another host", "plain HTTP"],
+    ids=["an unknown authority", "another host"],
 )  # fmt: skip
 def test_why_tls_fails_is_one_line(made, is_trusted, why, certificates):
     """The library's own reason and what to do, to a request and to a mere connection; nothing was sent."""
