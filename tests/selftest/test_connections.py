@@ -4,7 +4,7 @@ import pytest
 
 from spec.findings import Conclusion
 from spec.rules import judge
-from tests.selftest.services.closing import Closes, at_once, by_a_reset, when_a_code_arrives
+from tests.selftest.services.closing import Closes, ClosesTheFirst, at_once, by_a_reset, when_a_code_arrives
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.secured import Certificates, Secured
 from tests.selftest.services.serving import real_codes, served_by
@@ -67,7 +67,7 @@ def test_a_connection_is_kept_only_directly_after_an_answer(kept_s, proxied, ser
     ("made", "moments"),
     [
         (Closes, {"before": at_once}),
-        (Closes, {"before": by_a_reset}),
+        (ClosesTheFirst, {}),
         (SecuredCloses, {"before": at_once}),
     ],
 )

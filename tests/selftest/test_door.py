@@ -79,11 +79,3 @@ def test_a_request_that_was_made_before_carries_the_token_of_now(service, a_run)
     executed = a_run.door.exchange(waiting, Intent("executePix", valid=True))
 
     assert (executed.response.status, service.executions, a_run.events[0]) == (200, [CODE], "sent")
-
-
-# -- lists of keys that are read beside other requests ----------------------------------------------------------------
-
-KEY, ACCOUNT = "qa@example.com", "ac-0001"
-
-
-# -- companions -------------------------------------------------------------------------------------------------------

@@ -5,8 +5,10 @@ The service accepts whatever it is sent, and keeps a log of its own.
 
 import json
 import re
+import threading
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from urllib.parse import unquote
 
 import pytest
@@ -18,7 +20,8 @@ from spec.exchange import Response as Answer
 from spec.interface import MARK, PREPARING, operations
 from spec.json_text import leaves_of
 from tests.selftest.exchanges import execution
-from tests.selftest.services.one_run import BOTH, CODE, GENERATED, PREPARE, Bank, bank_profile, notes_of, whole_run
+from tests.selftest.services.one_run import BOTH, CODE, GENERATED, PREPARE, Bank, Run, bank_profile, notes_of, whole_run
+from tests.selftest.services.waiting import HANGS_S, Thread
 from tests.traffic.case import form_of
 from tests.traffic.invalid import invalid_requests
 
@@ -118,7 +121,7 @@ def test_what_stays_is_listed(ended):
     assert [int(line.split(": ")[1].split()[0]) for line in others] == [len(service.invalid)]
 
 
-def test_a_refusal_gives_its_place_back():
+def test_a_refusal_gives_a_place_back():
     """A status that leaves the outcome open keeps it."""
     keep = {
         status
@@ -128,6 +131,17 @@ def test_a_refusal_gives_its_place_back():
 
     assert not {400, 404, 409, 422, 429} & keep
     assert {200, 201, 302, 408, 499, 500, 503} <= keep
+
+
+def test_a_request_waits_for_a_place_that_a_refusal_gives_back(service, tmp_path, monkeypatch):
+    """It is neither sent nor left out while only requests on the wire have places."""
+    a_run, another_waits = Run(service, tmp_path, transfers=1, parallel=2), threading.Event()
+    wait_for = a_run.door.ending.wait_for
+    monkeypatch.setattr(a_run.door.ending, "wait_for", lambda is_so: (is_so() or another_waits.set(), wait_for(is_so)))
+    monkeypatch.setattr(a_run.door.wire, "attempt", lambda _: another_waits.wait(HANGS_S) and Answer(400, (), b""))
+    threads = [Thread(partial(a_run.client.send, "createPix", json={})) for _ in "12"]
+
+    assert [thread.ended().response.status for thread in threads] == [400, 400]
 
 
 # -- what is named, off a sandbox -------------------------------------------------------------------------------------

@@ -60,3 +60,10 @@ class Closes(Raw):
                     return
             self.answer(connection, request)
             is_used = True
+
+
+class ClosesTheFirst(Closes):
+    """Closes the first connection, and keeps the others."""
+
+    def before(self, connection):
+        return len(self.seen) == 1
