@@ -5,8 +5,11 @@ import json
 from dataclasses import replace
 
 import pytest
+import requests
 
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
+from environments.door.outgoing import Intent, Sending
+from environments.door.run_keys import Keys
 from environments.sandbox import Key, Refusal, Service
 from spec.interface import MARK
 from spec.key_list import Listing
@@ -114,6 +117,21 @@ def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable,
     assert keys_of(service) - before == stay
     assert len(left_by(model)) == len(stay)
     assert result_of(model, "deletePixKey.status").verdict == "pass"
+
+
+@pytest.mark.parametrize(("account", "beside"), [("ac-0001", 1), ("pixconf-account", 0)])
+def test_a_list_beside_another_request_or_of_another_account_says_nothing(account, beside):
+    """It may be older than the other request; and a key of the operator would count as one that the service made."""
+    keys = Keys(account="ac-0001")
+    for of_account, shown, beside_it in (("ac-0001", [OLD], 0), (account, [], beside)):
+        request = requests.Request("GET", f"http://127.0.0.1/v1/pix/keys/{of_account}").prepare()
+        sending = Sending(request, Intent("listPixKeys", valid=True))
+        seen = answer("listPixKeys", {"code": 0, "data": shown}, beside=beside_it)
+        sending.exchange = replace(seen, request=sending.sent)
+        with keys.watching(sending, 1):
+            pass
+
+    assert keys.was_there_before(OLD)
 
 
 # -- keys that the run makes up ---------------------------------------------------------------------------------------

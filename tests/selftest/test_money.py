@@ -175,9 +175,9 @@ def test_executions_end_with_the_second_401(service, a_run):
     kept = [a_run.execute(OTHER), a_run.execute(OTHER, credential="no header")]
     a_run.secrets.learn_token("a-token-as-dead-as-before")
     kept.append(a_run.execute(OTHER))
-    service.service.token = "Tok-4n.Of-The_Service"
-    a_run.secrets.learn_token(service.service.token)
     for code in (CODE, OTHER, THIRD):
+        service.service.token = f"{code}.Tok-4n.Of-The_Service"
+        a_run.secrets.learn_token(service.service.token)
         a_run.execute(code)
 
     said = "an execution was answered 401: no more codes are sent with this token"
