@@ -70,20 +70,21 @@ def seconds_of(backoff, time, sending, *answers):
 
 
 @pytest.mark.parametrize(
-    ("status", "after"), [*((status, None) for status in LATER), (429, "Mon, 05 Jan 2026 12:00:00 GMT")]
+    ("status", "after", "waits"),
+    [
+        *((status, None, [1, 2, 4]) for status in LATER),
+        (429, "Mon, 05 Jan 2026 12:00:00 GMT", [1, 2, 4]),
+        (503, "7", [7, 7, 7]),
+        (403, "7", [7, 7, 7]),
+    ],
 )
-def test_a_request_goes_again_three_times(status, after, backoff, time):
-    """After 1, 2 and 4 seconds, also where a date is named: the clocks of two machines differ. Then its answer stands, and what to set is said. An operation may be down for as long as
-    the run lasts: it is not waited for again, others are."""
-    assert seconds_of(backoff, time, request_to(), *[(status, after)] * 4) == [1, 2, 4, None]
+def test_a_request_goes_again_three_times(status, after, waits, backoff, time):
+    """When the service says, or after 1, 2 and 4 seconds, also where a date is named: the clocks of two machines differ.
+    A 403 that names a time is a lock. Then its answer stands, and what to set is said. An operation may be down for as
+    long as the run lasts: it is not waited for again, others are."""
+    assert seconds_of(backoff, time, request_to(), *[(status, after)] * 4) == [*waits, None]
     assert backoff._unsent == {IN_VAIN: {"listAccounts"}}
     assert [seconds_of(backoff, time, request_to(id), (503,)) for id in ("listAccounts", "getBalance")] == [[None], [1]]
-
-
-@pytest.mark.parametrize("status", [*LATER, 403])
-def test_a_request_goes_again_when_the_service_says(status, backoff, time):
-    """A 403 that names a time is a lock."""
-    assert seconds_of(backoff, time, request_to(), *[(status, "7")] * 4) == [7, 7, 7, None]
 
 
 @pytest.mark.parametrize(("status", "after"), [(403, None), (401, "1"), (500, "1"), (409, None), (429, "61")])
@@ -129,17 +130,6 @@ def on_the_wire(backoff, stack):
     sending = request_to()
     stack.enter_context(backoff.place(sending))
     return sending
-
-
-@pytest.mark.parametrize(("status", "window"), [(429, 4), (503, 4), (404, 8), (409, 8), (500, 8)])
-def test_what_is_put_off_beside_others_halves_the_window(status, window, backoff):
-    """Alone, the same answer is a lock of the caller, or trouble. A refusal may be the answer to another request."""
-    with ExitStack() as stack:
-        answered(backoff, on_the_wire(backoff, stack), status, "0")
-        alone = backoff.window
-        answered(backoff, on_the_wire(backoff, stack), status, "0")
-
-    assert (alone, backoff.window) == (8, window)
 
 
 def test_the_window_is_halved_once_a_round(backoff):

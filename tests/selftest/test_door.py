@@ -1,20 +1,14 @@
 """The door: its exchanges do not change, it sends a request again only when asked, and what several threads share holds."""
 
 import threading
-from dataclasses import replace
 from functools import partial
 from itertools import count
 
 import pytest
-import requests
 
-from environments.door.outgoing import Intent, Sending
-from environments.door.run_keys import Keys
-from environments.profiles.model import PixKey
-from tests.selftest.exchanges import answer
+from environments.door.outgoing import Intent
 from tests.selftest.services.one_run import CODE, OTHER, Run
 from tests.selftest.services.serving import Raw, served_by
-from tests.selftest.services.waiting import HANGS_S
 from tests.traffic.together import Together
 
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
@@ -85,83 +79,3 @@ def test_a_request_that_was_made_before_carries_the_token_of_now(service, a_run)
     executed = a_run.door.exchange(waiting, Intent("executePix", valid=True))
 
     assert (executed.response.status, service.executions, a_run.events[0]) == (200, [CODE], "sent")
-
-
-# -- lists of keys that are read beside other requests ----------------------------------------------------------------
-
-KEY, ACCOUNT = "qa@example.com", "ac-0001"
-
-
-def see(keys, operation, *shown, account=ACCOUNT, beside=0):
-    """A request on keys is answered, beside others; a list shows some keys."""
-    is_list = operation == "listPixKeys"
-    key = {"pixKey": KEY, "pixKeyType": "EMAIL"}
-    request = requests.Request(
-        "POST", f"http://127.0.0.1/v1/pix/keys/{account}", json=None if is_list else key
-    ).prepare()
-    sending = Sending(request, Intent(operation, valid=True), with_token=True)
-    data = [{**key, "pixKey": one} for one in shown] if is_list else {"Success": "true"}
-    sending.exchange = replace(answer(operation, {"code": 0, "data": data}, beside=beside), request=sending.sent)
-    with keys.watching(sending, 1):
-        pass
-
-
-@pytest.mark.parametrize("beside", [1, 0])
-def test_a_list_that_was_read_beside_another_request_says_nothing_of_a_key(beside):
-    """It may still show a key that is deleted all the same, and one that the run registered would count as one that was
-    there, and stay."""
-    keys, before = [Keys((PixKey("EMAIL", KEY),)) for _ in range(2)]
-    for operation, shown in (
-        ("listPixKeys", ()),
-        ("registerPixKey", ()),
-        ("listPixKeys", (KEY,)),
-        ("deletePixKey", ()),
-    ):
-        see(keys, operation, *shown)
-    for each in (keys, before):
-        see(each, "listPixKeys", KEY, beside=beside)
-
-    assert (keys.is_still_listed(KEY), before.was_there_before(KEY)) == (not beside, not beside)
-
-
-def test_the_list_before_the_run_is_that_of_the_account_of_the_run():
-    """Another thread reads lists of accounts that nobody has: a key of the operator would count as one of the run."""
-    keys = Keys((PixKey("EMAIL", KEY),), account=ACCOUNT)
-    see(keys, "listPixKeys", KEY)
-    see(keys, "listPixKeys", account="pixconf-account")
-
-    assert keys.was_there_before(KEY)
-
-
-# -- companions -------------------------------------------------------------------------------------------------------
-
-
-class HoldsProbes(Raw):
-    """Answers what has no token when a request with the token has come."""
-
-    def __init__(self):
-        super().__init__()
-        self.has_come, self.companions = threading.Event(), []
-
-    def answer(self, connection, request):
-        if self.is_granted(request):
-            self.companions.append(request)
-            self.has_come.set()
-        else:
-            self.has_come.wait(HANGS_S)
-        super().answer(connection, request)
-
-
-@pytest.mark.parametrize(("operation", "body"), [("executePix", b""), ("registerPixKey", b"{}")])
-@served_by(HoldsProbes)
-def test_a_companion_has_the_token_and_names_nobody(operation, body, service, tmp_path):
-    """It goes to the same operation, with a synthetic code, or an empty body for a synthetic account."""
-    client = Run(service, tmp_path, parallel=4).client
-    probe = partial(client.send, operation, "pixconf-1", credential="no header")
-    [refused] = Together(client).send_each_with_a_companion(operation, probe)
-    [path] = {seen.path for seen in service.seen} - {seen.path for seen in service.companions}
-
-    assert refused.response.status == 401
-    assert {seen.body for seen in service.companions} == {body}
-    for companion in service.companions:
-        assert companion.path.startswith(f"{path.rpartition('/')[0]}/pixconf-")

@@ -1,7 +1,6 @@
 """A run that ends while requests are on their way: it winds down, or it is stopped; no thread waits, and nothing is lost."""
 
 import threading
-import time
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -11,16 +10,11 @@ from environments.door.budget import CUT, STOPPED, Ending
 from environments.door.preparing import prepare
 from environments.door.run_keys import Keys, KeyState
 from environments.profiles.loading import load
-from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
-from spec.requirements import requirements
-from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services.one_run import CODE, Run, journal_in
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import HANGS_S, Thread
-from tests.traffic.registration import register
-from tests.traffic.scenario import Traffic, reach_of
 
 ACCOUNT = "ac-0001"
 DURATION_S, OVER = 1000.0, "limits.duration (1000 s) is over"
@@ -46,13 +40,6 @@ class Clock:
 
     def __call__(self):
         return self.now
-
-
-def timed(a_run):
-    """The clock of a run, which has limits.duration."""
-    clock = Clock()
-    a_run.door.ending.__init__(DURATION_S, clock=clock)
-    return clock
 
 
 def read(a_run):
@@ -130,64 +117,7 @@ def test_who_waits_wakes_up(waits_in, service, tmp_path, monkeypatch):
     assert Run(service, tmp_path, name="two").door.guard.open([CODE]) == [CODE]
 
 
-def test_a_request_that_is_about_to_leave_does_not(tmp_path, monkeypatch):
-    """The run is stopped when all was asked and nothing was sent: what was claimed stays unknown, to be safe."""
-    with Silent() as service:
-        a_run = Run(service, tmp_path)
-        attempt = a_run.door.wire.attempt
-        monkeypatch.setattr(a_run.door.wire, "attempt", lambda sending: a_run.door.ending.stop() or attempt(sending))
-        found = a_run.execute()
-
-    assert (found.failure.message, service.seen) == (CUT.format(STOPPED), [])
-    assert a_run.events == ["sent", "unknown"]
-
-
 # -- a run that winds down ---------------------------------------------------------------------------------------
-
-
-class IsAtTheEnd(Raw):
-    """All that is left of limits.duration when it grants a registration of that number is the reserve for cleaning up."""
-
-    number, clock = 0, Clock()
-
-    def answer(self, connection, request):
-        if request.method == "POST":
-            self.number -= 1
-            self.clock.now = 950.0 * (self.number == 0)
-        super().answer(connection, request)
-
-    @property
-    def keys(self):
-        with self.service.database.transaction() as ledger:
-            return {key.key for key in ledger.keys(ACCOUNT)}
-
-    @property
-    def posts(self):
-        return sum(seen.method == "POST" for seen in self.seen)
-
-
-@pytest.mark.parametrize("number", [1, 4, 7])
-def test_keys_are_cleaned_up_and_none_is_registered(number, tmp_path):
-    """Wherever the registrations are when the time is over."""
-    with IsAtTheEnd() as service:
-        before, service.number = service.keys, number
-        profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
-        a_run = Run(service, tmp_path, requests=1000)
-        a_run.door.keys = Keys(profile.pix_keys, account=ACCOUNT, is_sandbox=True, key_at=profile.key_at)
-        service.clock = timed(a_run)
-        register.send(Traffic(a_run.client, profile, reach_of(requirements(), profile)))
-
-        assert service.posts == number
-        assert service.keys == before
-        assert a_run.door.keys.not_cleaned_up() == []
-
-
-def test_an_answer_is_asked_nothing_more(service, a_run, monkeypatch):
-    """A request that is put off is not sent again, and what cleans up does not wait for it."""
-    clock, put_off = timed(a_run), Response(429, b"{}", (("Retry-After", "30"),))
-    monkeypatch.setattr(service.service, "respond", lambda request: setattr(clock, "now", 950.0) or put_off)
-
-    assert (read(a_run).response.status, len(service.seen)) == (429, 1)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +127,8 @@ def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, pas
     """At most a minute of it is kept for that, where a key of the run is left; at its end nothing is sent at all."""
     profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
     a_run = Run(service, tmp_path)
-    clock, a_run.door.keys = timed(a_run), Keys(profile.pix_keys)
+    clock, a_run.door.keys = Clock(), Keys(profile.pix_keys)
+    a_run.door.ending.__init__(DURATION_S, clock=clock)
     body = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
     for _ in range(has_key):
         a_run.client.send("registerPixKey", ACCOUNT, json=body, valid=True)
@@ -219,19 +150,3 @@ def test_who_waits_does_not_wait_longer_than_limits_duration():
     ending.sleep(3600.0)
 
     assert ending.longest_answer_s == 1.0
-
-
-class Slow(Service):
-    """Takes half of the time of a run for each answer."""
-
-    def respond(self, request):
-        time.sleep(450)
-        return super().respond(request)
-
-
-def test_a_run_that_is_over_its_duration_is_incomplete():
-    """It judges what it has, and names the limit."""
-    trial = try_in_memory(Slow(), ids={"executePix.document.masked", "getBalance.exists"})
-
-    assert (trial.exit_status, len(trial.not_exercised)) == (6, 2)
-    assert all(str(trial.rows[id].message).endswith("limits.duration (900 s) is over") for id in trial.not_exercised)

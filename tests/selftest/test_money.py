@@ -175,44 +175,15 @@ def test_executions_end_with_the_second_401(service, a_run):
     kept = [a_run.execute(OTHER), a_run.execute(OTHER, credential="no header")]
     a_run.secrets.learn_token("a-token-as-dead-as-before")
     kept.append(a_run.execute(OTHER))
-    service.service.token = "Tok-4n.Of-The_Service"
-    a_run.secrets.learn_token(service.service.token)
     for code in (CODE, OTHER, THIRD):
+        service.service.token = f"{code}.Tok-4n.Of-The_Service"
+        a_run.secrets.learn_token(service.service.token)
         a_run.execute(code)
 
     said = "an execution was answered 401: no more codes are sent with this token"
     assert {one.failure.message for one in kept} == {said}
     assert [code for code, _ in real_codes(service)] == [CODE, OTHER]
     assert a_run.events == ["sent", "refused"] * 2
-
-
-def test_without_read_no_code_goes_on(service, tmp_path):
-    """Another token alone shows nothing."""
-    a_run = Run(service, tmp_path, token=WRONG, allow=EVERYTHING - {"read"})
-    a_run.execute(CODE)
-    a_run.secrets.learn_token(service.service.token)
-    a_run.execute(OTHER)
-
-    assert [code for code, _ in real_codes(service)] == [CODE]
-
-
-def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(tmp_path):
-    """What happened, and what to do. The other codes are executed as ever."""
-    profile = bank_profile(tmp_path, allow=["execute"], transactions={"codes": list(CODES)})
-    start_journal(profile)
-    refuses, bank = Bank(), Bank()
-    refuses.execute = lambda request: Response(401, b'{"code": 401}', (("Content-Type", "application/json"),))
-    wrong, right = whole_run(refuses, profile, ONLY_EXECUTIONS), whole_run(bank, profile, ONLY_EXECUTIONS)
-
-    assert [note.partition(")")[2] for note in notes_of(wrong) if "code was sent" in note] == [
-        ", and no further transaction code was sent with this token: check auth; then name this one code in --resend-code"
-    ]
-    assert (wrong.result().verdict, wrong.executions) == ("incomplete", 0)
-    assert notes_of(right)[0] == (
-        "1 of 3 transaction codes were sent by an earlier run according to the journal, and not by this one: prepare new "
-        "ones; or name one that was refused in --resend-code; 1 of them got 401: the token was at fault"
-    )
-    assert bank.executions == [OTHER, THIRD]
 
 
 @pytest.mark.parametrize("answer", [None, 500, 302])

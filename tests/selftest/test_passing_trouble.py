@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 
 from environments.sandbox import Response, Service
-from spec.answers import RefusalKind
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
 from spec.rules import Reproduction
-from tests.harness.door_notes import notes_of
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services.serving import EXECUTION
@@ -84,25 +82,3 @@ def test_a_drop_counts_where_it_was_seen_again_alone(number, again, outcome):
     reproduction = Reproduction(first, dict.fromkeys(range(number), again))
 
     assert {reproduction.judge("listEntries.connection", one).conclusion for one in first} == {outcome}
-
-
-@pytest.mark.parametrize(
-    ("statuses", "mixed_up"),
-    [((401, 404, 422), True), ((401, 400, 422), False), ((401, 404, 409, 423, 429, 500, 503), False), ((401, 404), False)],
-)  # fmt: skip
-def test_more_ways_to_refuse_than_a_limit_has_are_answers_to_others(statuses, mixed_up, a_run):
-    """400 and 422 are one way. A conflict, a lock and trouble may be what a limit says. Of three such answers on, the run
-    says so."""
-    alone = answer("listAccounts", {"code": 0, "data": {}})
-    seen = [
-        replace(answer("listAccounts", b"", status=status, beside=3), number=number)
-        for number, status in enumerate(statuses, 1)
-    ]
-    reproduction = Reproduction(seen, stands={one.number: alone for one in seen})
-    refused = [one.response.status for one in reproduction.mixed_up("listAccounts", RefusalKind.TOKEN)]
-    notes = [str(note.text).partition(" in flight")[0] for note in notes_of(a_run.door, reproduction)]
-
-    assert refused == [401] * mixed_up
-    assert reproduction.mixed_up("getBalance", RefusalKind.TOKEN) == []
-    said = f"{len(seen)} requests were refused or not answered with other requests"
-    assert notes == [said] * (len(seen) > 2)

@@ -4,8 +4,6 @@ import pytest
 
 from environments.sandbox import Response, Service
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.running import write_profile
-from tests.selftest.services.serving import is_real
 
 CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 NO_CERTIFICATE = Response(400, b"<html><center>No required SSL certificate was sent</center></html>")
@@ -14,9 +12,7 @@ FORMS = {
     "401": Response(401, b"{}"),
     "403": Response(403, b'{"code": 7}'),
     "login page": Response(302, b"", (("Location", "/login"),)),
-    "404": Response(404, b"{}"),
     "another code": Response(200, b'{"code": 401, "data": {}}'),
-    "a page to log in": Response(200, b"<html><form>", (("Content-Type", "text/html"),)),
 }
 
 
@@ -47,11 +43,10 @@ class Refuses(Service):
 @pytest.mark.parametrize(
     ("response", "note"),
     [
-        (FORMS["401"], "no operation granted anything (401 to "),
         (Response(496, b""), CERTIFICATE),
         (NO_CERTIFICATE, CERTIFICATE),
     ],
-    ids=["401", "496", "400"],
+    ids=["496", "400"],
 )
 def test_a_fault_of_the_set_up_is_said_first(response, note):
     """One line with what to do. A gateway answers every path alike, which says nothing about the endpoints behind it: the
@@ -62,19 +57,7 @@ def test_a_fault_of_the_set_up_is_said_first(response, note):
     assert not trial.failing
 
 
-@pytest.mark.parametrize("status", [302, 422])
-def test_codes_that_are_refused_are_noted(status, tmp_path):
-    """A supplied code that is refused may have expired, in whatever form a service refuses it."""
-    service, refused = Service(), Response(status, b"{}", (("Location", "/elsewhere"),))
-    respond = service.respond
-    service.respond = lambda request: refused if is_real(request.path) else respond(request)
-    profile = write_profile(tmp_path, "http://127.0.0.1:1")
-    trial = try_in_memory(service, str(profile), ids={"executePix.document.type"})
-
-    assert "1 of 1 transaction codes were refused; they may have expired" in trial.notes
-
-
-@pytest.mark.parametrize(("form", "after"), [("401", 2), ("login page", 30), ("404", 50), ("another code", 90)])
+@pytest.mark.parametrize(("form", "after"), [("login page", 30), ("another code", 90)])
 def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(form, after):
     """What was granted is refused, and so is a read that was granted: no 401 is needed to see it."""
     trial = try_in_memory(Refuses(FORMS[form], range(after)))
@@ -83,7 +66,7 @@ def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(form, after
     assert not trial.failing
 
 
-@pytest.mark.parametrize("form", ["403", "login page", "a page to log in"])
+@pytest.mark.parametrize("form", ["403", "login page"])
 def test_a_token_that_is_wrong_from_the_start_is_said_in_whatever_form_it_is_refused(form):
     """It is answered like any wrong token, which says nothing about the endpoints. Whether an execution that was
     redirected moved money comes first."""

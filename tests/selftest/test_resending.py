@@ -110,14 +110,6 @@ def test_a_variable_that_is_not_set_stops_the_line(shell):
     assert "KEY: " in done.stderr
 
 
-def test_a_wrong_credential_never_becomes_the_token():
-    """A line with a wrong token does not send the right one."""
-    header = (("Authorization", f"Bearer {TOKEN.swapcase()}"),)
-    line = line_of("https://host/", header)
-
-    assert "'Authorization: Bearer '\"${WRONG_TOKEN:?}\"" in line
-
-
 @pytest.mark.parametrize("body", [b"xy" * 2001, b'{"a": "\0"}', b"a line\n", b"value=1&name=Ana"])
 def test_a_body_that_no_line_can_hold_is_named_only(body):
     """A large one, one with a byte of zero, one that ends in a line end, a form with somebody's value: a comment."""

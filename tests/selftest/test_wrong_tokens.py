@@ -42,21 +42,6 @@ each_token = pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
 # -- the forms ------------------------------------------------------------------------------------------------------
 
 
-@each_token
-def test_another_token_has_the_length_and_the_letters_of_the_right_one(token):
-    """Each place has another letter or digit of its sort; punctuation stays. A signed token keeps header and claims."""
-    another = wrong_tokens(token)[ANOTHER]
-
-    assert len(another) == len(token)
-    if token == SIGNED:
-        assert another.rpartition(".")[0] == token.rpartition(".")[0]
-        return
-    kept = [left for left, right in zip(token, another, strict=True) if left == right]
-    assert not [character for character in kept if character.isalnum()]
-    assert [str.isdigit(each) for each in another] == [str.isdigit(each) for each in token]
-    assert [str.isupper(each) for each in another] == [str.isupper(each) for each in token]
-
-
 @pytest.mark.parametrize("length", [30, 31, 32])
 def test_a_wrong_text_decodes_to_other_bytes(length):
     """Also for those who leave out padding of base64, what stands behind it, and a character too many."""

@@ -7,7 +7,6 @@ import time
 from environments.sandbox import Response
 from tests.selftest.services.serving import Raw, as_bytes, is_real
 
-SCRIPT = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 ESCAPES = "\x1b[31m\x1b]0;owned\x07\x9b2J\r\u202e"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
@@ -58,29 +57,13 @@ class Says(Raw):
 
 
 class SaysEverything(Raw):
-    """Answers with script to real codes and to every second request: each text, name, header and path is HTML. All other
-    answers are hostile."""
+    """Is lawful to real codes and to every second request. All other answers are hostile."""
 
     answers = GZIP_BOMB, MANY_HEADERS, *TEXTS
 
     def answer(self, connection, request):
         turn, is_second = divmod(len(self.seen), 2)
         if is_second or is_real(request.path):
-            connection.sendall(self.scripted(self.service.respond(request)))
+            super().answer(connection, request)
         else:
             connection.sendall(self.answers[turn % len(self.answers)])
-
-    def scripted(self, response):
-        body = json.loads(response.body) if response.body else {}
-        data = {name: SCRIPT if isinstance(value, str) else value for name, value in body.get("data", {}).items()}
-        headers = ("X-Script", SCRIPT), ("Location", f"/{SCRIPT}")
-        return in_json(
-            json.dumps({**body, "data": {**data, SCRIPT: SCRIPT}}).encode(), *headers, status=response.status
-        )
-
-
-class RedirectsInALoop(Raw):
-    """Sends everybody back to where they come from."""
-
-    def answer(self, connection, request):
-        connection.sendall(as_bytes(Response(302, b"", (("Location", request.path),))))

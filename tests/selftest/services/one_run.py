@@ -44,7 +44,7 @@ class Run:
 
     def __init__(
         self, service, folder, *, name="one", environment="staging", outlives=True, allow=EVERYTHING, resend=(),
-        proxied=False, base_url="", token=None, ca_bundle=None, correlation_header=None, parallel=1, refresh=lambda: False, **limits,
+        proxied=False, base_url="", token=None, ca_bundle=None, parallel=1, refresh=lambda: False, **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
@@ -62,7 +62,7 @@ class Run:
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
             budget=budget, journal=journal,
         )  # fmt: skip
-        self.client = Client(self.door, correlation_header=correlation_header)
+        self.client = Client(self.door)
 
     def execute(self, code=CODE, credential=VALID):
         return self.client.send("executePix", code, credential=credential, valid=credential == VALID)

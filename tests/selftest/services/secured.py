@@ -43,17 +43,6 @@ class Secured(Raw):
         super()._serve(connection)
 
 
-class AnswersBeforeItIsAsked(Raw):
-    """Plain HTTP where TLS is expected: whatever the connection brings is refused at once."""
-
-    host = "https://localhost"
-
-    def greet(self, connection):
-        connection.recv(1)
-        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-        return False
-
-
 class Proxy(Raw):
     """Opens tunnels (CONNECT) and passes on what goes through; `seen` are the requests to itself."""
 

@@ -22,7 +22,6 @@ class Raw:
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
         self.service = Service(token=token)
         self.seen: list[Request] = []
-        self.answered = 0
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self._stopped = threading.Event()
 
@@ -70,7 +69,6 @@ class Raw:
                 while self.greet(connection) and (request := read_request(stream)):
                     self.seen.append(request)
                     self.answer(connection, request)
-                    self.answered += 1
         except (OSError, ValueError):  # the suite has hung up
             return
 

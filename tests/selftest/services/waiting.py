@@ -3,28 +3,11 @@
 import threading
 
 from environments.door.budget import Ending
-from tests.selftest.services.serving import Raw
 
 HANGS_S = 60
 """No test is decided by it: a test that would hang for ever fails."""
 _LOOKS_AFTER_S = 0.1
 """How often it is looked whether the process lives; nothing is decided by it."""
-
-
-class PausesAt(Raw):
-    """Holds the answer to one request back; `reached` is set when it has come in."""
-
-    def __init__(self, number):
-        super().__init__()
-        self.number = number
-        self.reached = threading.Event()
-
-    def answer(self, connection, request):
-        if len(self.seen) == self.number:
-            self.reached.set()
-            self._stopped.wait()
-        else:
-            super().answer(connection, request)
 
 
 class CutsWhen(Ending):
