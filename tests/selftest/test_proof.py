@@ -5,6 +5,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.sandbox import Service
 from reports.verdicts import RequirementResult, Verdict
 from spec.rules import RULES
+from tests.selftest.proof import matrix
 from tests.selftest.proof.directly import of_the_sandbox, replay, sent_in_memory, try_in_memory, try_over_http
 from tests.selftest.proof.gate import (
     SANDBOX,
@@ -24,7 +26,7 @@ from tests.selftest.proof.gate import (
     judge_lawful,
     plain,
 )
-from tests.selftest.proof.matrix import EVERY_SERVICE, PROPERTY, proof_of, write_proof
+from tests.selftest.proof.matrix import PROPERTY
 from tests.selftest.proof.registry import BORDERLINE, MUTANTS, PARALLEL, VARIANTS, Specimen
 from tests.selftest.proof.trial import Trial, try_service
 
@@ -62,15 +64,11 @@ def shown(request: pytest.FixtureRequest):
     def show(registry: str, specimen: Specimen, lines: list[str]) -> str:
         value = {
             "name": specimen.name,
-            "declared_at": specimen.declared_at,
             "registry": registry,
-            "operator": specimen.operator,
-            "description": specimen.description,
             "parallel": specimen.parallel,
             "declared": sorted(specimen.fails | specimen.warns),
-            "problems": lines,
-            "expected": EVERYTHING if specimen.name == EVERYTHING[0] else [],
-            "choice": EVERY_SERVICE if EXHAUSTIVE else "a few services of each sort",
+            "right": not lines,
+            "expected": EVERYTHING if EXHAUSTIVE and specimen.name == EVERYTHING[0] else [],
         }
         request.node.user_properties.append((PROPERTY, value))
         return f"{specimen.name} ({specimen.declared_at}): {specimen.description} " + "; ".join(lines)
@@ -245,19 +243,17 @@ def test_a_specimen_of_parallel_requests_is_tried_at_each_number(monkeypatch):
 # -- what is written of the proof -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("choice", "written"),
-    [(EVERY_SERVICE, {"proof.json", "proof.html", "summary.json"}), ("a few", {"proof.json", "proof.html"})],
-)
-def test_the_summary_is_of_every_service(choice, written, tmp_path):
+@pytest.mark.parametrize("expected", [["WithoutDigit"], ["WithoutDigit", "Another"], []])
+def test_the_summary_is_of_every_service(expected, tmp_path, monkeypatch):
     """A proof of a few services leaves the committed summary alone."""
+    monkeypatch.setattr(matrix, "SUMMARY", tmp_path / "summary.json")
     shown = {
-        "name": "WithoutDigit", "declared_at": "faults.py:7", "registry": "mutants", "operator": "none", "description": "There is no digit.",
-        "parallel": False,
-        "declared": ["executePix.digit.present"], "problems": [], "choice": choice,
+        "name": "WithoutDigit", "registry": "mutants", "parallel": False, "declared": ["executePix.digit.present"], "right": True,
+        "expected": expected,
     }  # fmt: skip
+    kept = matrix.Matrix()
 
-    write_proof(proof_of([shown], seconds=1), tmp_path)
+    kept.pytest_runtest_logreport(SimpleNamespace(when="call", user_properties=[(PROPERTY, shown)]))
+    kept.pytest_sessionfinish()
 
-    assert {path.name for path in tmp_path.iterdir()} == written
-    assert "faults.py:7" in (tmp_path / "proof.html").read_text()
+    assert matrix.SUMMARY.exists() is (expected == ["WithoutDigit"])
