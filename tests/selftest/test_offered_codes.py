@@ -160,12 +160,12 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
         for name in operations_reached(each.method, each.path)
         if not service.is_granted(each)
     ]
-    hiding = {authorization(form.name, service.token) for form in FORMS if not form.restorable}
+    hiding = {str(authorization(form.name, service.token)).split()[-1] for form in FORMS if not form.restorable}
     verdict = next(str(result.message) for one, result in model.requirements() if one.id == "executePix.token.required")
 
     assert model.result().verdict.exit_status == 0
     assert all(len([sent for name, sent, _ in refused if name == one and sent]) <= limit for one in DOCUMENTED)
-    assert "fuzz" in allow or {sent for _, sent, _ in refused} <= {"", *hiding}
+    assert "fuzz" in allow or {sent.split()[-1] for _, sent, _ in refused if sent} <= hiding
     assert all(b"pixconf-" in body for name, _, body in refused if name == "registerPixKey")
     assert verdict.startswith("credentials tried: ")
 

@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from tests.selftest.services.serving import EXECUTION, Raw, is_real, read_request, reset
+from tests.selftest.services.serving import EXECUTION, Raw, as_documented, is_real, read_request, reset
 
 
 def never(connection):
@@ -55,7 +55,7 @@ class Closes(Raw):
             self.seen.append(request)
             self.reused += [request.path] * is_used
             if is_used and is_real(request.path):
-                self.carried.append(request.path.removeprefix(EXECUTION))
+                self.carried.append(as_documented(request.path).removeprefix(EXECUTION))
                 if self.instead(connection):
                     return
             self.answer(connection, request)
