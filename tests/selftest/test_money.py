@@ -31,7 +31,6 @@ SILENT = (
     trouble.NeverAnswersAnExecution,
     trouble.ResetsAnExecution,
     trouble.DropsAnExecution,
-    trouble.CutsAnExecutionShort,
     trouble.GatewayTimesOut,
 )
 
@@ -52,6 +51,15 @@ def test_an_execution_without_an_answer_is_seen_once(service, proxied, tmp_path)
     assert a_run.door.guard.unknown == [exchange.number]
     assert a_run.events == ["sent", "unknown"]
     assert "is not sent again" in again.failure.message
+
+
+@served_by(trouble.CutsAnExecutionShort)
+def test_a_broken_answer_to_an_execution_is_an_answer(service, a_run):
+    """A status line came: the outcome is not unknown, and the code is not sent again either."""
+    seen, again = a_run.execute(), a_run.execute()
+
+    assert (seen.response.status, bool(seen.response.broken), again.response) == (200, True, None)
+    assert (service.executions, a_run.door.guard.unknown) == ([CODE], [])
 
 
 @served_by(trouble.RedirectsToAnExecution)
