@@ -1,13 +1,11 @@
 """What was observed is one behaviour, no matter who saw it and in which order; what has nothing in common drifts."""
 
-import itertools
-import json
 from pathlib import Path
 
 import pytest
 
 from environments.profiles.loading import load
-from reports.behaviour import behaviour, behaviour_of, data_of_behaviour, drifts, in_words
+from reports.behaviour import behaviour, drifts, in_words
 from reports.formats.conformance_json import document_of
 from reports.run import Observation, Run
 from reports.verdicts import RequirementResult, Verdict
@@ -34,29 +32,6 @@ SEEN = [
     (UNKNOWN, "a", ACCOUNTS),
     (UNKNOWN, "a", said("204")),
 ]
-
-
-def test_the_order_changes_nothing():
-    """Requirements in the order of the requirements, situations, places and types sorted, each once; there and back."""
-    one = json.dumps(
-        {
-            CODES: {"": {"": ["DONE"]}},
-            UNKNOWN: {
-                "a": {
-                    "": ["200 application/json", "204"],
-                    "/": ["absent", "object"],
-                    "/accounts": ["array"],
-                    "/accounts/*": ["object"],
-                    "/accounts/*/bank": ["string"],
-                },
-                "b": {"": ["404", "404 text/html"]},
-            },
-        }
-    )
-    orders = list(itertools.permutations(SEEN))[::7]
-
-    assert {json.dumps(data_of_behaviour(behaviour((*seen, SEEN[0])))) for seen in orders} == {one}
-    assert behaviour_of(json.loads(one), str) == behaviour(SEEN)
 
 
 def test_a_behaviour_in_words():
@@ -127,12 +102,3 @@ def test_what_one_side_did_not_exercise_is_no_drift():
     now = seen(HTML, situation="b") | seen(answer({}), requirement=SHAPE)
 
     assert drifts(was, now) == drifts(now, was) == drifts({}, now) == drifts(now, {}) == []
-
-
-def test_drift_is_in_the_order_of_the_requirements():
-    """With its situation."""
-    was = seen(JSON, situation="again") | seen(answer([True]), requirement=SHAPE)
-    shape, code = drifts(was, behaviour([(UNKNOWN, "again", HTML), (SHAPE, "", answer(["x"]))]))
-
-    assert shape == {"id": SHAPE, "situation": "", "place": "/*", "was": "boolean", "is": "string"}
-    assert (code["id"], code["situation"], code["is"]) == (UNKNOWN, "again", "404 text/html")

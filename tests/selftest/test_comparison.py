@@ -87,21 +87,6 @@ def test_what_only_one_run_is_about_did_not_change():
 
 
 @pytest.mark.parametrize(
-    ("row", "verdict", "worse"),
-    [
-        (ROW, "fail", True),
-        (ROW, "not-exercised", True),
-        (ROW, "warn", False),
-        (OTHER, "fail", True),
-        (OTHER, "not-exercised", False),
-    ],
-)
-def test_worse_is_newly_failing_or_no_longer_exercised_at_a_failing_level(row, verdict, worse):
-    """A warning is not worse, nor what no verdict of the run depends on."""
-    assert compare(changed(requirements={row: {"verdict": verdict}}))["worse"] is worse
-
-
-@pytest.mark.parametrize(
     ("change", "differs"),
     [
         ({"environment": {"name": "production"}}, ["environment"]),

@@ -11,14 +11,12 @@ import pytest
 from pytest_html.basereport import BaseReport
 
 from environments.profiles.loading import load
-from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
-from reports.headline import headline, left_out
-from reports.page.figures import latency_plot, tile
+from reports.headline import left_out
+from reports.page.figures import tile
 from reports.page.rendering import frame, page_title, summary_html
 from reports.run import Note, NoteKind, Observation, Run
-from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
-from spec.findings import finding
+from reports.verdicts import RequirementResult, Verdict
 from spec.message import say
 from spec.requirements import requirements
 from tests.harness.reporter import HtmlPage
@@ -144,27 +142,6 @@ class TestWhatIsShownIsText:
 
 
 class TestTheFirstMinute:
-    def test_banner(self, run, monkeypatch):
-        """Each verdict is said in the words of the terminal."""
-        add(run, CRASH, Verdict.FAIL, "status 500")
-        unsaid = []
-        for verdict in RunVerdict:
-            monkeypatch.setattr(run, "result", lambda verdict=verdict: RunResult(verdict))
-            text, said = page(run).text, headline(document_of(run))
-            unsaid += [verdict for words in (said.word, said.sentence) if str(words) not in text]
-
-        assert unsaid == []
-
-    def test_one_cause(self, run):
-        """A cause is told once, with the requirements that share it."""
-        add(run, "executePix.status", Verdict.FAIL, "", [1], finding("status", status=204))
-        add(run, "registerPixKey.status", Verdict.FAIL, "", [2], finding("status", status=204))
-        shown = page(run)
-
-        assert "Failing 1" in shown.text
-        assert "The same in: registerPixKey.status" in shown.text
-        assert shown.ids.count("finding-executePix.status") == 1
-
     def test_robustness_apart(self, run):
         """Robustness has its own headline, and its failures do not count among those of conformance."""
         add(run, CRASH, Verdict.FAIL, "status 500", [1])
@@ -198,15 +175,6 @@ class TestTheFirstMinute:
         assert "Nothing failed" not in text
         assert in_order(text, f"{run.base_url} cannot be reached: the connection is refused", "Nothing was tested.")
 
-    def test_proof(self, run, tmp_path, monkeypatch):
-        """The proof is one sentence; without a proof nothing is said of one."""
-        monkeypatch.setattr(conformance_json, "SUMMARY", tmp_path / "summary.json")
-        without = page(run).text
-        conformance_json.SUMMARY.write_text('{"line": "<img> is caught"}')
-
-        assert "Why believe it" not in without
-        assert "Why believe it <img> is caught. " in page(run).text
-
     def test_provenance(self, run, monkeypatch):
         """Suite, seed, times and digests; the job that made the run is a link, and what a service says is text."""
         run.close()
@@ -238,16 +206,6 @@ class TestTheFirstMinute:
             Verdict.OUT_OF_SCOPE: "not in allow: transfer, fuzz",
             Verdict.NOT_EXERCISED: "ask the bank; 1 more reason",
         }
-
-    @pytest.mark.parametrize(("least", "most"), [(2, 180), (0, 0), (0, 1e12)])
-    def test_latency(self, least, most):
-        """Each operation has its figures in words; whatever they are, they stand within the plot."""
-        figures = dict.fromkeys(("p25_ms", "median_ms", "p75_ms", "p95_ms", "max_ms"), most)
-        (row,) = latency_plot({"latency": {"getBalance": {"count": 3, "min_ms": least} | figures}})["latency_rows"]
-
-        assert row["answers"] == 3
-        assert 0 <= row["at"]["min"] <= row["at"]["max"] <= 100
-        assert most != 180 or [*row["said"].values()] == ["2 ms", *["180 ms"] * 5]
 
 
 class TestEvidence:

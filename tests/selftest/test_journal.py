@@ -1,7 +1,6 @@
 """The journal: no code is sent twice with the valid token, by whatever spelling, profile, copy or accident."""
 
 import json
-import os
 import shutil
 import stat
 from contextlib import suppress
@@ -77,15 +76,6 @@ def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(log):
     assert log.fault() == ""
     log.write(OTHER, "success")
     assert [bool(json.loads(line)) for line in log.path.read_text().splitlines()] == [True] * 4
-
-
-def test_what_is_written_is_on_the_disk_before_it_is_counted(tmp_path, monkeypatch):
-    """It outlasts the machine."""
-    forced, count = [], tmp_path / "journal.count"
-    monkeypatch.setattr(os, "fsync", lambda descriptor: forced.append((os.fstat(descriptor).st_size, count.exists())))
-    log_in(tmp_path).write(CODE, "sent")
-
-    assert ((tmp_path / "journal.jsonl").stat().st_size, False) in forced
 
 
 @pytest.mark.parametrize("place", ["/dev/full", ".", "link"])

@@ -17,13 +17,12 @@ from babel.messages.pofile import read_po
 from environments.profiles.loading import editor_schema, load
 from reports.comparison import compared
 from reports.formats.conformance_json import document_of
-from reports.language import ENGLISH, catalogues, language
+from reports.language import ENGLISH, catalogues
 from reports.page.rendering import summary_html
 from reports.run import Note, NoteKind, Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import said
-from spec.findings import finding
-from spec.message import joined, say, say_many
+from spec.message import say
 from tests.selftest.recorded_runs import RUNS, recorded, run_here
 
 ROOT = Path(__file__).parents[2]
@@ -65,25 +64,6 @@ def is_wrong(entry, forms):
     placeholders = sorted(set(NAMES.findall(english)))
     complete = len(texts) == (forms if entry.pluralizable else 1) and all(text.strip() for text in texts)
     return entry.fuzzy or not complete or any(sorted(NAMES.findall(text)) != placeholders for text in texts)
-
-
-@pytest.mark.parametrize(
-    ("text", "portuguese"),
-    [
-        (
-            finding("type", name="value", types="number", type=say("a string")).statement,
-            "esperado: value do tipo number; obtido: uma string",
-        ),
-        (say_many("{n} known failure", "{n} known failures", n=2), "2 falhas conhecidas"),
-        (joined((say("no answer"), "not reached")), "sem resposta; não alcançado"),
-        ("no text of ours", "no text of ours"),
-    ],
-    ids=str,
-)
-def test_a_text_is_translated_when_it_is_rendered(text, portuguese):
-    """Templates and the messages in them at any depth; values stay as they are, and English as it was written."""
-    assert language(PORTUGUESE).text(text) == portuguese
-    assert language(ENGLISH).text(text) == str(text)
 
 
 def test_an_unknown_language_is_refused(tmp_path):

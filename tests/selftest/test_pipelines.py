@@ -236,19 +236,6 @@ def test_all_install_as_the_readme_says():
     assert not [path.name for path in (GITHUB, GITLAB) if "pip install" in texts[path]]
 
 
-@pytest.mark.parametrize("target", ["conformance", "test"])
-def test_make_installs_what_the_target_needs(target, tmp_path):
-    """What only contributors need is installed by the commands that need it, after what a run needs."""
-    for name in ("Makefile", "requirements.txt", "constraints.txt"):
-        shutil.copy(ROOT / name, tmp_path)
-    command, variables = ["make", "-n", target], {"PATH": os.environ["PATH"]}
-    made = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True).stdout
-    installs = list(dict.fromkeys(line for line in made.splitlines() if "install" in line))  # quick calls make
-
-    assert installs[0] == f"PYTHON=python3 .ci/install {INSTALL}"
-    assert installs[1:] == [".ci/install --requirement constraints.txt"] * (target != "conformance")
-
-
 def test_installers_do_not_see_the_token(tmp_path):
     """Nor whatever else is exported: what pip and Python need is given by name."""
     python, log = tmp_path / ".venv/bin/python", tmp_path / "log"

@@ -14,7 +14,6 @@ from urllib.parse import unquote
 import pytest
 
 from environments.door.budget import may_have_prepared
-from environments.profiles.model import RequestBody
 from environments.sandbox import Request, Response
 from spec.exchange import Response as Answer
 from spec.interface import MARK, PREPARING, operations
@@ -22,7 +21,6 @@ from spec.json_text import leaves_of
 from tests.selftest.exchanges import execution
 from tests.selftest.services.one_run import BOTH, CODE, GENERATED, PREPARE, Bank, Run, bank_profile, notes_of, whole_run
 from tests.selftest.services.waiting import HANGS_S, Thread
-from tests.traffic.case import form_of
 from tests.traffic.invalid import invalid_requests
 
 OWN = ("ac-0001", "ac-0002")
@@ -250,16 +248,6 @@ def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_p
     assert not [body for body in bodies if any(one in re.sub(rb"\D", b"", body) for one in identifiers)]
     assert amounts
     assert not [amount for amount in amounts if is_number(amount) and amount >= 0]
-
-
-def test_a_body_of_any_shape_names_nobody(tmp_path):
-    """Numbers and texts in lists are identifiers, too; an amount that is not called value is none."""
-    payees = {"to": {"cpf": 24681357928}, "payees": [{"share": 0.01}, "98.765.432/0001-98"], "value": 7, "amount": 7}
-    profile = replace(bank_profile(tmp_path), requests={"transferP2p": RequestBody(payees)})
-
-    assert form_of("transferP2p", profile) == {
-        "to": {"cpf": 0}, "payees": [{"share": 0}, f"{MARK}payees"], "value": 7, "amount": 0,
-    }  # fmt: skip
 
 
 # -- a code twice, on a sandbox ---------------------------------------------------------------------------------------
