@@ -20,6 +20,7 @@ _NEXT = {
     RunVerdict.INCOMPLETE: "supply what the lines above name as missing, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
     RunVerdict.UNREACHABLE: "python -m environments check {name}",
+    RunVerdict.INTERNAL_ERROR: "run it with -v to see where the suite failed",
 }
 """Steps after a verdict, where nothing failed."""
 
