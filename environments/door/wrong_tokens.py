@@ -13,15 +13,12 @@ import re
 import secrets
 import string
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
+from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
-
-from allpairspy import AllPairs
 
 from spec.exchange import HTTP_1_0, VALID
 from spec.interface import MARK
@@ -288,13 +285,9 @@ def rows(credentials: tuple[str, ...], *, has_a_body: bool) -> list[Row]:
     """The table, in pairs of a form and a way: the first form, no header in each way that is not about it, and each
     form once; then the first form in each way; then the rest."""
     apart = [way for way in list(WAYS)[2:-1] if has_a_body or way != _CHUNKS]
-    turns = defaultdict[str, Iterator[int]](count)
-
-    def rank(row: Row) -> tuple[bool, bool, int, int]:
-        turn, place = next(turns[row.credential]), credentials.index(row.credential)
-        return turn > 0, place > 0, turn, place
-
-    pairs = sorted(AllPairs([credentials, ["", *apart], ["", *_EXTRA]]), key=lambda pair: pair[1] != "")
-    first, *others = sorted((Row(name, tuple(filter(None, ways))) for name, *ways in pairs), key=rank)
     bare = [Row(NO_HEADER, (way,)) for way in (*_EXTRA, *apart) if way not in _SPELLED]
-    return [first, Row(NO_HEADER), *bare, *others]
+    first, *others = map(Row, credentials)
+    ways = [tuple(filter(None, pair)) for pair in zip_longest(apart, _EXTRA)]
+    in_each_way = [Row(credentials[0], way) for way in ways]
+    rest = [Row(name, way) for way in ways for name in credentials[1:]]
+    return [first, Row(NO_HEADER), *bare, *others, *in_each_way, *rest]
