@@ -42,7 +42,6 @@ class Backoff:
         self._on_the_wire: list[Sending] = []
         self._want_it_empty, self._paused_until = 0, 0.0
         self._in_vain: set[tuple[str, bool]] = set()
-        self._may_be_locked_out = False
         self._locks = Counter[str]()
 
     def locks_out(self, operation: str) -> bool:
@@ -57,7 +56,7 @@ class Backoff:
     def spare_codes(self, sending: Sending) -> None:
         """Raises LimitError for an execution after a wrong token waited in vain, until a valid request succeeds: the
         caller may be locked out."""
-        if sending.executes and self._may_be_locked_out:
+        if sending.executes and _WRONG_TOKEN in self._in_vain:
             raise LimitError(IN_VAIN)
 
     @contextmanager
@@ -96,7 +95,8 @@ class Backoff:
         Beside others, that halves the number of places, unless it was halved since the request left.
         """
         response = sending.exchange.response
-        self._may_be_locked_out &= not succeeded(sending.exchange)
+        if succeeded(sending.exchange):
+            self._in_vain.discard(_WRONG_TOKEN)
         if response is None:
             goes_again = self._may_be_lost_again(sending)
         elif refusal_kind(response) in PUT_OFF:
@@ -115,12 +115,10 @@ class Backoff:
         waits = (0.0,) if is_unknown and not exchange.valid else WAITS_S
         sort = exchange.operation if exchange.valid else "", exchange.credential == VALID
         goes_again = False
-        if exchange.credential != VALID and not (is_unknown or sending.put_off):
-            is_new = self._ending.clock() >= self._paused_until  # else it is the same lock
-            self._locks[_documenting(exchange.operation)] += is_new
+        is_new = not is_unknown and not sending.put_off and self._ending.clock() >= self._paused_until  # another lock
+        self._locks[_documenting(exchange.operation)] += is_new and exchange.credential != VALID
         if sending.put_off >= len(waits) or (named or 0) > LONGEST_WAIT_S:
             self._in_vain.add(sort)
-            self._may_be_locked_out |= sort == _WRONG_TOKEN
         elif sort not in self._in_vain:
             self._pause(waits[sending.put_off] if named is None else named)
             goes_again = sending.repeatable if is_unknown else not sending.executes

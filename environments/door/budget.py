@@ -131,13 +131,12 @@ class Ending:
 
 class Budget:
     """Counts requests, transfers, executions and wrong tokens, up to the limits of the profile. Its methods are called
-    under the lock of the door."""
+    under the lock of the door. `kept_to_ask_again`: wrong tokens for the code that was executed first."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits, self.ending = limits, Ending(limits.duration)
-        self._counts = Counter[str]()
+        self._counts, self.kept_to_ask_again = Counter[str](), Counter[str]()
         self._prepared = self._being_prepared = 0
-        self.kept_to_ask_again = 0  # wrong tokens for the code that was executed first
         self._turn = 0.0
 
     def take_request(self, sending: Sending) -> None:
@@ -147,13 +146,13 @@ class Budget:
     def take_wrong_token(self, sending: Sending) -> None:
         """Count a wrong token for one of the two operations that document the token. Raises NotSentError when none is
         left; no limit is reported, as the verdicts say which forms were tried."""
-        operation, credential, asks_again = sending.intent.operation, sending.intent.credential, sending.asks_again
-        if asks_again or (operation in WANT_THE_TOKEN and credential not in (VALID, NO_HEADER)):
-            kept = self.kept_to_ask_again if operation == WANT_THE_TOKEN[0] and not asks_again else 0
+        operation, credential = sending.intent.operation, sending.intent.credential
+        if sending.asks_again or (operation in WANT_THE_TOKEN and credential not in (VALID, NO_HEADER)):
+            kept = 0 if sending.asks_again else self.kept_to_ask_again[operation]
             if self._counts[operation] + kept >= self.limits.wrong_tokens:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._counts[operation] += 1
-            self.kept_to_ask_again -= asks_again
+            self.kept_to_ask_again[operation] -= sending.asks_again
 
     def wait_for_turn(self, sending: Sending) -> None:
         """Wait until limits.rate permits the next request."""

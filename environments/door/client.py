@@ -75,8 +75,7 @@ class Client:
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
         ends = [quote(path_parameter, safe="")] if path_parameter else []
         paths = ("/".join([*static[:-1], synthetic(), *ends]) for _ in range(2))
-        requests = [self._request(documented.method, path, **sent) for path in paths]
-        return [self.door.exchange(request, Intent("")) for request in requests]
+        return [self.door.exchange(self._request(documented.method, path, **sent), Intent("")) for path in paths]
 
     def preflight(self) -> str:
         """Send a read, or only connect where none is permitted. Gives the reason for which the target cannot be

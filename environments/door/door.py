@@ -225,21 +225,16 @@ class Door:
     # -- the exchange -----------------------------------------------------------------------------------------
 
     def _recorded(self, sending: Sending, sent: Request, result: Response | Failure, started: float) -> Exchange:
-        intent = sending.intent
         return Exchange(
             sending.number,
-            intent.operation,
-            sent,
+            request=sent,
             response=result if isinstance(result, Response) else None,
             failure=result if isinstance(result, Failure) else None,
-            credential=intent.credential,
-            valid=intent.valid,
             started=started,
             elapsed_s=time.time() - started,
             beside=sending.beside,
-            part=intent.part,
-            written=intent.written,
             excused=self.token_monitor.excused,
+            **vars(sending.intent),
         )
 
     def _not_sent(self, sending: Sending, why: Exception) -> None:

@@ -97,19 +97,15 @@ class ExecutionGuard:
 
     def take_turn(self, sending: Sending) -> None:
         """Until the outcome of a real code stands, no other process sends one. NotSentError for a code that was sent
-        before, or is kept back; JournalError."""
-        if sending.code:
-            if self.journal:
-                sending.held.enter_context(self.journal.turn())
-            sending.asks_again = not sending.executes and sending.code == self.first_executed
-            self.refuse(sending.code, executes=sending.executes)
-
-    def refuse(self, code: str, *, executes: bool) -> None:
-        """Raises NotSentError for a code that was sent, or is kept back; JournalError. The first one that was executed
-        may be asked for without the token: nothing is left to be executed."""
-        asks_again = not executes and code == self.first_executed
+        before, or is kept back; JournalError. The first one that was executed may be asked for without the token:
+        nothing is left to be executed."""
+        if not (code := sending.code):
+            return
+        if self.journal:
+            sending.held.enter_context(self.journal.turn())
+        sending.asks_again = not sending.executes and code == self.first_executed
         is_spent = self._outcomes.get(canonical(code), Outcome.OFFERED) not in _CAN_BE_SENT
-        if is_spent and not asks_again and code not in self._again:
+        if is_spent and not sending.asks_again and code not in self._again:
             raise NotSentError(
                 "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
             )
@@ -117,9 +113,9 @@ class ExecutionGuard:
             raise NotSentError(_STOPPED)
         if self.keep_codes_back():
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
-        if self._granted_to_anybody and not executes:
+        if self._granted_to_anybody and not sending.executes:
             raise NotSentError("a code was executed without a valid token: one proof is enough")
-        if self.journal is not None and not asks_again:
+        if self.journal and not sending.asks_again:
             self._refuse_by_journal(self.journal, code)
 
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:

@@ -28,7 +28,7 @@ class LimitError(NotSentError):
 class Intent:
     """Purpose of a request: the operation ("" for an undocumented path), the credential, and `valid`, true if the
     interface document promises success. `part` names the part of the generated traffic that judges its answer,
-    `written` the unusual ways in which it is written."""
+    `written` the unusual ways in which it is written. Its exchange has all of these."""
 
     operation: str
     credential: str = VALID

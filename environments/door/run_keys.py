@@ -53,7 +53,7 @@ _LISTED = {
     KeyState.DELETED: KeyState.KEPT,
     KeyState.REFUSED: KeyState.MAYBE,
 }
-"""The state after a list that shows the key."""
+"""The state after a list that shows the key, of one that is not registered by all that the answers say."""
 _NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
 """The state after a list that does not. One that was granted, or is not answered, may be listed later."""
 
@@ -140,16 +140,12 @@ class Keys:
 
     def kept(self, deletions: Iterable[Exchange]) -> list[Exchange]:
         """Those of the deletions that succeeded whose keys the last list still shows."""
-        return [seen for seen in deletions if any(map(self.is_still_listed, texts_of(seen.request.body)))]
-
-    def is_still_listed(self, value: str) -> bool:
-        """True if a list shows the key although its deletion succeeded."""
-        return self._state_of(value) is KeyState.KEPT
+        states = ((seen, map(self._state_of, texts_of(seen.request.body))) for seen in deletions)
+        return [seen for seen, found in states if KeyState.KEPT in found]
 
     def seems_free(self, value: str) -> bool:
         """True if the key is not registered by all that the answers say."""
-        state = self._state_of(value)
-        return state in (KeyState.NOT_SENT, KeyState.GONE, KeyState.DELETED, KeyState.REFUSED)
+        return self._state_of(value) in _LISTED
 
     def _state_of(self, value: str) -> KeyState:
         known = self._known(value, self._account)

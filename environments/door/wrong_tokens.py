@@ -244,17 +244,19 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 
 # -- ways to write the request --------------------------------------------------------------------------------------
 
-_EXTRA, _CHUNKS, REGISTERED = ("a query", "another Accept"), "a chunked body", "a key that is registered"
-_SPELLED = {"the scheme bearer": "bearer ", "the scheme BEARER": "BEARER ", "two spaces behind the scheme": "Bearer  "}
+_CHUNKS, REGISTERED = "a chunked body", "a key that is registered"
+_SCHEME = ("Authorization", r"^\w+ ?")
 WAYS: Mapping[str, tuple[str, str, str]] = {
-    _EXTRA[0]: ("url", "$", "?pixconf=1"),
-    _EXTRA[1]: ("Accept", "^.*", "text/html, */*;q=0.1"),
+    "a query": ("url", "$", "?pixconf=1"),
+    "another Accept": ("Accept", "^.*", "text/html, */*;q=0.1"),
     "a slash at the end": ("url", "$", "/"),
     "two slashes": ("url", "(?<=/v1)/", "//"),
     "an encoded letter": ("url", "pix/(?=(keys/)?[^/]*$)", "pi%78/"),
     HTTP_1_0: ("", "", ""),  # the wire writes the version
     _CHUNKS: ("Transfer-Encoding", "", "chunked"),
-    **{name: ("Authorization", r"^\w+ ?", scheme) for name, scheme in _SPELLED.items()},
+    "the scheme bearer": (*_SCHEME, "bearer "),
+    "the scheme BEARER": (*_SCHEME, "BEARER "),
+    "two spaces behind the scheme": (*_SCHEME, "Bearer  "),
     REGISTERED: ("", "", ""),
 }
 """Ways on which a check of the token may depend: a part of the request, and what is replaced there. A service may
@@ -280,14 +282,12 @@ class Row(NamedTuple):
     written: tuple[str, ...] = ()
 
 
-@cache
-def rows(credentials: tuple[str, ...], *, has_a_body: bool) -> list[Row]:
+def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
     """The table, in pairs of a form and a way: the first form, no header in each way that is not about it, and each
     form once; then the first form in each way; then the rest."""
-    apart = [way for way in list(WAYS)[2:-1] if has_a_body or way != _CHUNKS]
-    bare = [Row(NO_HEADER, (way,)) for way in (*_EXTRA, *apart) if way not in _SPELLED]
+    extra, apart = list(WAYS)[:2], [way for way in list(WAYS)[2:-1] if has_a_body or way != _CHUNKS]
+    bare = [Row(NO_HEADER, (way,)) for way in (*extra, *apart) if WAYS[way][:2] != _SCHEME]
+    ways = [tuple(filter(None, pair)) for pair in zip_longest(apart, extra)]
     first, *others = map(Row, credentials)
-    ways = [tuple(filter(None, pair)) for pair in zip_longest(apart, _EXTRA)]
-    in_each_way = [Row(credentials[0], way) for way in ways]
-    rest = [Row(name, way) for way in ways for name in credentials[1:]]
-    return [first, Row(NO_HEADER), *bare, *others, *in_each_way, *rest]
+    in_each_way = [Row(name, way) for names in (credentials[:1], credentials[1:]) for way in ways for name in names]
+    return [first, Row(NO_HEADER), *bare, *others, *in_each_way]

@@ -111,7 +111,7 @@ class _Sender:
         """Send each code that there is room for."""
         codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
         offered, pair = self._offered(ordinary), list[str]()
-        self._door.budget.kept_to_ask_again = ASKED_AGAIN * self._has_yet_to_ask
+        self._door.budget.kept_to_ask_again[_EXECUTE] = ASKED_AGAIN * self._has_yet_to_ask
         for place, (code, is_prepared) in enumerate(codes):
             is_offered = place in offered and not self.found.perhaps_spent
             if is_offered and self._offer(code, offered[place]):

@@ -21,7 +21,7 @@ _ONCE = 3
 
 def _table(traffic: Traffic, operation: str) -> list[Row]:
     """The whole table for the token of now."""
-    names = tuple(form.name for form in forms(traffic.profile, traffic.client.door.secrets.token()))
+    names = [form.name for form in forms(traffic.profile, traffic.client.door.secrets.token())]
     return rows(names, has_a_body=operation == "registerPixKey")
 
 
