@@ -6,8 +6,7 @@ import pytest
 
 from spec.answers import is_granted
 from tests.harness.judging import assert_found, assert_holds, observe, requirement, rules_of, supplied
-from tests.traffic.effects import warn_of
-from tests.traffic.judgements import json_is_understood
+from tests.traffic.judgements import json_is_understood, warn_of
 from tests.traffic.observations import answers_to, no_answer, values_of
 
 

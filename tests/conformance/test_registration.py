@@ -26,12 +26,13 @@ from tests.traffic.described import (
     repeated_values,
     required_values,
 )
-from tests.traffic.effects import no_refusal_had_an_effect, warn_of
 from tests.traffic.judgements import (
+    no_refusal_had_an_effect,
     none_granted,
     of_no_other,
     registration_is_understood,
     token_is_accepted,
+    warn_of,
 )
 from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
 from tests.traffic.refused_credentials import tried

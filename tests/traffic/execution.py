@@ -20,7 +20,7 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import Exchange, Response
-from spec.rules import ROBUSTNESS
+from spec.rules import ROBUSTNESS, refused_or_lost
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, to_try
 from tests.traffic.scenario import Traffic, scenario
@@ -70,9 +70,8 @@ class Executions:
         unoffered = (answer.number for answer in self.successes if answer.number not in self.offered)
         confirmed = {number in self.prepared for number in unoffered}
         offered = [seen for seen in self.answers if seen.number in self.offered and seen.response]
-        conflicts = [seen for seen in offered if seen.response and refusal_kind(seen.response) is RefusalKind.CONFLICT]
         if len(offered) == len(self.answers):
-            return conflicts
+            return [seen for seen in offered if refused_or_lost(seen) is RefusalKind.CONFLICT]
         return [seen for seen in offered if _is_refused(seen.response) and (seen.number in self.prepared) in confirmed]
 
 
@@ -116,7 +115,6 @@ class _Sender:
             is_offered = place in offered and not self.found.perhaps_spent
             if is_offered and self._offer(code, offered[place]):
                 continue
-            self._ask_again()
             if place >= ordinary and self.found.successes and all(map(succeeded, self.found.answers)):
                 pair.append(code)
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from environments.door.preparing import amounts_of
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
@@ -22,9 +23,10 @@ from spec.json_text import is_number
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
+from tests.harness.judging import warn
 from tests.traffic.execution import Executions
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of
-from tests.traffic.registrar import Registrations
+from tests.traffic.registrar import Registrations, type_sent
 from tests.traffic.scenario import Traffic
 
 # -- the token ----------------------------------------------------------------------------------------------------
@@ -91,6 +93,20 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
         if seen:
             return deviates(finding(name, credentials=credentials_of(seen)), *seen)
     return holds(*refusable[:MOST_CITED])
+
+
+def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
+    """Deviates where a refused registration has registered its key."""
+    refused = (say("{type}: {answer}", type=type_sent(seen), answer=say(seen.summary)) for seen in effects)
+    return deviates(finding("refusal-with-effect", refused=joined(refused, ", ")), *effects) if effects else holds()
+
+
+def warn_of(code: str, seen: list[Exchange]) -> None:
+    """Warn of what is no failure, as no statement says that what is granted is listed or gone, or from when on: keys
+    that were registered at the same time and are `lost`, deleted ones that are `kept`, others that are gone
+    `besides`."""
+    if seen:
+        warn(replace(finding(code), alone=code != "lost"), *seen)
 
 
 # -- the documented request is enough -----------------------------------------------------------------------------

@@ -44,8 +44,9 @@ def of_code(found: Sequence[Row], index: int, codes: int) -> list[Row]:
 def ask_again(client: Client) -> None:
     """Ask for the code that was executed first without a token and with a wrong one, as far as limits.wrong_tokens
     reaches: a cache may answer anybody."""
-    for name in (NO_HEADER, ANOTHER) if client.door.guard.first_executed else ():
-        client.send("executePix", client.door.guard.first_executed, credential=name)
+    if code := client.door.guard.first_executed:
+        for name in (NO_HEADER, ANOTHER):
+            client.send("executePix", code, credential=name)
 
 
 def asked_again(traffic: Traffic) -> list[Exchange]:

@@ -128,7 +128,7 @@ class Suspicion:
     """A refused registration whose key two lists show, each with the places where it stands."""
 
     exchange: Exchange
-    key: PixKey
+    value: str
     places: tuple[frozenset[Place], ...]
 
 
@@ -239,7 +239,7 @@ class Registrar:
                 continue
             if self.listing and key.value and key.state is KeyState.MAYBE:
                 places = self.listing.places(key.value, key.type)
-                self.suspicions.append(Suspicion(exchange, PixKey(key.type, key.value), (places,)))
+                self.suspicions.append(Suspicion(exchange, key.value, (places,)))
 
     # -- keys that the service makes --------------------------------------------------------------------------
 

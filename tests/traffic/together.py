@@ -89,6 +89,7 @@ class Together:
         """A request and its companion; a second one comes where the first is gone and the request is still under
         way."""
         answered, body = threading.Event(), NOTHING if operation == "executePix" else {}
+        send_companion = partial(self._client.send, operation, json=body)
 
         def send_and_tell() -> Exchange:
             try:
@@ -97,8 +98,8 @@ class Together:
                 answered.set()
 
         def send_companions() -> Exchange:
-            first = self._client.send(operation, synthetic(), json=body)
-            return first if answered.wait(_STILL_UNDER_WAY_S) else self._client.send(operation, synthetic(), json=body)
+            first = send_companion(synthetic())
+            return first if answered.wait(_STILL_UNDER_WAY_S) else send_companion(synthetic())
 
         return self.meeting(send_and_tell, send_companions)
 

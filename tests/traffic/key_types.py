@@ -1,0 +1,125 @@
+"""The key types that are accepted, by the registrations of a run and by more of them.
+
+A documented key type is refused wrongly for sure only where the account gets another type before and after it. Where no
+registration is understood, one may need more than is documented.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from spec.answers import RefusalKind, refusal_kind, registered
+from spec.exchange import Exchange
+from spec.facts import is_name
+from spec.findings import Judgement, deviates, finding, holds, inconclusive
+from spec.key_list import UUID
+from spec.message import Message, joined, say
+from spec.observed import indistinguishable
+from tests.traffic.case import EXTRA_HEADERS
+from tests.traffic.registrar import Attempted, Registrar, body_sent, is_refused_outright, is_understood, type_sent
+
+OTHER_NAMES = {
+    "pixKey": ("key", "Key", "PixKey", "pix_key", "pixkey", "chave", "chavePix"),
+    "pixKeyType": ("type", "Type", "PixKeyType", "pix_key_type", "keyType", "kind", "tipo", "tipoChave"),
+    "account": ("accountId", "Account", "AccountId", "account_id", "accountNumber", "conta"),
+}
+"""Other names that a service might have for the fields of the body."""
+REMOVED = ("from", "to", "value", "date", "description")  # as the change history calls them
+_WAITS_S = (0.0, 0.2, 0.5)  # before a registration is repeated whose key type is refused: the account may be busy
+
+
+def explain_refusals(registrar: Registrar) -> None:
+    """Find out for each key type that was tried whether it is accepted."""
+    found = registrar.found
+    refused = list(filter(is_refused_outright, found.fresh))
+    if refused and not found.understood and not found.effects:
+        _seek_what_is_needed(registrar, refused[0])
+    for name in found.key_types:
+        if tried := [seen for seen in found.fresh if type_sent(seen) == name]:
+            found.key_types[name] = _explain(registrar, tried)
+
+
+def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
+    """The judgement of one key type by the registrations of it. What is refused for its type is sent again, and then
+    one of another type."""
+    found, refused, name = registrar.found, tried[-1], type_sent(tried[-1])
+    if understood := [seen for seen in tried if is_understood(seen) or seen in found.effects]:
+        return holds(understood[0])
+    kind, answer = refused.response and refusal_kind(refused.response), say(refused.summary)
+    remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=name)
+    is_about_it = kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE) and not found.broken
+    if is_about_it and not (name == "RANDOM" and registrar.holds_an_unknown_key()):
+        for again in _send_on_and_on(registrar, refused):
+            if is_understood(again):
+                registrar.undo(again)
+                return holds(again)
+        if controls := [] if _is_listed(registrar, refused) else _accept_another(registrar, name):
+            other = type_sent(controls[0])
+            breach = finding("key-type-refused", name=name, answer=answer, other=other, remedy=remedy)
+            return deviates(breach, refused, *controls)
+    why = say("no {type} key was registered: {answer}", type=name, answer=answer)
+    return inconclusive(joined((why, remedy)), refused)
+
+
+def _send_on_and_on(registrar: Registrar, refused: Exchange) -> Iterator[Exchange]:
+    for wait_s in _WAITS_S:
+        time.sleep(wait_s)
+        yield registrar.register(body_sent(refused))
+
+
+def _is_listed(registrar: Registrar, refused: Exchange) -> bool:
+    """True if any text of the list may be the key: it is refused because it is there, or waits. An account may have
+    only so many keys that a service makes."""
+    listing, key = registrar.look(), body_sent(refused).get("pixKey")
+    if listing is None or (key and listing.mentions(key)):
+        return listing is not None
+    return type_sent(refused) == "RANDOM" and any(map(UUID.fullmatch, listing.all_texts - registrar.keys.values))
+
+
+def _accept_another(registrar: Registrar, name: str) -> list[Exchange]:
+    """A registration of another type that was accepted and is undone, and the same one accepted again; else nothing."""
+    found = registrar.found
+    spelled = (*found.tried[Attempted.LOWER_CASE], *found.tried[Attempted.NUMERIC])
+    for accepted in (*found.accepted, *filter(registered, spelled)):
+        if type_sent(accepted) != name and registrar.undo(accepted):
+            control = registrar.register(body_sent(accepted), valid=accepted.valid)
+            registrar.undo(control)
+            return [accepted, control] if registered(control) else []
+    return []
+
+
+def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
+    """Send registrations with one difference each, if none is understood. `found.broken` says what the service needs:
+    what is accepted, while the documented registration is refused as before."""
+    for requirement, what, sent in _differences(refused):
+        accepted = registrar.register(body_sent(refused), **sent, valid=False)
+        if registered(accepted):
+            registrar.undo(accepted)
+            if all(indistinguishable(again, refused) for again in _send_on_and_on(registrar, refused)):
+                breach = finding("key-needs-more", name=type_sent(refused), what=what)
+                registrar.found.broken[requirement] = deviates(breach, refused, accepted)
+            return
+
+
+def _differences(refused: Exchange) -> Iterator[tuple[str, Message, dict[str, Any]]]:
+    """Each one difference: the requirement that it would break, a name for people, and what is sent. More is all at
+    once: the fields that were removed, the usual headers, and as field, header and query what the refusal may name."""
+    text = refused.response.body[:2000].decode("utf-8", "replace") if refused.response else ""
+    words = filter(is_name, re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text))  # no name of somebody
+    body, named = body_sent(refused), list(islice(words, 24))  # enough for what it asks for
+    more = {
+        "json": {**dict.fromkeys((*REMOVED, *named), body["account"]), **body},
+        "headers": [*EXTRA_HEADERS, *((name, "pixconf") for name in named if name.lower().startswith("x-"))],
+        "query": "?" + "&".join(f"{name}=pixconf" for name in named),
+    }
+    yield "registerPixKey.body.sufficient", say("further fields, headers and a query"), more
+    everything = dict(body)
+    for name, others in OTHER_NAMES.items():
+        renamed = {**body, **dict.fromkeys(others, body[name])}
+        everything |= renamed
+        yield f"registerPixKey.body.{name}", say("another name for {name}", name=name), {"json": renamed}
+    yield "registerPixKey.body.pixKey", say("other names for all fields"), {"json": everything}
