@@ -61,7 +61,7 @@ class Executions:
     @property
     def successes(self) -> list[Exchange]:
         """The executions that were confirmed."""
-        return [answer for answer in (*self.answers, *self.generous) if succeeded(answer)]
+        return list(filter(succeeded, (*self.answers, *self.generous)))
 
     @property
     def perhaps_spent(self) -> list[Exchange]:
@@ -236,8 +236,8 @@ class _Sender:
     def _needs_more(self) -> bool:
         """True where the one prepared code so far was refused: perhaps an execution needs more than is documented."""
         found = self.found
-        prepared = [answer.response for answer in found.answers if answer.number in found.prepared and answer.response]
-        refused = [response for response in prepared if refusal_kind(response) in ABOUT_THE_REQUEST]
+        prepared = [answer for answer in found.answers if answer.number in found.prepared]
+        refused = [answer for answer in prepared if refused_or_lost(answer) in ABOUT_THE_REQUEST]
         return len(refused) == 1 and not found.generous and not found.successes
 
 

@@ -88,7 +88,7 @@ def accepted_under_another_scheme(executions: Executions) -> Judgement:
 def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[Exchange]]) -> Judgement:
     """The judgement that none of these requests got the protected result; else a finding of this code. `others` are
     further findings, each with the exchanges that it is about."""
-    granted = [seen for seen in refusable if grants_protected_result(seen)]
+    granted = list(filter(grants_protected_result, refusable))
     for name, seen in ((code, granted), *others):
         if seen:
             return deviates(finding(name, credentials=credentials_of(seen)), *seen)

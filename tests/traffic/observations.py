@@ -205,7 +205,7 @@ def _wants_the_token(without: Exchange, traffic: Traffic) -> str:
 def answers_to(operation: str, traffic: Traffic) -> list[Exchange]:
     """Every success of the operation so far, without generated traffic. How a valid request is refused is left out: it
     is for its time, a limit or an account."""
-    return [seen for seen in _valid(operation, traffic) if succeeded(seen)]
+    return list(filter(succeeded, _valid(operation, traffic)))
 
 
 def _valid(operation: str, traffic: Traffic) -> list[Exchange]:

@@ -20,7 +20,6 @@ from spec.answers import (
     find,
     is_granted,
     is_judged_as_success,
-    refusal_kind,
     registered,
     succeeded,
 )
@@ -29,6 +28,7 @@ from spec.findings import Judgement
 from spec.json_text import read_json
 from spec.key_list import Listing, Place
 from spec.message import say
+from spec.rules import refused_or_lost
 from tests.traffic.together import Together
 
 NOT_FOR_THIS_ACCOUNT = "not_for_this_account of the profile names {}"
@@ -76,7 +76,7 @@ class Registrations:
     @property
     def understood(self) -> list[Exchange]:
         """The valid registrations whose key type was understood."""
-        return [answer for answer in self.answers if is_understood(answer)]
+        return list(filter(is_understood, self.answers))
 
     @property
     def declined(self) -> list[Exchange]:
@@ -86,20 +86,17 @@ class Registrations:
     @property
     def accepted(self) -> list[Exchange]:
         """The valid registrations that were granted."""
-        return [answer for answer in self.answers if registered(answer)]
+        return list(filter(registered, self.answers))
 
 
 def is_understood(exchange: Exchange) -> bool:
     """True if the key type is understood: a 409, or a well-formed answer with any Success."""
-    if exchange.response is None:
-        return False
-    return refusal_kind(exchange.response) is RefusalKind.CONFLICT or succeeded(exchange)
+    return refused_or_lost(exchange) is RefusalKind.CONFLICT or succeeded(exchange)
 
 
 def is_refused_outright(exchange: Exchange) -> bool:
     """True if it is refused for what was sent: not for the token, the rate, the load or a key that is there already."""
-    outright = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
-    return exchange.response is not None and refusal_kind(exchange.response) in outright
+    return refused_or_lost(exchange) in ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
 
 
 def given(keys: Sequence[PixKey]) -> list[PixKey]:
@@ -171,7 +168,7 @@ class Registrar:
 
     def that_come_and_go(self) -> list[PixKey]:
         """The keys that can be registered again and again, as the run may delete them."""
-        own = [key for key in given(self.profile.pix_keys) if self._is_permitted(key)]
+        own = filter(self._is_permitted, given(self.profile.pix_keys))
         return [key for key in own if self.keys.may_be_deleted(key.key)] or self.synthetic_keys()
 
     def key_of_nobody(self) -> PixKey:

@@ -31,7 +31,7 @@ def send_invalid(traffic: Traffic) -> Asking[list[tuple[Case, Exchange]]]:
 def ask_without_the_token(traffic: Traffic) -> Asking[dict[tuple[str, str], Exchange]]:
     """Requests that can do nothing to operations that may be open, by operation and credential: the valid one, too, as
     whether the token makes a difference shows that it is wanted."""
-    about = [name for name in MAY_BE_OPEN if traffic.permitted(name)]
+    about = list(filter(traffic.permitted, MAY_BE_OPEN))
     about = about if traffic.reach.wants("general.otherTokens") else traffic.is_about(*about)
     named = [(name, credential) for name in about for credential in (*UNAUTHORIZED, VALID)]
     answers = yield [partial(unauthorized(*each).send, traffic.client) for each in named]
