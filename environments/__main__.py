@@ -37,7 +37,7 @@ from environments.secret_values import Secrets, listed_secrets
 from environments.sent_codes import lines_of, settle
 from reports.show import Display
 from reports.writing import write
-from spec.answers import RefusalKind, is_granted, refusal_kind
+from spec.answers import RefusalKind, is_granted, refused_or_lost
 
 CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
 """Exit statuses, as those of a run. LEFT: keys are left."""
@@ -189,7 +189,7 @@ def _delete(client: Client, body: Any, key: _Left) -> bool:
         return False
     filled = fill(body, account=key.account, key=key.value or "", type=key.type)
     exchange = client.send("deletePixKey", key.account, json=filled)
-    was_gone = exchange.response is not None and refusal_kind(exchange.response) is RefusalKind.NOT_FOUND
+    was_gone = refused_or_lost(exchange) is RefusalKind.NOT_FOUND
     is_gone = was_gone or is_granted(exchange)
     done = ("already gone" if was_gone else "deleted") if is_gone else "not deleted"
     print(f"{done}: {key.name}" + ("" if is_gone else f" ({exchange.summary})"))

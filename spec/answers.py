@@ -6,13 +6,13 @@ one: any status but 2xx, and a 200 whose envelope has an integer code other than
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from enum import Enum
 from itertools import islice
+from json import JSONDecoder
 from typing import Any
 
 from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside
@@ -93,6 +93,13 @@ def is_refusal(response: Response) -> bool:
     return refusal_kind(response) is not None
 
 
+def refused_or_lost(exchange: Exchange) -> RefusalKind | FailureKind | None:
+    """Kind of the refusal, or reason for a missing answer; None where the request succeeded."""
+    if exchange.response is None:
+        return exchange.failure.kind if exchange.failure else None
+    return refusal_kind(exchange.response)
+
+
 def refuses_the_token(response: Response) -> bool:
     """True if the token is refused, by status or in the envelope of a refusal: 401 in both places."""
     kind = refusal_kind(response)
@@ -139,10 +146,10 @@ def succeeded(exchange: Exchange) -> bool:
 
 def is_judged_as_success(exchange: Exchange) -> bool:
     """True if the rules on successes apply: a valid request succeeded, or another one got the documented result."""
-    return succeeded(exchange) or _carries_result(exchange)
+    return succeeded(exchange) or carries_result(exchange)
 
 
-def _carries_result(exchange: Exchange) -> bool:
+def carries_result(exchange: Exchange) -> bool:
     """True if the answer has the documented result. A registration with `Success: "false"` is one, too."""
     if exchange.operation == "executePix":
         return is_granted(exchange) and grants_protected_result(exchange)
@@ -161,19 +168,17 @@ def grants_protected_result(exchange: Exchange) -> bool:
 
 @kept_beside
 def _has_an_execution_result(response: Response) -> bool:
-    return any(_is_execution_result(item) for item in _objects(response.json.value))
+    return any(map(_is_execution_result, _objects(response.json.value)))
 
 
-@kept_beside
-def _texts_in(response: Response) -> list[Response]:
+def _texts_in(response: Response) -> Iterator[Response]:
     """Each JSON object in a body that is not one JSON text: a service may go on after it wrote a refusal."""
-    text, found, end = response.start.decode("utf-8", "replace"), list[Response](), 0
-    for brace in islice(re.finditer("{", text) if response.json.error else (), _MOST_BRACES):
+    text, end = response.start.decode("utf-8", "replace") if response.json.error else "", 0
+    for brace in islice(re.finditer("{", text), _MOST_BRACES):
         with suppress(ValueError, RecursionError):
             if brace.start() >= end:
-                end = json.JSONDecoder().raw_decode(text, brace.start())[1]
-                found.append(Response(response.status, response.headers, text[brace.start() : end].encode()))
-    return found
+                end = JSONDecoder().raw_decode(text, brace.start())[1]
+                yield Response(response.status, (), text[brace.start() : end].encode())
 
 
 _MOST_BRACES = 100
@@ -189,14 +194,18 @@ def may_be_registered(exchange: Exchange) -> bool:
     """True if a valid key registration has an unknown outcome: no answer, or none of the service that can be read."""
     if exchange.operation != "registerPixKey" or not exchange.expects_success:
         return False
-    if exchange.response is None:
-        return exchange.failure is not None and exchange.failure.kind in _OUTCOME_UNKNOWN
-    if refusal_kind(exchange.response) is RefusalKind.GATEWAY:
-        return True
-    return is_granted(exchange) and not exchange.response.json.readable
+    how = refused_or_lost(exchange)
+    is_unreadable = how is None and exchange.response is not None and not exchange.response.json.readable
+    return is_unreadable or how in _OUTCOME_UNKNOWN
 
 
-_OUTCOME_UNKNOWN = (FailureKind.TIMEOUT, FailureKind.DROPPED, FailureKind.NOT_HTTP, FailureKind.LIMIT)
+_OUTCOME_UNKNOWN = (
+    RefusalKind.GATEWAY,
+    FailureKind.TIMEOUT,
+    FailureKind.DROPPED,
+    FailureKind.NOT_HTTP,
+    FailureKind.LIMIT,
+)
 
 
 def _is_execution_result(members: Mapping[str, Any]) -> bool:
@@ -210,7 +219,7 @@ def _says_success(response: Response) -> bool:
 
     A refusal may mention another transfer: a lone status deeper inside does not count.
     """
-    results = (item for item in _objects(response.json.value) if _is_execution_result(item))
+    results = filter(_is_execution_result, _objects(response.json.value))
     said = (envelope_of(response), data_of(response), *results)
     return any(_text_of(members, "status") == "DONE" for members in said) or _success_is_true(response)
 

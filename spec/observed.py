@@ -10,7 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from urllib.parse import unquote, urlsplit
 
-from spec.answers import PASSING, RefusalKind, code_of, data_of, is_page, refusal_kind, refuses_the_token, registered
+from spec.answers import (
+    PASSING,
+    RefusalKind,
+    carries_result,
+    code_of,
+    is_page,
+    refusal_kind,
+    refuses_the_token,
+    registered,
+)
 from spec.exchange import VALID, Exchange, Response, kept_beside, named_media_type
 from spec.facts import Facts, facts_of, said
 from spec.key_list import VARYING
@@ -54,9 +63,7 @@ def is_refused(exchange: Exchange) -> bool:
     if response is None or not counts(exchange):
         return False
     kind = refusal_kind(response)
-    declines = (
-        exchange.operation == "registerPixKey" and not registered(exchange) and "Success" in (data_of(response) or {})
-    )
+    declines = exchange.operation == "registerPixKey" and carries_result(exchange) and not registered(exchange)
     return kind is not RefusalKind.SIZE and (kind is not None or is_page(response) or declines)
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from environments.door.budget import WANT_THE_TOKEN, Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
-from spec.answers import LATER, RefusalKind, refusal_kind, succeeded
+from spec.answers import LATER, RefusalKind, refusal_kind, refused_or_lost, succeeded
 from spec.exchange import VALID, Exchange, FailureKind, Response
 
 WAITS_S = (1.0, 2.0, 4.0)
@@ -129,7 +129,7 @@ class Backoff:
 
     def _may_be_lost_again(self, sending: Sending) -> bool:
         """True for a connection that was refused, and for one that was dropped, where nothing can have moved."""
-        kind = sending.exchange.failure.kind if sending.exchange.failure else None
+        kind = refused_or_lost(sending.exchange)
         sending.lost += 1
         if kind is FailureKind.NO_CONNECTION:
             self._pause(_NO_CONNECTION_S)

@@ -25,7 +25,7 @@ from environments.door.event_log import (
     event_in,
     replace_file,
 )
-from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, grants_protected_result, refusal_kind
+from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, grants_protected_result, refused_or_lost
 from spec.exchange import Exchange, FailureKind
 
 _STARTED = "started by --new-journal"
@@ -186,11 +186,10 @@ def canonical(code: str) -> str:
 def outcome_of(exchange: Exchange, *, executes: bool) -> Outcome:
     """Outcome of a transfer, by the answer to its code. With a wrong token, a code that is neither executed nor lost
     was only offered."""
-    response = exchange.response
+    response, kind = exchange.response, refused_or_lost(exchange)
     if response is None:
-        is_unsent = exchange.failure is not None and exchange.failure.kind is FailureKind.NO_CONNECTION
-        return (Outcome.NOT_SENT if executes else Outcome.OFFERED) if is_unsent else Outcome.UNKNOWN
-    kind = refusal_kind(response)
+        unsent = Outcome.NOT_SENT if executes else Outcome.OFFERED
+        return unsent if kind is FailureKind.NO_CONNECTION else Outcome.UNKNOWN
     if not executes:
         granted = Outcome.SUCCESS if grants_protected_result(exchange) else Outcome.OFFERED
         return Outcome.UNKNOWN if kind is RefusalKind.GATEWAY else granted

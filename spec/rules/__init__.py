@@ -11,15 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refusal_kind
-from spec.exchange import VALID, Exchange, FailureKind
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refused_or_lost
+from spec.exchange import VALID, Exchange
 from spec.findings import Conclusion, Judgement, deviates, holds, inconclusive
 from spec.message import say
 from spec.rules import results, robustness, success
 from spec.rules.robustness import ROBUSTNESS
 from spec.rules.table import RULES, InconclusiveError
 
-__all__ = ["ROBUSTNESS", "RULES", "Reproduction", "judge", "refused_or_lost", "robustness_of"]
+__all__ = ["ROBUSTNESS", "RULES", "Reproduction", "judge", "robustness_of"]
 _MODULES = (success, results, robustness)
 """Imported for their rules."""
 _OF_ANOTHER = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
@@ -46,13 +46,6 @@ def judge(requirement_id: str, exchange: Exchange) -> Judgement:
 def robustness_of(operation: str) -> list[str]:
     """The robustness requirements of an operation; none for an undocumented path."""
     return [f"{operation}.{what}" for what in ROBUSTNESS] if operation else []
-
-
-def refused_or_lost(exchange: Exchange) -> RefusalKind | FailureKind | None:
-    """Kind of the refusal, or reason for a missing answer; None where the request succeeded."""
-    if exchange.response is None:
-        return exchange.failure.kind if exchange.failure else None
-    return refusal_kind(exchange.response)
 
 
 @dataclass(eq=False)

@@ -31,10 +31,9 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
         return _of("document", "document-visible", exchange)
     documented = {pointer_to(data_in, field.name, exchange) for field in operations()["executePix"].result}
     clear = [pointer(*path) for path, leaf in leaves_of(json_in(exchange)) if is_unmasked(document, str(leaf))]
-    if pointer_to(data_in, "key", exchange) in clear:  # a key may be the tax document
-        return None
     other = [at for at in clear if at not in documented]
-    return finding("document-visible", *other) if other else None
+    is_the_key = pointer_to(data_in, "key", exchange) in clear  # a key may be the tax document
+    return finding("document-visible", *other) if other and not is_the_key else None
 
 
 @rule("executePix.document.partly")

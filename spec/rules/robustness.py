@@ -127,7 +127,7 @@ def _has_a_trace(text: str) -> bool:
     readings = {text, _unescaped(text)}
     if "<" in text:
         readings |= {_unescaped(_TAG.sub("", _LINE_BREAK.sub("\n", reading))) for reading in tuple(readings)}
-    return any(_TRACE.search(reading) for reading in readings)
+    return any(map(_TRACE.search, readings))
 
 
 def _unescaped(text: str) -> str:

@@ -139,7 +139,7 @@ def first_names(names: list[str]) -> Text:
 
     A service may name a member by a person or an account: only names that are surely names of fields are shown.
     """
-    plain = [name for name in names if is_name(name)][:_MOST_NAMED]
+    plain = list(filter(is_name, names))[:_MOST_NAMED]
     rest, shown = len(names) - len(plain), ", ".join(plain)
     if not plain:
         return say("{n} whose names may be data", n=rest)

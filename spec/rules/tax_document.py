@@ -18,7 +18,8 @@ _LONGEST = 200
 """Characters of a field that are looked at."""
 _MASK = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too
 _SIGN = re.compile(rf"[{_MASK}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
-_JOINED = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$"), re.compile(rf"[^0-9A-Z\s]?(?:{_SIGN.pattern})")
+_END = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$")
+_START = re.compile(rf"[^0-9A-Z\s]?(?:{_SIGN.pattern})")
 _LABEL = re.compile(r"\b(?:CPF|CNPJ)\b(?: ?=)?")
 _BETWEEN = rf" ?[^0-9A-Z\s{_MASK}]? ?"
 _CLEAR = (
@@ -53,8 +54,7 @@ class _Clear:
     @property
     def is_joined(self) -> bool:
         """True if a mask stands directly beside it: then it may be the visible part of a longer masked text."""
-        end, start = _JOINED
-        return bool(end.search(self.before) or start.match(self.after))
+        return bool(_END.search(self.before) or _START.match(self.after))
 
 
 def is_fully_visible(document: str) -> bool:

@@ -17,10 +17,11 @@ from spec.answers import (
     grants_protected_result,
     is_refusal,
     refusal_kind,
+    refused_or_lost,
     succeeded,
 )
 from spec.exchange import Exchange, Response
-from spec.rules import ROBUSTNESS, refused_or_lost
+from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, to_try
 from tests.traffic.scenario import Traffic, scenario

@@ -10,7 +10,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from environments.door.permission import synthetic
-from spec.answers import ABOUT_THE_CALLER, RefusalKind, is_granted, is_page, refusal_kind, succeeded
+from spec.answers import ABOUT_THE_CALLER, RefusalKind, is_granted, is_page, refusal_kind, refused_or_lost, succeeded
 from spec.exchange import VALID, Exchange
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
@@ -144,7 +144,7 @@ def _is_known_to_be_valid(traffic: Traffic, seen: Exchange, siblings: list[Excha
     others = [other for other in traffic.client.door.exchanges if other.operation != seen.operation]
     accepted = [other for other in others if succeeded(other) and other.response and not is_page(other.response)]
     if operations()[seen.operation].path_parameter is None:
-        return bool(accepted) or bool(seen.response and refusal_kind(seen.response) is RefusalKind.NOT_FOUND)
+        return bool(accepted) or refused_or_lost(seen) is RefusalKind.NOT_FOUND
     return any(_path_parameter_of(other) == _path_parameter_of(seen) for other in accepted)
 
 

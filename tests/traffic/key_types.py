@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from spec.answers import RefusalKind, refusal_kind, registered
+from spec.answers import RefusalKind, refused_or_lost, registered
 from spec.exchange import Exchange
 from spec.facts import is_name
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
@@ -49,7 +49,7 @@ def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
     found, refused, name = registrar.found, tried[-1], type_sent(tried[-1])
     if understood := [seen for seen in tried if is_understood(seen) or seen in found.effects]:
         return holds(understood[0])
-    kind, answer = refused.response and refusal_kind(refused.response), say(refused.summary)
+    kind, answer = refused_or_lost(refused), say(refused.summary)
     remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=name)
     is_about_it = kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE) and not found.broken
     if is_about_it and not (name == "RANDOM" and registrar.holds_an_unknown_key()):

@@ -20,6 +20,7 @@ from spec.answers import (
     is_page,
     is_refusal,
     refusal_kind,
+    refused_or_lost,
     refuses_the_token,
     succeeded,
 )
@@ -90,7 +91,7 @@ def sizes_of(sent: Mapping[str, Exchange]) -> ObservedValues:
 
 
 def _size_of(seen: Exchange) -> Facts | str:
-    is_too_large = seen.response and refusal_kind(seen.response) is RefusalKind.SIZE
+    is_too_large = refused_or_lost(seen) is RefusalKind.SIZE
     return answer_of(seen) if is_too_large else "not refused for its size"
 
 
@@ -247,7 +248,7 @@ _OF_VERSIONS = ("API-Version", "Deprecation", "Sunset", "X-API-Deprecated", "X-A
 
 def rate_limits_of(exchanges: Iterable[Exchange]) -> ObservedValues:
     """Shape of a 429, and rate-limit headers of granted requests."""
-    limited = [seen for seen in exchanges if seen.response and refusal_kind(seen.response) is RefusalKind.RATE_LIMIT]
+    limited = [seen for seen in exchanges if refused_or_lost(seen) is RefusalKind.RATE_LIMIT]
     found: ObservedValues = {"a 429": [answer_of(seen) for seen in limited]} if limited else {"": ["no 429"]}
     return found | _headers_of(exchanges, _OF_LIMITS)
 

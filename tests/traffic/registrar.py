@@ -20,6 +20,7 @@ from spec.answers import (
     find,
     is_granted,
     is_judged_as_success,
+    refused_or_lost,
     registered,
     succeeded,
 )
@@ -28,7 +29,6 @@ from spec.findings import Judgement
 from spec.json_text import read_json
 from spec.key_list import Listing, Place
 from spec.message import say
-from spec.rules import refused_or_lost
 from tests.traffic.together import Together
 
 NOT_FOR_THIS_ACCOUNT = "not_for_this_account of the profile names {}"

@@ -19,14 +19,14 @@ from uuid import uuid4
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, REGISTERED, Row, forms
 from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER
 from environments.profiles.model import PixKey
-from spec.answers import RefusalKind, registered
+from spec.answers import RefusalKind, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
 from spec.findings import inconclusive
 from spec.interface import MARK
 from spec.key_list import Listing, Place
 from spec.message import say
 from spec.observed import indistinguishable
-from spec.rules import ROBUSTNESS, refused_or_lost
+from spec.rules import ROBUSTNESS
 from tests.traffic.key_types import explain_refusals
 from tests.traffic.refused_credentials import to_try
 from tests.traffic.registrar import (

@@ -20,9 +20,9 @@ from typing import TypeVar
 from environments.door.client import NOTHING, Client
 from environments.door.door import Door
 from environments.door.permission import synthetic
-from spec.answers import ABOUT_THE_CALLER, grants_protected_result
+from spec.answers import ABOUT_THE_CALLER, grants_protected_result, refused_or_lost
 from spec.exchange import VALID, Exchange
-from spec.rules import RULES, Reproduction, judge, refused_or_lost, robustness_of
+from spec.rules import RULES, Reproduction, judge, robustness_of
 
 T = TypeVar("T")
 _STILL_UNDER_WAY_S = 0.1
