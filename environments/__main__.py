@@ -22,7 +22,8 @@ from typing import Any, NoReturn
 from environments.credentials import forget_variables, open_target, protect
 from environments.door.backoff import UnreachableError
 from environments.door.client import Client
-from environments.door.event_log import GONE, KeyRecord
+from environments.door.event_log import GONE, JournalError, KeyRecord
+from environments.door.journal import Journal, JournalEntry, Outcome
 from environments.door.opening import (
     journal_in_words,
     journal_of,
@@ -34,7 +35,6 @@ from environments.door.run_keys import name_of
 from environments.profiles.loading import EXAMPLE_FILE, SCHEMA_FILE, gaps, load, named, path_of, profile_of
 from environments.profiles.model import Profile, ProfileError, fill, shown
 from environments.secret_values import Secrets, listed_secrets
-from environments.sent_codes import lines_of, settle
 from reports.show import Display
 from reports.writing import write
 from spec.answers import RefusalKind, is_granted, refused_or_lost
@@ -97,11 +97,37 @@ def _write_new(options: argparse.Namespace) -> int:
 def _show_journal(profile: Profile | None, settles: str | None) -> int:
     journal = journal_of(profile)
     if settles:
-        print(settle(journal, settles))
+        print(_settle(journal, settles))
         return CLEAN
-    print(*lines_of(journal, profile.name if profile else ""), sep="\n")
+    print(*_lines_of(journal, profile.name if profile else ""), sep="\n")
     refusal = journal.refusal()
     return _error(refusal, INCOMPLETE) if refusal else CLEAN
+
+
+def _lines_of(journal: Journal, environment: str = "") -> Iterator[str]:
+    """Every code by environment, time and outcome; those of one environment where it is named. Raises JournalError."""
+    entries = [entry for entry in journal.entries() if environment in ("", entry.environment)]
+    yield from (f"{entry.name}  {entry.environment}  {entry.at}  {_outcome(entry)}" for entry in entries)
+    yield f"{len(entries)} {'code' if len(entries) == 1 else 'codes'} in {journal.path}"
+
+
+def _outcome(entry: JournalEntry) -> str:
+    if entry.is_unknown:
+        return f"unknown: look the transfer up, then settle it with --settle {entry.name}"
+    return f"{entry.outcome} {entry.status}".strip()
+
+
+def _settle(journal: Journal, code: str) -> str:
+    """End a repeated unknown outcome; `code` may be the name of its entry. Gives a line about it. Raises JournalError
+    where there is none."""
+    with journal.turn():
+        entry = journal.entry(code) or next((one for one in journal.entries() if one.name == code), None)
+        if entry is None or not entry.is_unknown:
+            why = f"its outcome is not unknown: {_outcome(entry)}" if entry else f"{journal.path} does not know it"
+            raise JournalError(f"--settle: {why}")
+        journal.environment = entry.environment
+        journal.write(code, Outcome.SETTLED, digest=entry.digest)
+    return f"settled: {entry.environment}, sent at {entry.at}; no later run sends this code, or repeats its outcome"
 
 
 def _check(profile: Profile) -> int:

@@ -31,7 +31,7 @@ def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
 def envelope_of(response: Response) -> Mapping[str, Any] | None:
     """The envelope, where the body is a JSON object."""
     value = response.json.value
-    return value if response.json.readable and isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def data_of(response: Response) -> Mapping[str, Any] | None:
@@ -102,8 +102,7 @@ def refused_or_lost(exchange: Exchange) -> RefusalKind | FailureKind | None:
 
 def refuses_the_token(response: Response) -> bool:
     """True if the token is refused, by status or in the envelope of a refusal: 401 in both places."""
-    kind = refusal_kind(response)
-    return kind is RefusalKind.TOKEN or (kind is not None and code_of(response) == 401)
+    return is_refusal(response) and 401 in (response.status, code_of(response))
 
 
 @kept_beside
@@ -151,10 +150,11 @@ def is_judged_as_success(exchange: Exchange) -> bool:
 
 def carries_result(exchange: Exchange) -> bool:
     """True if the answer has the documented result. A registration with `Success: "false"` is one, too."""
+    if exchange.response is None or is_refusal(exchange.response):
+        return False
     if exchange.operation == "executePix":
-        return is_granted(exchange) and grants_protected_result(exchange)
-    response = exchange.response if exchange.operation == "registerPixKey" else None
-    return response is not None and not is_refusal(response) and "Success" in (data_of(response) or {})
+        return grants_protected_result(exchange)
+    return exchange.operation == "registerPixKey" and "Success" in (data_of(exchange.response) or {})
 
 
 def grants_protected_result(exchange: Exchange) -> bool:
@@ -192,11 +192,10 @@ def registered(exchange: Exchange) -> bool:
 
 def may_be_registered(exchange: Exchange) -> bool:
     """True if a valid key registration has an unknown outcome: no answer, or none of the service that can be read."""
-    if exchange.operation != "registerPixKey" or not exchange.expects_success:
-        return False
     how = refused_or_lost(exchange)
-    is_unreadable = how is None and exchange.response is not None and not exchange.response.json.readable
-    return is_unreadable or how in _OUTCOME_UNKNOWN
+    is_unreadable = how is None and exchange.response and not exchange.response.json.readable
+    is_valid = exchange.operation == "registerPixKey" and exchange.expects_success
+    return is_valid and bool(is_unreadable or how in _OUTCOME_UNKNOWN)
 
 
 _OUTCOME_UNKNOWN = (

@@ -18,8 +18,7 @@ TEMPLATES = Path(__file__).with_name("findings.yaml")
 @cache
 def templates() -> Mapping[str, Mapping[str, str]]:
     """The templates of every code: `expected`, `got`, `says`, `at`, `level`."""
-    loaded: Mapping[str, Mapping[str, str]] = read_yaml(TEMPLATES)
-    return loaded
+    return dict(read_yaml(TEMPLATES))
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,10 @@ class Finding:
     def statement(self) -> Text:
         """Sentence of the finding, without the request that shows it."""
         if "says" in templates()[self.code]:
-            return self._alone_or_not(self._filled("says"))
-        return self._alone_or_not(
-            say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
-        )
+            text = self._filled("says")
+        else:
+            text = say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
+        return self._alone_or_not(text)
 
     def _alone_or_not(self, text: Text) -> Text:
         return text if self.alone else say("{finding} (only with other requests in flight)", finding=text)

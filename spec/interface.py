@@ -49,14 +49,13 @@ class Operation:
     def path_parameter(self) -> str | None:
         """The name of the path parameter; None where the path has none."""
         match = re.search(r"\{(\w+)}", self.path)
-        return match.group(1) if match else None
+        return match[1] if match else None
 
 
 @cache
 def openapi() -> Mapping[str, Any]:
     """The content of `openapi.yaml`."""
-    loaded: Mapping[str, Any] = read_yaml(OPENAPI)
-    return loaded
+    return dict(read_yaml(OPENAPI))
 
 
 @cache
@@ -100,7 +99,7 @@ def path_parameters_reached(operation: str, path: str) -> frozenset[str]:
     """Every value that a server could read as the path parameter of the operation."""
     template = _matcher(operations()[operation].path)
     found = (template.fullmatch(reading) for reading in _readings(path))
-    return frozenset(match.group(1) for match in found if match)
+    return frozenset(match[1] for match in found if match)
 
 
 def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
@@ -119,8 +118,7 @@ def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    properties: Mapping[str, Any] = _resolve(schema).get("properties", {})
-    return properties
+    return dict(_resolve(schema).get("properties", {}))
 
 
 def _fields(properties: Mapping[str, Any]) -> tuple[Field, ...]:

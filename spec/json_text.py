@@ -74,7 +74,7 @@ def read_json(body: bytes, *, cut: str = "") -> JsonText:
         return JsonText(limit=cut)
     marked = body.startswith(b"\xef\xbb\xbf")
     try:
-        text = body.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return JsonText(error=say("byte {position} is not UTF-8", position=error.start))
     if not text.strip(" \t\r\n"):
@@ -161,7 +161,7 @@ def _exceeded(text: str) -> Text:
         return ""
     depth, many = 0, say("more than {most} values", most=MAX_VALUES)
     for count, match in enumerate(_STRING_OR_BRACKET.finditer(text)):
-        mark = match.group()
+        mark = match[0]
         depth += (mark in "[{") - (mark in "]}")
         if depth > MAX_DEPTH:
             return say("nested deeper than {most} levels", most=MAX_DEPTH)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 Translate = Callable[[str, str, int], str]
 """The template in a language: of singular, plural (empty where there is none) and number."""
@@ -39,7 +40,7 @@ class Message:
 
     def map(self, change: Callable[[str], str]) -> Message:
         """The same with each text among its values changed: the template is ours, and stays."""
-        return replace(self, values=tuple((name, _changed(value, change)) for name, value in self.values))
+        return replace(self, values=tuple((name, changed(value, change)) for name, value in self.values))
 
 
 Value = str | int | Message
@@ -86,12 +87,8 @@ def message_of(text: Text) -> Message:
     return text if isinstance(text, Message) else Message(text)
 
 
-def changed(text: Text, change: Callable[[str], str]) -> Text:
-    """The text with each value in it changed; where nothing tells its values from its words, as a whole."""
-    return text.map(change) if isinstance(text, Message) else change(text)
-
-
-def _changed(value: Value, change: Callable[[str], str]) -> Value:
+def changed(value: Value, change: Callable[[str], str]) -> Any:
+    """A text or number with each value in it changed; where nothing tells its values from its words, as a whole."""
     if isinstance(value, Message):
         return value.map(change)
     return change(value) if isinstance(value, str) else value

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
-from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, refusal_kind
+from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, refused_or_lost
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Response
 from spec.interface import PREPARING
 
@@ -209,8 +209,7 @@ class Budget:
 
 def may_have_prepared(exchange: Exchange) -> bool:
     """True if a transfer may wait for its execution now: it was granted, or the outcome is unknown."""
+    how = refused_or_lost(exchange)
     if exchange.response is not None:
-        status = exchange.response.status
-        return refusal_kind(exchange.response) in _UNKNOWN or status in NO_ANSWER_OF_THE_SERVICE
-    kind = exchange.failure.kind if exchange.failure else FailureKind.LIMIT
-    return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
+        return how in _UNKNOWN or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
+    return exchange.number > 0 and how is not FailureKind.NO_CONNECTION

@@ -118,6 +118,6 @@ class Client:
 
 def _path(operation: str, path_parameter: str | bytes | None, safe: str = "") -> str:
     documented = operations()[operation]
-    if documented.path_parameter is None or path_parameter is None:
+    if path_parameter is None:
         return documented.path
     return documented.path.replace(f"{{{documented.path_parameter}}}", quote(path_parameter, safe=safe))

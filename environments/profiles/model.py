@@ -45,9 +45,7 @@ from environments.profiles.parts import (
 from spec.interface import PREPARING, operations
 
 __all__ = [
-    "EMBEDDED", "ENVIRONMENTS", "FAIL", "RECORD", "Auth", "Header", "KnownFailure", "Limits", "PixKey", "Prepare",
-    "Profile", "ProfileError", "ProfileFile", "RequestBody", "Tls", "Transactions", "fill", "host_of",
-    "shown", "today",
+    "Auth", "Header", "KnownFailure", "Limits", "PixKey", "Prepare", "RequestBody", "Tls", "Transactions", "host_of",
 ]  # fmt: skip
 
 ENVIRONMENTS = Path(__file__).parents[1]

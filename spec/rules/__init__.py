@@ -7,7 +7,6 @@ have been the network, or shows only while other requests are under way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -19,7 +18,7 @@ from spec.rules import results, robustness, success
 from spec.rules.robustness import ROBUSTNESS
 from spec.rules.table import RULES, InconclusiveError
 
-__all__ = ["ROBUSTNESS", "RULES", "Reproduction", "judge", "robustness_of"]
+__all__ = ["ROBUSTNESS", "RULES"]
 _MODULES = (success, results, robustness)
 """Imported for their rules."""
 _OF_ANOTHER = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
@@ -71,15 +70,16 @@ class Reproduction:
         is_robustness = requirement_id in robustness_of(exchange.operation)
         if is_robustness and not self._shows_again(requirement_id):
             return holds(why=say("seen once and not again: {finding}", finding=judgement.message))
-        in_company = self._shows_in_company(
-            exchange, lambda seen: judge(requirement_id, seen).conclusion, holds_alone=is_robustness
-        )
-        return _in_company(judgement) if in_company else judgement
+        if not exchange.beside:
+            return judgement
+        alone = {judge(requirement_id, seen).conclusion for seen in self._alone_like(exchange)}
+        stays_away = is_robustness or Conclusion.HOLDS in alone  # a server error may; all else has to hold
+        return _in_company(judgement) if stays_away and Conclusion.DEVIATES not in alone else judgement
 
     def marked(self, judgement: Judgement) -> Judgement:
         """The judgement; it says so where requests with a bad credential were granted beside others only."""
         granted = [seen for seen in judgement.exchanges if seen.credential != VALID and grants_protected_result(seen)]
-        in_company = granted and all(self._shows_in_company(seen, _granted) for seen in granted)
+        in_company = granted and all(map(self._is_granted_in_company, granted))
         return _in_company(judgement) if in_company else judgement
 
     def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
@@ -92,14 +92,14 @@ class Reproduction:
     @property
     def otherwise_alone(self) -> list[Exchange]:
         """The exchanges whose request was answered otherwise alone."""
-        first = (seen for seen in self.exchanges if seen.number in self.stands)
-        return [seen for seen in first if refused_or_lost(seen) != refused_or_lost(self.stands[seen.number])]
+        alone = ((seen, self.stands.get(seen.number, seen)) for seen in self.exchanges)
+        return [seen for seen, other in alone if refused_or_lost(seen) != refused_or_lost(other)]
 
     @cache  # noqa: B019 - one object for each run
     def _shows_again(self, requirement_id: str) -> bool:
         mine = (seen for seen in self.exchanges if seen.operation == requirement_id.partition(".")[0])
         broken = [seen for seen in mine if judge(requirement_id, seen).deviates]
-        again = [self.again[seen.number] for seen in broken if seen.number in self.again]
+        again = [self.again.get(seen.number) for seen in broken]
         if any(seen and judge(requirement_id, seen).deviates for seen in again):
             return True
         final = [seen for seen in broken if self.again.get(seen.number, seen) is None]
@@ -107,23 +107,16 @@ class Reproduction:
             return sum(not seen.beside for seen in final) > 1
         return len(broken) > 1 or any(seen.response for seen in final)
 
-    def _shows_in_company(
-        self, exchange: Exchange, conclusion_of: Callable[[Exchange], Conclusion], *, holds_alone: bool = False
-    ) -> bool:
-        """True if it was seen beside others and not alone. A server error may stay away alone; all else has to hold."""
-        if not exchange.beside:
-            return False
-        alone = (seen for seen in self.exchanges if not seen.beside and _sort(seen) == _sort(exchange))
-        conclusions = set(map(conclusion_of, alone))
-        return Conclusion.DEVIATES not in conclusions and (holds_alone or Conclusion.HOLDS in conclusions)
+    def _is_granted_in_company(self, exchange: Exchange) -> bool:
+        alone = self._alone_like(exchange)
+        return bool(exchange.beside and alone) and not any(map(grants_protected_result, alone))
+
+    def _alone_like(self, exchange: Exchange) -> list[Exchange]:
+        return [seen for seen in self.exchanges if not seen.beside and _sort(seen) == _sort(exchange)]
 
 
 def _sort(exchange: Exchange) -> tuple[str, bool, bool]:
     return exchange.operation, exchange.valid, exchange.credential == VALID
-
-
-def _granted(exchange: Exchange) -> Conclusion:
-    return Conclusion.DEVIATES if grants_protected_result(exchange) else Conclusion.HOLDS
 
 
 def _in_company(judgement: Judgement) -> Judgement:

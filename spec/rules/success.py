@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from spec.answers import envelope_of, find
+from spec.answers import find
 from spec.exchange import Exchange, named_media_type
 from spec.findings import Finding, finding
 from spec.interface import Field, operations
@@ -118,7 +118,7 @@ def result_in_data(exchange: Exchange) -> Finding | None:
 def no_other_fields(exchange: Exchange) -> Finding | None:
     """The {result} and its envelope have only the documented fields."""
     data, operation = data_in(exchange), operations()[exchange.operation]
-    envelope = envelope_of(success_in(exchange)) or {}
+    envelope = envelope_in(exchange)
     extra = [
         (place, name)
         for place, members, fields in ((envelope_in, envelope, operation.envelope), (data_in, data, operation.result))

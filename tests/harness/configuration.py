@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -14,11 +15,11 @@ from typing import Any
 import pytest
 
 from environments.credentials import protect
-from environments.door.opening import journal_in_words
+from environments.door.journal import Outcome, canonical
+from environments.door.opening import journal_in_words, journal_of
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets
-from environments.sent_codes import code_from, code_to_resend, start_journal
 from reports.earlier_runs import UnreadableError
 from reports.explanation import explanation, last_run, listing
 from reports.plan import Plan, plan_lines
@@ -67,6 +68,33 @@ def _configure(config: pytest.Config, plan_of: PlanOf, send: SendAll) -> None:
         started = start_journal(profile) if config.getoption("new_journal") else ""
         run = open_run(config, profile, resend, send)
         run.said += [Note(NoteKind.SET_UP, started)] * bool(started)
+
+
+def code_from(where: str) -> str:
+    """The code in a file, or, for `-`, the one that is typed. Raises ProfileError, which repeats nothing."""
+    try:
+        return (getpass.getpass("transaction code: ") if where == "-" else Path(where).read_text("utf-8")).strip()
+    except (OSError, ValueError, EOFError):
+        raise ProfileError("--resend-code: expected a file that holds one code, or - to be asked for it") from None
+
+
+def code_to_resend(profile: Profile, code: str) -> str:
+    """The code as the profile writes it. Raises ProfileError where it may not be sent again."""
+    supplied = {canonical(one): one for one in profile.transactions.codes}.get(canonical(code))
+    if profile.is_sandbox or supplied is None:
+        raise ProfileError("--resend-code: no such code in transactions.codes, or a sandbox, which has no journal")
+    entry = journal_of(profile).entry(supplied)
+    if entry and entry.outcome is Outcome.SUCCESS:
+        raise ProfileError(f"--resend-code: this code was executed at {entry.at}, the journal says: prepare a new one")
+    return supplied
+
+
+def start_journal(profile: Profile) -> str:
+    """Start a journal for the codes of a profile. Gives a line about it. Raises ProfileError where there is nothing to
+    start."""
+    if profile.is_sandbox:
+        raise ProfileError("--new-journal: a sandbox has no journal; leave it out")
+    return journal_of(profile).start()
 
 
 def _profile(config: pytest.Config) -> Profile:

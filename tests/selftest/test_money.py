@@ -6,8 +6,8 @@ import requests
 from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
 from environments.sandbox import Response
-from environments.sent_codes import start_journal
 from spec.interface import operations, operations_reached
+from tests.harness.configuration import start_journal
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import (
     CODE,
