@@ -232,9 +232,9 @@ class Registrar:
         sent_validly = {seen.number for seen in self.client.door.exchanges if seen.credential == VALID}
         for exchange in self.found.tried[Attempted.WITHOUT_A_TOKEN]:
             key = self.keys.key_of(exchange)
-            if not exchange.response or key is None or not sent_validly.isdisjoint(key.exchanges):
+            if not (self.listing and exchange.response and key and key.value and key.state is KeyState.MAYBE):
                 continue
-            if self.listing and key.value and key.state is KeyState.MAYBE:
+            if sent_validly.isdisjoint(key.exchanges):
                 places = self.listing.places(key.value, key.type)
                 self.suspicions.append(Suspicion(exchange, key.value, (places,)))
 
