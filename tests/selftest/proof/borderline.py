@@ -166,8 +166,8 @@ BROKEN = {
 }
 ONE_READ = ("Is202", "IsEmpty", "IsAnArray", "HasAnArrayAsData")
 """Tried with one read alone."""
-NO_CODE = ("IsText", "IsBare")
-"""Answers that show no code."""
+NO_CODE = ("IsText", "IsBare", "HasItsCodeAsText")
+"""Answers that show no code, or no success."""
 READ = ("listPixKeys", "createPix")
 """Operations whose answers tell the run which keys there are, and which codes."""
 for _operation in (*READS, *PREPARING):

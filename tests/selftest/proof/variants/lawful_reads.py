@@ -93,7 +93,7 @@ class PreparesNothing(Service):
         raise Refusal(422, "No transfer is possible today.")
 
 
-@variant("undescribed answer")
+@variant("undescribed answer", hides=("executePix.value.matches",))
 class TransfersMoveTheMoneyAtOnce(Service):
     """createPix and the transfers confirm at once; what they prepared cannot be executed again."""
 
