@@ -32,12 +32,17 @@ def open_door(profile: Profile, target: Target, run: str = "", *, resend: Contai
     return door
 
 
-def open_planned_door(profile: Profile, token: str, connections: Channel, *, resend: Container[str]) -> Door:
-    """A door to these connections, which asks the journal of the profile and writes nothing."""
+def open_planned_door(
+    profile: Profile, token: str, connections: Channel, *, resend: Container[str], new_journal: bool = False
+) -> Door:
+    """A door to these connections, which asks the journal of the profile, unless a new one is to be started, and writes
+    nothing."""
     known = listed_secrets(profile)
     known.learn_token(token)
     target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", known)
-    journal = None if profile.is_sandbox else journal_of(profile, resend=resend, kind=ReadJournal)
+    journal = None
+    if not (profile.is_sandbox or new_journal):
+        journal = journal_of(profile, resend=resend, kind=ReadJournal)
     return _door(profile, target, connections, Budget(replace(profile.limits, rate=None)), journal, None)
 
 

@@ -131,6 +131,8 @@ class Planner:
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         terminalreporter.section("plan")
         journal, trouble, _ = journal_in_words(self._profile)
+        if config.getoption("new_journal"):
+            trouble = "--new-journal starts it, and what can be read of an old one still counts"
         for line in plan_lines(
             self.plan, self._profile, "; ".join(filter(None, (journal, trouble))), selection(config).text
         ):

@@ -11,6 +11,7 @@ from environments.profiles.loading import load
 from reports.plan import plan_lines
 from tests.harness.selection import ids_of
 from tests.selftest.planned import plan_of
+from tests.selftest.recorded_runs import run_here
 from tests.selftest.services.running import write_profile
 from tests.traffic.invalid import invalid_requests
 
@@ -87,7 +88,7 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
 
     assert "wrong tokens, at most 34 to each of executePix and registerPixKey (limits.wrong_tokens):" in without
     assert (told in with_fuzz, "tells the token" in "\n".join(without)) == (True, False)
-    assert "  executePix: 40 pairs of a form and a way to write the request" in without
+    assert "  executePix: 47 pairs of a form and a way to write the request" in without
     assert "  2 of them, and as many requests without a token, ask for the code that was executed first" in without
     assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
 
@@ -121,6 +122,15 @@ def test_a_journal_that_cannot_be_read_stops_every_execution(plan, tmp_path):
     expected = f"  no execution: transactions.codes are not sent: {journal} does not say which were sent ("
     assert any(line.startswith(expected) for line in lines)
     assert not journal.with_suffix(".key").exists()
+
+
+def test_the_plan_of_the_first_run_has_its_codes(tmp_path):
+    """With --new-journal a run sends them: the plan says so, and starts no journal."""
+    profile = write_profile(tmp_path, STAGING, sandbox=None, journal="codes.jsonl", transactions={"codes": CODES})
+    printed = run_here(f"--environment={profile}", "--plan", "--new-journal", "-k", "executePix.id").output
+
+    assert "  each once: the first and the second of transactions.codes\n" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["profile.yaml"]
 
 
 @pytest.mark.parametrize("deletes", [True, False])

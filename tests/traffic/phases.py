@@ -120,7 +120,7 @@ _SUCCESSFUL = {"status": "DONE", "Success": "true"}
 def planned(config: pytest.Config, profile: Profile, resend: Container[str], items: Sequence[pytest.Item]) -> Plan:
     """Plan of the requests of the selected tests. `resend` has the codes that may be sent although an earlier run sent
     them."""
-    door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend)
+    door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend, new_journal=config.getoption("new_journal"))
     client = Client(door)
     client.preflight()
     seed = config.getoption("seed") or 0
