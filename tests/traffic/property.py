@@ -22,7 +22,7 @@ from tests.traffic.together import Together
 DEFAULT_READS = 12
 """Valid requests for each read. A fault in one answer of four is then missed once in 30 runs; it is a warning at
 most."""
-DEFAULT_DRAWN = 10
+DEFAULT_DRAWN = 7
 """Requests that Hypothesis draws for each operation. They look for faults that no listed class covers."""
 
 
