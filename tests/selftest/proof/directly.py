@@ -27,6 +27,7 @@ from environments.profiles.loading import load
 from environments.profiles.model import EMBEDDED, Profile
 from environments.sandbox import Request, Server, Service
 from environments.secret_values import listed_secrets
+from reports.evidence import outline
 from reports.run import Run
 from spec import exchange
 from spec.exchange import Exchange, Failure, FailureKind, Response
@@ -104,7 +105,7 @@ def _with_answers(log: Log, changed: Mapping[int, Exchange]) -> Log:
     old = log.session
     run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
     door.exchanges, client.door = list(changed.values()), door
-    collector = Collector(run, door.secrets, door, shows=False)
+    collector = _collector(run, door)
     traffic, standing = copy(log.sent.traffic), copy(log.sent.traffic)
     standing.reproduction = Reproduction(stands=dict(changed))
     traffic.client, traffic.reproduction = client, collector.reproduction
@@ -261,11 +262,18 @@ def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> Log:
 def _send(run: Run, door: Door, items: Sequence[Any]) -> Log:
     """Send all that these tests judge."""
     profile, config = run.profile, _collected().config
-    collector = Collector(run, door.secrets, door, shows=False)
+    collector = _collector(run, door)
     session = Session(profile, run, door, open_client(door, profile), collector)
     run.unreachable = session.client.preflight()
     config.stash[SESSION] = session
     return Log(session, send(config, session, items), items)
+
+
+def _collector(run: Run, door: Door) -> Collector:
+    """Collects what the tests say, and no content of exchanges, as no report shows it."""
+    collector = Collector(run, door.secrets, door, shows=False)
+    collector.evidence = outline  # type: ignore[method-assign]
+    return collector
 
 
 def _judge(items: Sequence[Any], supplied: dict[str, Any], watcher: Watcher, collector: Collector) -> None:

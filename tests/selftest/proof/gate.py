@@ -111,11 +111,13 @@ def requirements_without_a_mutant(specimens: Iterable[Specimen]) -> list[str]:
 
 
 def by_rule(specimens: Iterable[Specimen]) -> dict[str, Specimen]:
-    """For each rule one specimen that breaks it; few specimens in all, so those that break most rules come first.
-    None of them needs several requests in flight."""
+    """For each rule one specimen that breaks it; few specimens in all, so those whose trial is a replay, and that break
+    most rules, come first. None of them needs several requests in flight."""
     chosen: dict[str, Specimen] = {}
     specimens = [one for one in specimens if not one.parallel]
-    for specimen in sorted(specimens, key=lambda one: (-len(one.fails | one.warns), one.name)):
+    for specimen in sorted(
+        specimens, key=lambda one: (not one.is_sent_the_same, -len(one.fails | one.warns), one.name)
+    ):
         for rule in (specimen.fails | specimen.warns) & set(RULES):
             chosen.setdefault(rule, specimen)
     return chosen

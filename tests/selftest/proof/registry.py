@@ -59,10 +59,10 @@ class Specimen:
     @property
     def shows(self) -> set[object]:
         """What the proof shows with it: that each requirement can be broken, and that its operator can break
-        requirements of these kinds, such as `type` or `exists`."""
+        requirements of these kinds, such as `type` or `exists`; of parallel requests, that the operator shows."""
         declared = self.fails | self.warns
         kinds = frozenset(one.rpartition(".")[2] for one in declared)
-        return {(self.operator, kinds), *((self.parallel, one) for one in declared)}
+        return {self.operator} if self.parallel else {(self.operator, kinds), *declared}
 
     def may_hide(self, requirement_id: str) -> bool:
         """Whether the service may keep the requirement from being exercised."""
@@ -109,8 +109,9 @@ class Registry:
         chosen = []
         for specimen in self.specimens.values():
             of_its_sort = sum(one.operator == specimen.operator for one in chosen)
+            least = 1 if specimen.parallel else self.least
             if specimen.is_sent_the_same or (
-                not specimen.slow and (of_its_sort < self.least or not specimen.shows <= shown)
+                not specimen.slow and (of_its_sort < least or not specimen.shows <= shown)
             ):
                 chosen.append(specimen)
                 shown |= specimen.shows
