@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from environments.profiles.loading import NO_DELETION
+from environments.profiles.model import Profile
 from spec.answers import is_granted
+from spec.exchange import Exchange
 from tests.harness.judging import assert_found, assert_holds, observe, requirement, rules_of, supplied
 from tests.traffic.judgements import json_is_understood, warn_of
 from tests.traffic.observations import answers_to, no_answer, values_of
+from tests.traffic.registrar import Registrations
+from tests.traffic.registration import NOTHING_TO_DELETE
+
+
+@pytest.fixture(scope="session")
+def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
+    """The answers to deletions of keys that were registered just before."""
+    supplied("deletePixKey" in profile.requests, NO_DELETION)
+    supplied(registrations.deletions, NOTHING_TO_DELETE)
+    return registrations.deletions
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("deletePixKey"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.answers import grants_protected_result
+from spec.exchange import Exchange
 from spec.message import say
 from spec.observed import answer_of, counts, settle
 from tests.harness.judging import (
@@ -17,6 +18,7 @@ from tests.harness.judging import (
     supplied,
 )
 from tests.traffic.described import states_before, values_in_results
+from tests.traffic.execution import Executions, execute
 from tests.traffic.judgements import (
     accepted_under_another_scheme,
     has_the_amount,
@@ -27,6 +29,7 @@ from tests.traffic.judgements import (
     token_is_accepted,
 )
 from tests.traffic.refused_credentials import asked_again, tried
+from tests.traffic.scenario import Traffic
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
@@ -34,6 +37,20 @@ SEEN_IN_RESULTS = [
     pytest.param(name.split(".")[1], marks=requirement(name), id=name)
     for name in ("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
 ]
+
+
+@pytest.fixture(scope="session")
+def executions(traffic: Traffic) -> Executions:
+    """Refusals and executions of transaction codes."""
+    return traffic.sent(execute)
+
+
+@pytest.fixture(scope="session")
+def execution_answers(executions: Executions) -> list[Exchange]:
+    """The answers to valid executions, and the results that were given without a valid token."""
+    supplied(not executions.missing, executions.missing)
+    granted = [refusal for refusal in executions.refusals if grants_protected_result(refusal)]
+    return [*executions.answers, *executions.generous, *granted]
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[OF_THE_KEY_THAT_WAS_USED, "id.matches"]))

@@ -7,9 +7,16 @@ import pytest
 from spec.interface import operations
 from tests.harness.judging import assert_requirements, each, supplied
 from tests.harness.session import Session
+from tests.traffic.phases import RunTraffic
 from tests.traffic.property import Generation
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
+
+
+@pytest.fixture(scope="session")
+def generation(sent: RunTraffic) -> Generation:
+    """The generated traffic."""
+    return sent.generation
 
 
 @pytest.mark.parametrize("operation", each(operations(), "serverError"))

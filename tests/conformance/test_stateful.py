@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from environments.profiles.loading import NO_ACCOUNT
 from tests.harness.judging import assert_requirements, observe, requirement, supplied
 from tests.harness.session import Session
+from tests.traffic.phases import RunTraffic
 from tests.traffic.stateful import World
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
+
+
+@pytest.fixture(scope="session")
+def world(sent: RunTraffic) -> World | None:
+    """Answers and findings of the sequences of operations."""
+    supplied(sent.world, NO_ACCOUNT)
+    return sent.world
 
 
 @requirement("executePix.repeated")
