@@ -53,7 +53,7 @@ witnesses: .venv/witnesses/ready
 # alone, the report in a browser in every way, and the tools of others.
 proof: .venv/contributors
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py \
-		tests/selftest/test_browser.py tests/selftest/test_witnesses.py -p xdist -n 3 --dist=worksteal
+		tests/selftest/test_browser.py tests/selftest/test_witnesses.py -p xdist -n 4 --dist=worksteal
 
 # The pictures of the report in docs/screenshots/. Needs Chromium.
 screenshots: .venv/contributors

@@ -33,7 +33,7 @@ from tests.selftest.proof.trial import Trial, try_service
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 """Whether all services are tried; by default those that show something that no other one shows."""
-NUMBERS = PARALLEL if EXHAUSTIVE else (4,)
+NUMBERS = PARALLEL if EXHAUSTIVE else (8,)
 """How many requests may be in flight where a service is one of parallel requests."""
 BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
 CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE) for name, kept in REGISTRIES.items()}

@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[3]
 ServiceClass = type[Service]
 EXPECTED = ("warns", "hides", "environment", "slow", "parallel")
 """What a declaration says of a service beside the requirements that fail."""
-PARALLEL = (1, 4, 16)
-"""How many requests may be in flight, where that makes a difference. At 1 none of these services differs."""
+PARALLEL = (1, 8)
+"""Requests in flight where that makes a difference: one, where none of these services differs, and the default."""
 
 
 @dataclass(frozen=True)
