@@ -1,8 +1,9 @@
-"""Runs that feed the tests of every report: each is made once for each process, when the first test asks for it."""
+"""Runs that feed the tests of every report: each is made once for all processes of a session, when a test asks for it."""
 
 import atexit
 import json
 import os
+import pickle
 import shutil
 import signal
 import socket
@@ -17,6 +18,7 @@ from unittest import mock
 
 import pytest
 import yaml
+from filelock import FileLock
 
 from environments.sandbox import Server, Service
 from reports.run import Run
@@ -55,16 +57,23 @@ class IsStopped(Service):
         return response
 
 
+_SHARED = "SELFTESTS_RECORDED"
+"""Names the folder of these runs, to this process and those that it starts."""
+if _SHARED not in os.environ:
+    os.environ[_SHARED] = tempfile.mkdtemp(prefix="pix-conformance-recorded-")
+    atexit.register(shutil.rmtree, os.environ[_SHARED], ignore_errors=True)
 PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", "--parallel=1", "-p", "no:cacheprovider"]
 VARIABLES = TOKEN | {"BUILD_NUMBER": "CI-4711", "JENKINS_URL": "https://ci.example"}
 _DATA = yaml.safe_load(SANDBOX.read_text("utf-8"))
 WHOLE = {"transactions": _DATA["transactions"], "limits": _DATA["limits"] | {"examples": 1}}
+TARGETED = WHOLE | {"allow": [each for each in _DATA["allow"] if each != "fuzz"]}
+"""Nothing is generated: `failing` has what that adds."""
 RUNS: dict[str, tuple[type[Service] | None, str, dict[str, Any]]] = {
-    "clean": (Service, "", WHOLE),
-    "failing": (FailsInManyWays, "executePix or listAccounts or getBalance", {}),
+    "clean": (Service, "", TARGETED),
+    "failing": (FailsInManyWays, "executePix or listAccounts or getBalance", {"limits": WHOLE["limits"]}),
     "incomplete": (Service, "executePix or listAccounts", {"transactions": None}),
     "unreachable": (None, "", {}),
-    "interrupted": (IsStopped, "", WHOLE),
+    "interrupted": (IsStopped, "", TARGETED),
     "partial": (Service, "", {"allow": ["read"], "language": "pt-BR"}),
 }
 """Each with its service, the requirements that it is about, all of them by default, and changes of the profile. The page
@@ -97,10 +106,15 @@ class Recorded:
 @cache
 def recorded(name: str) -> Recorded:
     """The run of this name in RUNS."""
-    service, selection, changes = RUNS[name]
-    folder = Path(tempfile.mkdtemp(prefix="pix-conformance-recorded-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return record(folder, service, *(("-k", selection) if selection else ()), **changes)
+    folder = Path(os.environ[_SHARED], name)
+    kept = folder / "kept"
+    with FileLock(f"{folder}.lock"):
+        if not kept.exists():
+            service, selection, changes = RUNS[name]
+            folder.mkdir()
+            run = record(folder, service, *(("-k", selection) if selection else ()), **changes)
+            kept.write_bytes(pickle.dumps(run))
+        return pickle.loads(kept.read_bytes())
 
 
 def record(folder: Path, service: type[Service] | None, *options: str, **changes: Any) -> Recorded:

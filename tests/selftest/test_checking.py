@@ -8,9 +8,11 @@ import pytest
 from environments.__main__ import main
 from environments.door.journal import Outcome
 from environments.profiles.loading import gaps, load
-from tests.selftest.services.issuing import AnswersAll
+from environments.sandbox import Response
+from tests.selftest.services.hostile import Says
 from tests.selftest.services.one_run import journal_in
 from tests.selftest.services.running import ROOT, TOKEN, write_profile
+from tests.selftest.services.serving import as_bytes
 
 PREPARE = {
     "operation": "createPix",
@@ -69,7 +71,7 @@ def test_a_profile_that_is_ready(check, service, tmp_path):
 )
 def test_a_token_that_is_not_accepted(status, why, check):
     """Nor a request without a certificate: a run would be incomplete."""
-    with AnswersAll(status) as service:
+    with Says(as_bytes(Response(status, b""))) as service:
         ended, lines = check(service)
 
     assert (ended, lines[-1]) == (6, NOT_READY)
@@ -90,17 +92,6 @@ def test_nobody_listens(check, service):
     gone = "http://127.0.0.1:9"
 
     assert check(service, base_url=gone) == (7, [f"error: {gone} cannot be reached: the connection is refused"])
-
-
-def test_every_problem_of_the_profile_is_told(check, service):
-    """One line each."""
-    assert check(service, limits={"timeuot": 3, "rate": 0}) == (
-        4,
-        [
-            'error: PROFILE: limits.timeuot: unknown key; did you mean "timeout"?',
-            "error: PROFILE: limits.rate: Input should be greater than or equal to 0.01",
-        ],
-    )
 
 
 @pytest.mark.parametrize(

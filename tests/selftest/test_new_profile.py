@@ -70,17 +70,6 @@ def test_what_is_no_name_of_a_profile(name, new, tmp_path, monkeypatch):
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_every_problem_is_told(new, path):
-    """One line each, which repeats no option, and nothing is written."""
-    http = "http:// sends the token in clear text; use https://, or set insecure: true in the profile"
-    status, lines = new("--base-url=http://bank.example", "--account=..")
-
-    assert (status, len(lines)) == (4, 2)
-    assert lines[0].endswith(f"base_url: {http}")
-    assert lines[1].endswith("accounts.0: expected text, in quotes if it is made of digits")
-    assert not path.exists()
-
-
 def test_a_wrong_command_line(new, capsys):
     """One line; what is no option is not repeated, because a pasted token may stand there."""
     with pytest.raises(SystemExit) as ended:
