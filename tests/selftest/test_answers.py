@@ -3,10 +3,6 @@
 import pytest
 
 from spec.answers import (
-    ABOUT_THE_CALLER,
-    ABOUT_THE_REQUEST,
-    LATER,
-    PASSING,
     RefusalKind,
     grants_protected_result,
     is_refusal,
@@ -18,38 +14,9 @@ from spec.answers import (
 from spec.exchange import FailureKind, Response
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
-KINDS = {
-    "caller": {"TOKEN": [401], "FORBIDDEN": [403], "CERTIFICATE": [495, 496], "REDIRECT": [302]},
-    "later": {"LOCK": [423], "RATE_LIMIT": [429]},
-    "request": {
-        "CONTENT": [400, 422], "MEDIA_TYPE": [415], "SIZE": [413, 414, 431], "NOT_FOUND": [404], "METHOD": [405],
-        "CONFLICT": [409], "OTHER": [418, 101],
-    },
-    "passing": {"GATEWAY": [502, 503, 504], "SERVER_ERROR": [500, 520, 999]},
-    "": {"NOT_IMPLEMENTED": [501]},
-}  # fmt: skip
-GROUPS = {"caller": ABOUT_THE_CALLER, "request": ABOUT_THE_REQUEST, "later": LATER, "passing": PASSING - LATER}
-
 
 def refused(status, body=b"", *headers):
     return Response(status, headers, body)
-
-
-def test_the_status_says_what_a_refusal_is_about():
-    """Each kind is in one group at most."""
-    kinds = {
-        group: {
-            kind: [status for status in statuses if refusal_kind(refused(status)).name == kind]
-            for kind, statuses in table.items()
-        }
-        for group, table in KINDS.items()
-    }
-    grouped = {group: {kind.name for kind in members} for group, members in GROUPS.items()}
-
-    assert kinds == KINDS
-    assert {group: names - {"ENVELOPE"} for group, names in grouped.items()} == {
-        group: KINDS[group].keys() for group in GROUPS
-    }
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,7 @@ import pytest
 
 from environments.profiles.loading import load
 from environments.sandbox import Response, Service
-from reports.formats.conformance_json import document_of
 from reports.run import NoteKind
-from tests.selftest.hand_made import hand_made
 from tests.selftest.proof.directly import run_in_memory
 
 
@@ -47,13 +45,3 @@ def test_what_was_cut_is_one_line(service, requests, why, cut):
     ]
     assert untested
     assert [message for message in untested if not message.endswith(why)] == []
-
-
-def test_a_green_headline_says_what_was_cut():
-    """The requests that were not sent are part of what the verdict rests on."""
-    why = "limits.requests (500) is spent"
-    document = document_of(hand_made(("executePix.status", "pass"), unsent={why: ["createPix", "transferP2p"]}))
-
-    assert document["verdict"] == "partial"
-    assert document["headline"].endswith(f"; cut short, as {why} (createPix and transferP2p)")
-    assert document["cut"] == [{"why": why, "operations": ["createPix", "transferP2p"]}]

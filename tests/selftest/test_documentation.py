@@ -26,34 +26,6 @@ def test_sample_output_in_the_readme_is_current():
     assert IN_README.findall(README.read_text("utf-8")) == [sample()], "run: python -m tests.selftest.sample"
 
 
-PRIVATE_IDIOM = re.compile(
-    r"\b(owed|whom?ever|nobody('s| knows| documented)|ledger rows?|mistaken|patience|left behind|spoken to"
-    r"|what came of|twice running)\b",
-    re.IGNORECASE,
-)
-"""Words that make a reader stop, where plain ones exist: expected, unknown, undocumented, requirement, invalid."""
-WRITTEN = (
-    "*.md",
-    "docs/**/*.md",
-    "docs/**/*.yml",
-    "spec/**/*.*",
-    "environments/**/*.*",
-    "reports/*.py",
-    "reports/*/*.py",
-    "reports/templates/*",
-    "tests/**/*.py",
-)
-
-
-def test_words_are_plain():
-    """Code, documentation and data use the words of the project."""
-    paths = [path for pattern in WRITTEN for path in ROOT.glob(pattern) if path.suffix not in (".pyc", "")]
-    texts = {path: path.read_text("utf-8") for path in paths}
-    found = {path: match[0] for path, text in texts.items() if (match := PRIVATE_IDIOM.search(text))}
-
-    assert found.keys() <= {Path(__file__)}, found
-
-
 FOLDERS = ("spec", "environments", "reports", "tests")
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 

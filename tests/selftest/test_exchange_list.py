@@ -9,16 +9,13 @@ from environments.profiles.loading import load
 from environments.secret_values import listed_secrets
 from reports.evidence import Resending, evidence
 from reports.page import exchange_list
-from reports.page.exchange_list import LINKED, excerpt, marks_of, message
+from reports.page.exchange_list import LINKED, marks_of, message
 from reports.page.rendering import summary_html
 from reports.run import Run
 from reports.show import Display
 from reports.verdicts import RequirementResult, Verdict
-from spec.exchange import FailureKind
-from spec.findings import finding
 from spec.requirements import read_yaml
 from spec.rules import judge
-from tests.selftest.exchanges import answer, execution, failed, registration
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.test_rules import broken
 
@@ -50,23 +47,6 @@ class TestTheMark:
 
         assert shown == {case["rule"]: case["marked"] for case in CASES}
 
-    def test_what_is_no_field(self):
-        """Where no response came, the line that says so; of a request the token, or the key type."""
-        wrong = execution(headers=(), credential="a wrong token")
-        wrong.request.__dict__["headers"] = (("authorization", "Bearer x"),)
-
-        assert marked("executePix.connection", failed(FailureKind.DROPPED)).startswith("connection dropped")
-        assert marked(finding("executed"), wrong, "request").startswith("authorization: Bearer")
-        assert marked(finding("key-type-refused"), registration(), "request") == '"pixKeyType": "RANDOM"'
-
-    def test_within_a_body(self):
-        """Of repeated names the last one, which the rules read; a stack trace in the member that holds it."""
-        twice = b'{"code": 0, "data": {"digit": "1"}, "data": {"digit": 6}}'
-        trace = answer("executePix", {"code": 1, "trace": "Traceback (most recent call last):"}, status=500)
-
-        assert marked("executePix.digit.type", answer("executePix", twice)) == '"digit": 9'
-        assert marked("executePix.stackTrace", trace).startswith('"trace": "Traceback')
-
 
 def lines_of(body):
     return message("200", {"headers": [], "body": body}, []).body
@@ -97,21 +77,6 @@ class TestText:
     def test_nothing_is_changed(self, body):
         """Numbers, escapes, repeated names, what is cut, and what is no JSON stay as they were sent."""
         assert "".join("".join(shown(body)).split()) == "".join(body.split())
-
-
-def test_excerpt():
-    """A finding shows the lines around the one that deviates, at most six; and the request, where that is marked."""
-    body = "\n".join(["Traceback", *"abcdefgh"])
-    seen = {
-        "request": {"headers": [], "body": '{"pixKeyType":"FAX"}'},
-        "response": {"status": 500, "headers": [], "body": body},
-    }
-    of_response, of_request = (
-        excerpt(seen | {"number": 1}, {"found": [finding(code)]}) for code in ("server-error", "key-type-refused")
-    )
-
-    assert (of_response[0], [line.text for line in of_response[1]]) == ("response", ["Traceback", *"abcde"])
-    assert (of_request[0], [line.name for line in of_request[1]]) == ("request", ["", '"pixKeyType"', ""])
 
 
 # -- which are there ------------------------------------------------------------------------------------------------

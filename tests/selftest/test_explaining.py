@@ -99,18 +99,6 @@ def test_a_requirement_is_explained(told, head):
     )
 
 
-def test_what_no_exchange_can_show_is_explained(told, tmp_path):
-    """It is said why, and there is nothing to fix; so is it that there was no run, with the place where one is looked
-    for."""
-    output = told("--explain=general.scope").output
-
-    assert "  no exchange can show it: a property of the interface document, not of a service\n" in output
-    assert (
-        f"no last run: {tmp_path}/report: no such file; expected the conformance.json of a run, or its folder" in output
-    )
-    assert "What usually fixes it" not in output
-
-
 def test_the_list_is_the_requirements_with_verdicts(told, head):
     """By section, whatever else is on the command line; `-` where the run has no verdict."""
     lines = told("--list", "-v").output.splitlines()
@@ -119,16 +107,6 @@ def test_the_list_is_the_requirements_with_verdicts(told, head):
     assert {f"  fail           {MASKED}", f"  -              {DIGIT}"} <= set(lines)
     headings = dict.fromkeys(one.heading for one in requirements().values())
     assert [line for line in lines if line and not line.startswith(" ")] == [head, *headings]
-
-
-def test_a_group_is_listed(told):
-    """One requirement of it is explained where `-k` leaves no other."""
-    listed = told("--explain=executePix.document").output
-    explained = told("--explain=executePix", "-k", "executePix.digit.type").output
-
-    ids = [line.split()[1] for line in listed.splitlines() if line.startswith("  ")]
-    assert ids == [id for id in requirements() if id.startswith("executePix.document.")]
-    assert explained.startswith("executePix.digit.type (documented)\n")
 
 
 @pytest.mark.parametrize(

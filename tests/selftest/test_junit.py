@@ -102,19 +102,6 @@ def test_a_failure_says_all_in_its_text():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("word", "tag"), [("warn", "system-out"), ("fail", "failure")])
-def test_drift_is_told_by_the_run(word, tag):
-    """In what it says, or as its failure where the profile has it fail."""
-    drift = [{"id": "executePix.refusal", "situation": "with a bad token", "place": "", "was": "401", "is": "403"}]
-    record = {"accepted": "2026-11-20", "suite_version": "0.1.0"}
-    made = document(PASSING, profile=replace(SANDBOX, drift=word), drift=drift, record=record)
-    found = case_of(suite_of(junit(made)), "run")[0]
-
-    assert "executePix.refusal, with a bad token: 401 → 403" in found[tag]
-    assert "drift since the record of 2026-11-20: 1 place" in found[tag]
-    assert list(found) == [tag]
-
-
 def test_what_xml_cannot_hold_is_escaped():
     """A selection, a reason of the profile or a message may have control characters."""
     made = document((DIGIT, "fail", "a\x00b\ud800\u200b"), selection="\x07 bell")

@@ -10,7 +10,7 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from spec.requirements import requirements
 from spec.rules import RULES
 from tests.selftest.proof.gate import by_rule, requirements_without_a_mutant
-from tests.selftest.proof.registry import BORDERLINE, MUTANTS, ROOT, VARIANTS
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS
 
 REGISTRIES = (MUTANTS, VARIANTS, BORDERLINE)
 BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
@@ -73,12 +73,3 @@ def test_the_choice_leaves_out_what_is_alike_alone(registry):
 
 def _broken_by(specimens):
     return {requirement for one in specimens if not one.parallel for requirement in one.fails | one.warns}
-
-
-def test_every_specimen_names_the_line_that_declares_it():
-    """The place of a specimen is a line of a module of the proof."""
-    places = {one.declared_at for registry in REGISTRIES for one in registry.specimens.values()}
-
-    for path, _, line in (place.partition(":") for place in sorted(places)):
-        assert path.startswith("tests/selftest/proof/")
-        assert (ROOT / path).read_text("utf-8").splitlines()[int(line) - 1].strip()

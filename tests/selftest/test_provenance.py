@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.model import Header, PixKey, Transactions
-from reports.provenance import CHECKOUT, ci_job, commit_of, profile_digest, service_version
+from reports.provenance import CHECKOUT, ci_job, commit_of, profile_digest
 from tests.selftest.hand_made import SANDBOX
 
 
@@ -89,17 +89,3 @@ def test_the_address_of_the_job(variables, link):
     """That of every well-known CI system; none that is malformed, has credentials or holds a secret."""
     assert ci_job(dict(one.split("=", 1) for one in variables.split()), str) == link
     assert ci_job({"BUILD_URL": JENKINS}, lambda text: text.replace("canary", "<key>")) is None
-
-
-def test_the_version_of_the_service():
-    """Every answer that has the header agrees; what it says is cut."""
-    headers = [
-        [["Server", "bank/2.4"], ["X-Api-Version", "7" * 200], ["X-Version", "1"], ["Date", "today"]],
-        [["server", "bank/2.4"], ["X-Version", "2"]],
-    ]
-    answers = [*({"response": {"headers": each}} for each in headers), {"failure": "no answer in time"}]
-
-    assert service_version(answers) == [
-        {"header": "Server", "value": "bank/2.4"},
-        {"header": "X-Api-Version", "value": "7" * 100},
-    ]

@@ -1,7 +1,6 @@
 """The record of what was observed: written to be read by people, read as what anybody may have written, and what a run
 does with it."""
 
-import os
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -123,14 +122,6 @@ def test_what_is_no_record_is_one_line(content, why, file):
 
     assert re.fullmatch(rf"{path}:.*{why}; restore the file, or delete it and run pytest --accept", line)
     assert "planted" not in line
-
-
-def test_what_is_no_file_is_one_line(tmp_path):
-    """Nothing waits for a pipe."""
-    path = tmp_path / "staging.observed.yaml"
-    os.mkfifo(path)
-    with pytest.raises(UnreadableError, match="not a file"):
-        read_record(path)
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------

@@ -4,22 +4,17 @@ import json
 import re
 from base64 import b64decode, b64encode
 from difflib import SequenceMatcher
-from urllib.parse import unquote, urlsplit
 
 import pytest
-import requests
 
 from environments.door.wrong_tokens import (
     ANOTHER,
     FORMS,
     NO_HEADER,
     OTHER_SCHEMES,
-    REGISTERED,
-    WAYS,
     authorization,
     rows,
     signed_parts,
-    write,
     wrong_tokens,
 )
 from spec.exchange import VALID
@@ -133,22 +128,6 @@ def test_the_token_may_stand_under_another_scheme():
 # -- the table ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("has_a_body", [True, False])
-def test_each_form_comes_once_before_the_first_in_each_way(has_a_body):
-    """First as documented. All pairs are there; no header goes in what is not about it."""
-    table = rows(NAMES, has_a_body=has_a_body)
-    wrong = [row for row in table if row.credential != NO_HEADER]
-    once, ways = wrong[: len(NAMES)], len(WAYS) - 3 - (not has_a_body)
-
-    assert [row.credential for row in once] == NAMES
-    assert not [row for row in once if row.written]
-    assert {row.credential for row in wrong[len(NAMES) : len(NAMES) + ways]} == {ANOTHER}
-    assert len({(row.credential, way) for row in wrong for way in row.written}) == len(NAMES) * (ways + 2)
-    assert {way for row in table if row.credential == NO_HEADER for way in row.written} == {
-        way for way in WAYS if "scheme" not in way and way != REGISTERED and (has_a_body or "chunk" not in way)
-    }
-
-
 @pytest.mark.parametrize("codes", [1, 2, 6, 60])
 def test_the_table_is_dealt_to_the_codes(codes):
     """None is left out, and each code is offered without a token, too, right behind the first row."""
@@ -158,19 +137,6 @@ def test_the_table_is_dealt_to_the_codes(codes):
     assert {row for some in dealt for row in some} == set(table)
     assert all(some[1].credential == NO_HEADER for some in dealt)
     assert dealt[0][0] == (ANOTHER, ())
-
-
-@pytest.mark.parametrize("address", ["http://h:1/pix/v1/execute/pix/C-1", "http://h/v1/pix/keys/ac-1"])
-def test_no_way_changes_what_is_asked_for(address):
-    """A lenient service finds the same operation, with the same token and body."""
-    for way in WAYS:
-        request = requests.Request("POST", address, data=b"{}", headers={"Authorization": "Bearer x"}).prepare()
-        write(request, way)
-        path = re.sub("/+", "/", unquote(urlsplit(request.url).path)).rstrip("/")
-
-        assert (path, request.body) == (urlsplit(address).path, b"{}")
-        assert request.headers["Authorization"].split()[1] == "x"
-        assert ("Content-Length" in request.headers) is not ("Transfer-Encoding" in request.headers)
 
 
 # -- what is sent of it ---------------------------------------------------------------------------------------------
