@@ -1,7 +1,6 @@
 """Runs that feed the tests of every report: each is made once for all processes of a session, when a test asks for it."""
 
 import atexit
-import json
 import os
 import pickle
 import shutil
@@ -10,8 +9,8 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,7 +22,7 @@ from filelock import FileLock
 from environments.sandbox import Server, Service
 from reports.run import Run
 from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE
-from tests.selftest.services.running import SANDBOX, TOKEN, write_profile
+from tests.selftest.services.running import SANDBOX, TOKEN, Result, write_profile
 
 HOSTILE = "</pre></details><script>x</script><!-- ]]> & &amp; \u202e \x01 {{ 1 }}"
 DOCUMENT = "12345678909"
@@ -80,31 +79,8 @@ RUNS: dict[str, tuple[type[Service] | None, str, dict[str, Any]]] = {
 of `partial` is in Portuguese."""
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """What a run left: its exit status, its model, what it printed, and the folder of its files."""
-
-    status: int
-    run: Run | None
-    output: str
-    folder: Path
-
-    @cached_property
-    def document(self) -> dict[str, Any]:
-        """conformance.json."""
-        return json.loads(self.text("conformance.json"))
-
-    def text(self, file: str) -> str:
-        """The content of a file of the run."""
-        return (self.folder / file).read_text("utf-8")
-
-    def rows(self, verdict: str) -> dict[str, str]:
-        """Messages of the requirements with this verdict, by id."""
-        return {row["id"]: row["message"] for row in self.document["requirements"] if row["verdict"] == verdict}
-
-
 @cache
-def recorded(name: str) -> Recorded:
+def recorded(name: str) -> Result:
     """The run of this name in RUNS."""
     folder = Path(os.environ[_SHARED], name)
     kept = folder / "kept"
@@ -117,7 +93,7 @@ def recorded(name: str) -> Recorded:
         return pickle.loads(kept.read_bytes())
 
 
-def record(folder: Path, service: type[Service] | None, *options: str, **changes: Any) -> Recorded:
+def record(folder: Path, service: type[Service] | None, *options: str, **changes: Any) -> Result:
     """A run in this process, with all its files, against the service, or against nobody. `changes` are those of its
     profile, whose name is staging."""
     with _serving(service) as base_url:
@@ -125,7 +101,7 @@ def record(folder: Path, service: type[Service] | None, *options: str, **changes
         return run_here(f"--environment={profile}", f"--report-dir={folder / 'report'}", "--seed=1", *options)
 
 
-def run_here(*options: str) -> Recorded:
+def run_here(*options: str) -> Result:
     """Run pytest in this process. A command line that is wrong gives a result without a model."""
     keeps = _KeepsTheRun()
     paths = [] if any(option.startswith(str(CONFORMANCE)) for option in options) else [str(CONFORMANCE)]
@@ -134,7 +110,7 @@ def run_here(*options: str) -> Recorded:
         with redirect_stdout(printed), redirect_stderr(printed):
             status = pytest.main([*PYTEST, *options, *paths], plugins=[keeps])
         printed.flush()
-        return Recorded(int(status), keeps.run, Path(printed.name).read_text("utf-8"), folder)
+        return Result(int(status), Path(printed.name).read_text("utf-8"), folder, run=keeps.run)
 
 
 class _KeepsTheRun:

@@ -8,16 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from pytest_html.basereport import BaseReport
 
 from environments.profiles.loading import load
 from reports.formats.conformance_json import document_of
-from reports.headline import left_out
 from reports.page.figures import tile
 from reports.page.rendering import frame, page_title, summary_html
 from reports.run import Note, NoteKind, Observation, Run
 from reports.verdicts import RequirementResult, Verdict
-from spec.message import say
 from spec.requirements import requirements
 from tests.harness.reporter import HtmlPage
 from tests.selftest.recorded_runs import recorded
@@ -167,46 +164,6 @@ class TestTheFirstMinute:
         assert "conformant" not in first.lower()
         assert on_nothing == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED
 
-    def test_nothing_tested(self):
-        """A run that tested nothing does not say that nothing failed."""
-        run = recorded("unreachable").run
-        text = page(run).text
-
-        assert "Nothing failed" not in text
-        assert in_order(text, f"{run.base_url} cannot be reached: the connection is refused", "Nothing was tested.")
-
-    def test_provenance(self, run, monkeypatch):
-        """Suite, seed, times and digests; the job that made the run is a link, and what a service says is text."""
-        run.close()
-        document = document_of(run)
-        said = {"ci_job": "https://ci.example/7", "service_version": [{"header": "Server", "value": "<b>1</b>"}]}
-        document["provenance"] |= said
-        monkeypatch.setattr("reports.page.rendering.document_of", lambda _: document)
-        source = summary_html(run)
-        stated = [document["provenance"][name] for name in ("suite_version", "seed", "started", "finished")]
-        digests = [document["provenance"][f"{name}_sha256"] for name in ("ledger", "schema", "profile")]
-
-        assert [value for value in (*stated, *digests) if str(value) not in source] == []
-        assert '<a href="https://ci.example/7" rel="noreferrer">' in source
-        assert "Server: &lt;b&gt;1&lt;/b&gt;" in source
-        assert "SHA256SUMS beside this one" in source
-
-    def test_what_was_left_out(self, run):
-        """Permissions by name; of what was missing the first reason, and how many there are; or nothing."""
-        add(run, DIGIT, Verdict.PASS)
-        before = page(run).text
-        for row_id, needed in ((CRASH, "fuzz"), (MASKED, "transfer")):
-            add(run, row_id, Verdict.OUT_OF_SCOPE, say("needs {needed} in allow", needed=needed))
-        for row_id, reason in ((KIND, "supply a code"), ("getBalance.exists", "ask the bank")):
-            add(run, row_id, Verdict.NOT_EXERCISED, reason)
-        run.close()
-
-        assert "Left out Nothing" in before
-        assert {entry["verdict"]: str(entry["why"]) for entry in left_out(document_of(run))} == {
-            Verdict.OUT_OF_SCOPE: "not in allow: transfer, fuzz",
-            Verdict.NOT_EXERCISED: "ask the bank; 1 more reason",
-        }
-
 
 class TestEvidence:
     def test_links(self):
@@ -224,20 +181,6 @@ class TestEvidence:
 
 
 class TestTheFile:
-    def test_full_disk(self, run):
-        """A page that cannot be written or made is said. pytest-html does not tell where the page is."""
-        plugins = pytest.PytestPluginManager()
-        plugins.register(told_where := BaseReport.__new__(BaseReport))
-        finish = HtmlPage(run, Path("r.html")).pytest_sessionfinish(
-            SimpleNamespace(config=SimpleNamespace(pluginmanager=plugins))
-        )
-        next(finish)
-        with pytest.raises(StopIteration):
-            finish.throw(OSError(28, "No space left on device"))
-
-        assert run.unwritten == "r.html cannot be written: No space left on device"
-        assert not plugins.is_registered(told_where)
-
     def test_one_file_for_its_owner(self):
         """Nothing is fetched; only its owner reads it; the title has the verdict; neither a variable of the CI gets in, nor
         the place of the checkout."""

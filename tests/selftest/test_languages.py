@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
@@ -11,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from babel.messages.frontend import CommandLineInterface
 from babel.messages.plurals import get_plural
 from babel.messages.pofile import read_po
 
@@ -23,7 +22,7 @@ from reports.run import Note, NoteKind, Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import said
 from spec.message import say
-from tests.selftest.recorded_runs import RUNS, recorded, run_here
+from tests.selftest.recorded_runs import RUNS, recorded
 
 ROOT = Path(__file__).parents[2]
 PORTUGUESE = "pt-BR"
@@ -34,14 +33,14 @@ NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")
 # -- the catalogue --------------------------------------------------------------------------------------------------
 
 
-def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path):
+def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path, monkeypatch):
     """Run `make messages` and translate what it adds."""
     lines = (ROOT / "Makefile").read_text().splitlines()
     command = next(line.strip() for line in lines if "pybabel -q extract" in line)
     file = tmp_path / "texts.pot"
     arguments = [str(file) if part == "$(POT)" else part for part in command.split("pybabel ", 1)[1].split()]
-    babel = [sys.executable, "-m", "babel.messages.frontend", *arguments]
-    subprocess.run(babel, check=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
+    monkeypatch.chdir(ROOT)
+    CommandLineInterface().run(["pybabel", *arguments])
     extracted, entries = (
         {message.id for message in messages if message.id}
         for messages in (read_po(BytesIO(file.read_bytes())), CATALOGUE)
@@ -66,11 +65,8 @@ def is_wrong(entry, forms):
     return entry.fuzzy or not complete or any(sorted(NAMES.findall(text)) != placeholders for text in texts)
 
 
-def test_an_unknown_language_is_refused(tmp_path):
-    """In one line with exit status 4, before anything is sent; the profile knows the same languages."""
-    result = run_here(f"--report-dir={tmp_path}", "--report-language=fr")
-
-    assert (result.status, result.output.strip()) == (4, "ERROR: --report-language: expected en or pt-BR, got 'fr'")
+def test_the_profile_knows_every_language():
+    """English and the catalogues."""
     assert ["en", PORTUGUESE] == [ENGLISH, *catalogues()] == editor_schema()["properties"]["language"]["enum"]
 
 
@@ -129,7 +125,7 @@ def run():
     return Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", RUNS.keys() - {"clean"})
 def test_a_run_is_told_in_portuguese(name):
     """Nothing on its page is left in English, whatever it found or was kept from finding."""
     assert left_in_english(recorded(name).run) == []

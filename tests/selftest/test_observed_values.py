@@ -10,14 +10,12 @@ from environments.profiles.loading import load
 from environments.sandbox import Service
 from reports.behaviour import data_of_behaviour, drifts
 from spec.exchange import FailureKind
-from spec.facts import text_of
-from spec.interface import PREPARING
 from spec.rules import Reproduction
 from tests.conformance.test_registration import deletions_needed
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed
 from tests.selftest.proof.directly import run_in_memory
-from tests.selftest.recorded_runs import WHOLE, record, recorded
-from tests.selftest.services.unshown import AnswersOtherwise, RequiresOtherwise
+from tests.selftest.recorded_runs import TARGETED, record, recorded
+from tests.selftest.services.unshown import DoesOtherwise
 from tests.traffic.described import states_before, values_in_results, word_of
 from tests.traffic.observations import (
     answers_to,
@@ -56,52 +54,24 @@ def stable(seen):
     return {name: seen[name] for name in seen if not name.endswith(".shape") and name != "general.rateLimit"}
 
 
-@pytest.mark.parametrize("service", [AnswersOtherwise, RequiresOtherwise])
-def test_a_service_that_differs_is_seen_to_differ_in_that_alone(service):
+def test_a_service_that_differs_is_seen_to_differ_in_that_alone():
     """A lawful service does things otherwise that are not shown: they are observed otherwise, and drift, and no other."""
-    seen = observed(service())
+    seen = observed(DoesOtherwise())
 
-    assert drifting(sandbox(), seen) == service.SEEN_IN
+    assert drifting(sandbox(), seen) == DoesOtherwise.SEEN_IN
 
 
 def test_the_same_service_is_observed_alike(tmp_path):
-    """From any seed, and however many requests are on the wire. What a profile does not permit does not drift."""
-    ended = record(tmp_path, Service, "--seed=7", "--parallel=16", "-m", "not property", **WHOLE)
+    """From any seed, in memory or over HTTP, and however many requests are on the wire. What a profile does not permit does not drift."""
+    ended = record(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED)
     one, other = recorded("clean").run.behaviour, ended.run.behaviour
-    again = {name: one[name] for name in stable(other)}
 
-    assert data_of_behaviour(again) == data_of_behaviour(stable(other))
+    assert data_of_behaviour(stable(one)) == data_of_behaviour(stable(other))
+    assert drifting(sandbox(), other) == set()
     assert drifting(one, other) == drifting(one, recorded("partial").run.behaviour) == set()
 
 
 # -- shapes ---------------------------------------------------------------------------------------------------------
-
-TRANSFER = (
-    "/code number, /data/date number, /data/document string, /data/name string, /data/status string, "
-    "/data/transactionId string, /data/value number"
-)
-SHAPES = {
-    "listPixKeys.shape": "/code number, /data/keys/*/pixKey string, /data/keys/*/pixKeyType string",
-    "listAccounts.shape": (
-        "/code number, /data/accounts/*/account string, /data/accounts/*/accountType number, "
-        "/data/accounts/*/bank string, /data/accounts/*/branch string, /data/accounts/*/digit string, "
-        "/data/accounts/*/document string, /data/accounts/*/id string, /data/accounts/*/name string"
-    ),
-    "getBalance.shape": "/code number, /data/account string, /data/balance number",
-    "listEntries.shape": (
-        "/code number, /data/entries/*/date number, /data/entries/*/transactionId string, /data/entries/*/value number"
-    ),
-    **dict.fromkeys(map("{}.shape".format, PREPARING), TRANSFER),
-    "deletePixKey.data": "/code number, /data/message string",
-}
-
-
-def test_shapes_of_the_sandbox():
-    """Each undescribed answer, with what the registrations and executions of the run brought into it."""
-    texts = {name: text_of(sandbox()[name][""]).removeprefix("200 application/json: ") for name in SHAPES}
-
-    assert texts == SHAPES
-
 
 GRANTED = answer("listEntries", {"entries": []})
 REFUSED = answer("listEntries", {}, status=400)

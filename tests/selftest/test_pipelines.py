@@ -90,26 +90,6 @@ def checkout(tmp_path):
 # The files
 
 
-def problems(schema, *paths, options=()):
-    """What check-jsonschema says of files, against the published schema."""
-    command = [sys.executable, "-m", "check_jsonschema", f"--builtin-schema=vendor.{schema}", *options, *paths]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-
-
-def test_pipelines_and_the_examples_of_the_page_are_valid(tmp_path):
-    """Each example names the file that it goes into."""
-    examples = {".github/": [], ".gitlab-": []}
-    for number, text in enumerate(re.findall(r"(?ms)^```yaml\n(# \..*?)^```", PAGE.read_text())):
-        path = tmp_path / f"example-{number}.yml"
-        path.write_text(text)
-        examples[text[2:10]].append(path)
-    github, gitlab = examples.values()
-
-    assert (len(github), len(gitlab)) == (1, 1)
-    assert problems("github-workflows", *GITHUB.parent.glob("*.yml"), *github) == "ok -- validation done"
-    assert problems("gitlab-ci", GITLAB, *gitlab, options=["--data-transform=gitlab-ci"]) == "ok -- validation done"
-
-
 def test_no_expression_is_part_of_a_command():
     """What somebody types into an input, or names a branch, is never run."""
     assert [command for command in STEPS.values() if "${{" in command] == []

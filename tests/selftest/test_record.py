@@ -174,9 +174,9 @@ def run_case(ended):
     return next(case for case in cases if case.get("name") == "run")
 
 
-def accepted_of(name, **changes):
-    """What a recorded run, with these changes, says of accepting what it observed."""
-    run = replace(recorded(name).run, **changes)
+def accepted_of(**changes):
+    """What a run, with these changes, says of accepting what it observed."""
+    run = replace(recorded("partial").run, **changes)
     run.close()
     consult_record(run, str, accepts=True)
     return run.accepted.partition(";")[0]
@@ -188,11 +188,11 @@ def test_what_is_not_accepted():
     run = recorded("partial").run
 
     assert [
-        accepted_of("partial", errors=["a fault"]),
-        accepted_of("interrupted"),
-        accepted_of("unreachable"),
-        accepted_of("partial", grants=replace(run.grants, granted=set())),
-        accepted_of("partial", observations=[]),
+        accepted_of(errors=["a fault"]),
+        accepted_of(interrupted=True),
+        accepted_of(unreachable="gone"),
+        accepted_of(grants=replace(run.grants, granted=set())),
+        accepted_of(observations=[]),
     ] == [
         "not accepted: the suite failed",
         "not accepted: the run was interrupted",

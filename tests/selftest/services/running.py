@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import yaml
 
 from environments.profiles.loading import path_of
 from environments.profiles.model import host_of
+from reports.run import Run
 from tests.selftest.schemas import problems
 from tests.selftest.services.forking import ROOT, run_pytest
 
@@ -24,25 +26,26 @@ SANDBOX = ROOT / "environments" / "sandbox.yaml"
 
 @dataclass(frozen=True)
 class Result:
-    """What a run left: its exit status, what it printed, the folder of its report, and its peak memory."""
+    """What a run left: its exit status, what it printed, the folder of its files, its peak memory where it had a process
+    of its own, and its model where it had none."""
 
     status: int
     output: str
     folder: Path
-    peak_mb: float
+    peak_mb: float = 0.0
+    run: Run | None = None
 
-    @property
+    @cached_property
     def document(self) -> dict[str, Any]:
         """conformance.json."""
-        return json.loads((self.folder / "conformance.json").read_text())
+        return json.loads(self.text("conformance.json"))
 
-    @property
-    def notes(self) -> list[str]:
-        """What the report says first."""
-        return self.document["notes"]
+    def text(self, file: str) -> str:
+        """The content of a file of the run."""
+        return (self.folder / file).read_text("utf-8")
 
     def rows(self, verdict: str) -> dict[str, str]:
-        """Messages of the rows with this verdict, by id."""
+        """Messages of the requirements with this verdict, by id."""
         return {row["id"]: row["message"] for row in self.document["requirements"] if row["verdict"] == verdict}
 
 
@@ -98,6 +101,7 @@ def started(profile: Path, *options: str, **variables: str) -> Iterator[subproce
         text=True,
         errors="replace",
         start_new_session=True,
+        umask=0,
     )
     with process:
         try:

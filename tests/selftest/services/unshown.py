@@ -1,4 +1,4 @@
-"""Lawful services that do otherwise what the interface document does not show."""
+"""A lawful service that does otherwise what the interface document does not show."""
 
 import json
 from dataclasses import replace
@@ -6,17 +6,25 @@ from dataclasses import replace
 from environments.sandbox import Refusal, Response, Service
 from spec.interface import READS
 
+OPEN = ("getBalance", "listEntries")
 MAY_BE_OPEN = ("createPix", "transferExternal", "transferInternal", "transferP2p", "deletePixKey")
 
 
-class AnswersOtherwise(Service):
-    """The sandbox, which refuses requests to each operation otherwise, and has other values in its results."""
+class DoesOtherwise(Service):
+    """The sandbox, which refuses requests to each operation otherwise, has other values in its results, wants no token for
+    some reads and one other operation, and takes and wants other registrations."""
+
+    KEY_FORMATS = dict.fromkeys(Service.KEY_FORMATS, lambda key: True)
 
     STATUSES = {400: 422, 401: 403, 415: 406}
     SEEN_IN = {
         *(f"{operation}.refusal" for operation in ("executePix", "registerPixKey", *MAY_BE_OPEN, *READS)),
         *("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning", "general.deprecation"),
         "executePix.status.transitions",
+        *(f"{operation}.token" for operation in OPEN),
+        *("general.otherTokens", "executePix.unknownCode", "general.sizeLimit", "general.codeValues"),
+        *("registerPixKey.repeated", "registerPixKey.pixKeyType.numeric", "registerPixKey.body.required"),
+        *("registerPixKey.account.relation", "registerPixKey.pixKey.format"),
     }
 
     def finish(self, request, operation, response):
@@ -31,7 +39,8 @@ class AnswersOtherwise(Service):
             return Response(
                 response.status, json.dumps(problem).encode(), (("Content-Type", "application/problem+json"),)
             )
-        return replace(response, status=self.STATUSES.get(response.status, response.status))
+        is_unknown = (operation, response.status) == ("executePix", 404)
+        return replace(response, status=422 if is_unknown else self.STATUSES.get(response.status, response.status))
 
     def execution_result(self, transfer):
         result = super().execution_result(transfer)
@@ -41,20 +50,8 @@ class AnswersOtherwise(Service):
     def preparation_result(self, transfer):
         return super().preparation_result(transfer) | {"status": "PENDING"}
 
-
-class RequiresOtherwise(Service):
-    """The sandbox, which wants no token for reads and one other operation, and takes and wants other registrations."""
-
-    KEY_FORMATS = dict.fromkeys(Service.KEY_FORMATS, lambda key: True)
-    SEEN_IN = {
-        *(f"{operation}.token" for operation in READS),
-        *("general.otherTokens", "executePix.unknownCode", "general.sizeLimit", "general.codeValues"),
-        *("registerPixKey.repeated", "registerPixKey.pixKeyType.numeric", "registerPixKey.body.required"),
-        *("registerPixKey.account.relation", "registerPixKey.pixKey.format"),
-    }
-
     def authorize(self, request, operation):
-        if operation not in (*READS, "transferP2p"):
+        if operation not in (*OPEN, "transferP2p"):
             super().authorize(request, operation)
 
     def check_size(self, request):
@@ -75,7 +72,3 @@ class RequiresOtherwise(Service):
 
     def envelope(self, operation, data, code=0):
         return super().envelope(operation, data, int(bool(code)))
-
-    def finish(self, request, operation, response):
-        is_unknown = (operation, response.status) == ("executePix", 404)
-        return replace(response, status=422) if is_unknown else response
