@@ -15,16 +15,16 @@ from tests.selftest.recorded_runs import PYTEST, record, recorded
 from tests.selftest.services.running import ROOT, environment, write_profile
 
 
-def test_the_default_run_conforms(tmp_path):
+def test_the_default_run_needs_no_set_up(tmp_path):
     """Exit status 0; the last lines name the verdict and the report, whose files are their owner's alone. -v shows no
     variable of a CI system, some of which name people."""
-    options = ["-vv", "-p", "no:cacheprovider", "-m", "not property", f"--report-dir={tmp_path}"]
+    options = ["-vv", "-p", "no:cacheprovider", "-k", "executePix.document or getBalance", f"--report-dir={tmp_path}"]
     variables = environment(CI_PROJECT_PATH="maria/pix")
     command = [sys.executable, "-m", "pytest", *options]
-    ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
+    ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, umask=0)
 
     assert ended.returncode == 0, ended.stdout
-    assert re.search(r"(?m)^CONFORMANT", ended.stdout)
+    assert re.search(r"(?m)^PARTIAL, everything permitted, only -k .*: no failure, ", ended.stdout)
     assert f"report: {tmp_path}/report.html" in ended.stdout
     assert "maria" not in ended.stdout
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
@@ -94,7 +94,7 @@ def call(tmp_path, capsys, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("option", ["--collect-only", "--fixtures", "--setup-plan", "--help", "--markers", "--plan"])
+@pytest.mark.parametrize("option", ["--collect-only", "--fixtures", "--setup-plan", "--help", "--plan"])
 def test_what_only_lists_opens_and_writes_nothing(option, call):
     """No token is fetched, no request is sent, no folder is made, and `latest` stays where it is."""
     status, printed = call(option)
@@ -109,11 +109,9 @@ PROCESSES = "-n: a run is one process; --parallel=N puts N requests on the wire 
 REFUSED = {
     "--html=x.html": HTML,
     "--junit-xml=x.xml": JUNIT,
-    "--collect-only --html=x.html": HTML,
     "--setup-only": "--setup-only sends requests and judges no answer; use --plan to see what would be sent",
     "-n 2": PROCESSES,
     "-p xdist --dist=load --tx=2*popen": PROCESSES,
-    "--plan -n2": PROCESSES,
     "tests/conformance tests/selftest/test_house.py -n2": PROCESSES,
     "--base-url=": "--base-url is empty; give it a value, or leave it out",
     "--report-language=": "--report-language is empty; give it a value, or leave it out",
@@ -122,11 +120,9 @@ REFUSED = {
     "--pastebin=all": "--pastebin publishes what is printed before known values are hidden; leave it out",
     "--showlocals": "--showlocals prints answers of the service as they are; leave it out",
     "--examples=0": "--examples: expected a whole number from 1, got '0'",
-    "--seed=x": "--seed: expected a whole number from 0, got 'x'",
     "--parallel=65": "--parallel: expected a whole number from 1 to 64, got '65'",
     "--report-language=de": "--report-language: expected en or pt-BR, got 'de'",
     "-k nothing": "-k: nothing: no such requirement; pytest --list names them all",
-    "-k nothing --plan": "-k: nothing: no such requirement; pytest --list names them all",
     "--environment=nope": "environments/nope.yaml: cannot be read (No such file or directory); the environments in environments are: ",
     "--environment=staging.example": "environments/staging.example.yaml: PIX_TOKEN is not",
     "--base-url=bank.example --collect-only": "--base-url: not an address; expected http(s)://host[:port][/prefix]",

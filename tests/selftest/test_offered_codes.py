@@ -115,7 +115,7 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
 def test_a_code_never_meets_another_code(service, sandbox, allow, tmp_path):
     """The third execution meets one request, a read or a synthetic code with a wrong token; elsewhere than on a sandbox
     no other code meets any."""
-    executed(service, tmp_path, CODES, sandbox=sandbox, allow=allow)
+    executed(service, tmp_path, CODES, sandbox=sandbox, allow=allow, wrong_tokens=6)
     company = [(mine[0].path, service.is_granted(mine[0]), mine[1:]) for mine in service.beside]
     others = [each for _, _, rest in company for each in rest if sandbox is None]
 
@@ -153,7 +153,7 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
     service.is_token = make().is_token
     profile = profile_with(tmp_path, CODES[:3], allow=allow, wrong_tokens=limit)
     start_journal(profile)
-    model = whole_run(service, profile, among=BOTH)
+    model = whole_run(service, profile, "executePix or registerPixKey", among=BOTH)
     refused = [
         (name, each.header("Authorization"), each.body)
         for each in service.seen

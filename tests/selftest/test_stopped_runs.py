@@ -17,7 +17,8 @@ from environments.door.opening import journal_of
 from environments.profiles.loading import load
 from reports.writing import OUTPUTS, PAGE, SUMS
 from tests.harness.session import Interruption
-from tests.selftest.services.running import ROOT, TOKEN, arguments, environment, run, started, write_profile
+from tests.selftest.recorded_runs import run_here
+from tests.selftest.services.running import ROOT, TOKEN, arguments, environment, started, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import HANGS_S, await_event
 
@@ -54,10 +55,10 @@ class Acts(Raw):
 def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, parallel, tmp_path):
     """With requests under way, and by several signals. All files are whole; no registered key is deleted, and each that is
     left is listed; nothing was sent twice, and a later run sends no code again; each requirement says why it was not
-    tested. What pytest keeps is its owner's alone."""
+    tested. Whatever was written is its owner's alone, what pytest keeps, too."""
     (tmp_path / "tmp").mkdir()
     with Acts(number) as service:
-        before, journal = service.keys, str(tmp_path / "codes.jsonl")
+        before, journal = service.keys, str(tmp_path / "kept/codes.jsonl")
         changes = {"transactions": {"codes": CODES}, "limits": {"executions": 9, "requests": 2000, "timeout": 600}}
         path = write_profile(tmp_path, service.base_url, journal=journal, sandbox=None, **changes)
         with started(path, "--new-journal", f"--parallel={parallel}", TMPDIR=str(tmp_path / "tmp")) as process:
@@ -76,7 +77,7 @@ def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, paralle
     assert "INTERRUPTED" in files[PAGE]
     assert files[PAGE].rstrip().endswith("</html>")
     assert list((tmp_path / "tmp").iterdir()) == []
-    assert {file.stat().st_mode & 0o077 for file in (tmp_path / "cache").rglob("*") if file.is_file()} == {0}
+    assert {path.name for path in tmp_path.rglob("*") if path.stat().st_mode & 0o077} == {"tmp", "profile.yaml"}
     assert number <= len(service.seen) < number + parallel
     assert document["traffic"]["requests"] == len(document["exchanges"]) >= len(service.seen)
     assert [code for code, times in Counter(service.executions).items() if times > 1 or not later.barring(code)] == []
@@ -103,7 +104,8 @@ def test_a_signal_stops_what_is_sent_whatever_the_main_thread_waits_for():
 def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):
     """Exit status 4 before any request."""
     (tmp_path / "report").write_text("in the way")
-    result = run(write_profile(tmp_path, service.base_url))
+    profile = write_profile(tmp_path, service.base_url)
+    result = run_here(f"--environment={profile}", f"--report-dir={tmp_path / 'report'}")
 
     assert (result.status, service.seen) == (4, [])
     assert result.output.strip() == f"ERROR: --report-dir: {tmp_path / 'report'} cannot be written: File exists"

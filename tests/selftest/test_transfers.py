@@ -150,7 +150,7 @@ def bank(tmp_path_factory):
     """A service that is no sandbox, after a run with room for all that it sends."""
     service = AcceptsEverything()
     allow = [each for each in EVERYTHING if each != "execute"]
-    run_against(service, tmp_path_factory.mktemp("run"), allow, limits={"transfers": 2000, "examples": 3})
+    run_against(service, tmp_path_factory.mktemp("run"), allow, limits={"transfers": 2000})
     return service
 
 
@@ -207,7 +207,7 @@ def test_no_number_is_sent_as_a_key(bank):
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
     """The service and the profile of a run of generated traffic alone, on a sandbox."""
-    service, changes = Bank(), {"sandbox": "127.0.0.1", "limits": {"requests": 5000, "examples": 3}}
+    service, changes = Bank(), {"sandbox": "127.0.0.1", "limits": {"requests": 5000}}
     profile = bank_profile(tmp_path_factory.mktemp("run"), allow=EVERYTHING, **changes)
     whole_run(service, profile, "not executePix.repeated", GENERATED)
     return service, profile
