@@ -20,6 +20,7 @@ RUNS = run, started, try_service, try_target, whole_run, record, recorded, CONFO
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.umask(0)  # what is its owner's alone is so by itself
     config.addinivalue_line("markers", "slow: a self-test in a module that runs the suite; make quick leaves it out")
     matrix.pytest_configure(config)
     for name in [name for name in os.environ if name.startswith("GITHUB_")]:

@@ -119,12 +119,14 @@ class TestWhatIsShownIsText:
         assert "a\\x00b\\x1bc\\u202ed\\u200be\\ud800f" in page(run).text
 
     def test_test_ids(self, run):
-        """pytest-html does not escape the ids of tests; we do."""
+        """pytest-html does not escape the ids of tests; we do. It keeps none of the variables that other plugins tell it."""
         report, row = SimpleNamespace(nodeid="x[<img>]", when="call", outcome="passed"), ["r", "t", "d", "l"]
-
-        HtmlPage(run, Path("report.html")).pytest_html_results_table_row(report, row)
+        hooks, kept = HtmlPage(run, Path("report.html")), {"environment": {"CI_USER": "maria"}}
+        hooks.pytest_html_report_title(SimpleNamespace(set_data=kept.__setitem__))
+        hooks.pytest_html_results_table_row(report, row)
 
         assert row == ["r", '<td class="col-testId">x[&lt;img&gt;]</td>', "d", "l"]
+        assert kept == {"environment": {}}
 
     def test_policy(self):
         """The page permits its two scripts by their digests, and fetches nothing."""

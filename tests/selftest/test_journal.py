@@ -359,6 +359,7 @@ def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, mo
     assert "resend" not in str(notes_of(models[0]))
     assert listed.endswith(f"  unknown: look the transfer up, then settle it with --settle {name}")
     assert [status for status, _ in settled] == [0, 0, 4]
+    assert journal.path.parent.stat().st_mode & 0o077 == 0
     assert settled[2][1] == ["error: --settle: its outcome is not unknown: success"]
     assert journal.fault() == ""
 

@@ -122,15 +122,21 @@ def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable,
 def test_a_list_beside_another_request_or_of_another_account_says_nothing(account, beside):
     """It may be older than the other request; and a key of the operator would count as one that the service made."""
     keys = Keys(account="ac-0001")
-    for of_account, shown, beside_it in (("ac-0001", [OLD], 0), (account, [], beside)):
-        request = requests.Request("GET", f"http://127.0.0.1/v1/pix/keys/{of_account}").prepare()
-        sending = Sending(request, Intent("listPixKeys", valid=True))
-        seen = answer("listPixKeys", {"code": 0, "data": shown}, beside=beside_it)
+    for operation, of_account, seen in (
+        ("listPixKeys", "ac-0001", answer("listPixKeys", {"code": 0, "data": [OLD]})),
+        ("registerPixKey", "ac-0001", answer("registerPixKey", {}, status=422)),
+        ("listPixKeys", account, answer("listPixKeys", {"code": 0, "data": []}, beside=beside)),
+    ):
+        request = requests.Request(
+            "POST", f"http://127.0.0.1/v1/pix/keys/{of_account}", json={"pixKey": EMAIL}
+        ).prepare()
+        sending = Sending(request, Intent(operation, valid=True))
         sending.exchange = replace(seen, request=sending.sent)
         with keys.watching(sending, 1):
             pass
 
     assert keys.was_there_before(OLD)
+    assert [key.value for key in keys.not_cleaned_up()] == [EMAIL]
 
 
 # -- keys that the run makes up ---------------------------------------------------------------------------------------

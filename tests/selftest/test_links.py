@@ -7,7 +7,7 @@ import pytest
 
 from environments.sandbox import Service
 from reports import writing
-from reports.writing import OUTPUTS, PAGE, SUMS, point_latest, run_folder
+from reports.writing import OUTPUTS, PAGE, SUMS, make_folder, point_latest, run_folder
 from tests.selftest.recorded_runs import PYTEST, record, run_here
 
 PART = ("-k", "listAccounts.shape")
@@ -75,11 +75,12 @@ def test_latest_is_replaced_and_not_followed(mine, monkeypatch, tmp_path):
     """A link of that name leads to the new run afterwards."""
     monkeypatch.setattr(writing, "RUNS", tmp_path / "runs")
     folder = run_folder("staging", datetime.now(UTC))
-    folder.mkdir(parents=True)
+    make_folder(folder)
     folder.with_name("latest").symlink_to(mine)
     point_latest(folder)
 
     assert folder.with_name("latest").resolve() == folder
+    assert folder.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("name", ["", "v/cache/nodeids"], ids=["the folder", "a file in it"])

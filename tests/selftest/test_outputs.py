@@ -33,6 +33,7 @@ def test_a_format_that_fails(monkeypatch, tmp_path):
     assert failed == {"b.xml": "ValueError: no such thing", "folder.txt": "Is a directory"}
     assert not (tmp_path / "b.xml").exists()
     assert sums.decode() == "".join(f"{hashlib.sha256(n[:1].encode()).hexdigest()}  {n}\n" for n in ("a.json", "c.svg"))
+    assert {path.stat().st_mode & 0o077 for path in (tmp_path / SUMS, tmp_path / "a.json")} == {0}
     assert digest == hashlib.sha256(sums).hexdigest()
 
 
