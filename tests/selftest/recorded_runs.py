@@ -16,11 +16,11 @@ from typing import Any
 from unittest import mock
 
 import pytest
-import yaml
 from filelock import FileLock
 
 from environments.sandbox import Server, Service
 from reports.run import Run
+from spec.requirements import read_yaml
 from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE
 from tests.selftest.services.running import SANDBOX, TOKEN, Result, write_profile
 
@@ -63,7 +63,7 @@ if _SHARED not in os.environ:
     atexit.register(shutil.rmtree, os.environ[_SHARED], ignore_errors=True)
 PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", "--parallel=1", "-p", "no:cacheprovider"]
 VARIABLES = TOKEN | {"BUILD_NUMBER": "CI-4711", "JENKINS_URL": "https://ci.example"}
-_DATA = yaml.safe_load(SANDBOX.read_text("utf-8"))
+_DATA = read_yaml(SANDBOX)
 WHOLE = {"transactions": _DATA["transactions"], "limits": _DATA["limits"] | {"examples": 1}}
 TARGETED = WHOLE | {"allow": [each for each in _DATA["allow"] if each != "fuzz"]}
 """Nothing is generated: `failing` has what that adds."""

@@ -7,15 +7,15 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from spec.requirements import read_yaml
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 USED = {Requirement(line).name: Requirement(line) for line in PROJECT["project"]["dependencies"]}
 OWN = {"environments", "reports", "spec", "tests"}
-PACKAGES = packages_distributions()
 
 
 def imported(path):
@@ -27,9 +27,9 @@ def imported(path):
 
 
 def distributions(files):
-    """Canonical names of the packages that hold what the files import."""
-    modules = {module for file in files for module in imported(file)}
-    return {canonicalize_name(PACKAGES[module][0]) for module in modules}
+    """Canonical names of the packages that hold what the files import, and the plugins."""
+    modules, packages = {*PLUGINS, *(module for file in files for module in imported(file))}, packages_distributions()
+    return {canonicalize_name(packages[module][0]) for module in modules}
 
 
 FILES = [ROOT / "conftest.py", *(path for folder in OWN for path in (ROOT / folder).rglob("*.py"))]
@@ -39,9 +39,7 @@ PLUGINS = {name.partition(".")[0] for name in PROJECT["tool"]["pytest"]["ini_opt
 
 def test_what_is_imported_is_declared():
     """Every package that a run imports, or loads as a plugin, is a dependency, and every dependency is used."""
-    loaded = {canonicalize_name(PACKAGES[plugin][0]) for plugin in PLUGINS}
-
-    assert distributions(SUITE) | loaded == set(map(canonicalize_name, USED))
+    assert distributions(SUITE) == set(map(canonicalize_name, USED))
 
 
 def test_every_package_of_a_run_has_a_hash():
@@ -55,7 +53,7 @@ def test_every_package_of_a_run_has_a_hash():
 
 def test_every_version_of_python_is_tried():
     """The versions that pyproject.toml names are those of the workflow, from requires-python on."""
-    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
+    workflow = read_yaml(ROOT / ".github/workflows/ci.yml")
     named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
 
     assert workflow["jobs"]["suite"]["strategy"]["matrix"]["python"] == named

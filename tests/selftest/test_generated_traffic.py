@@ -16,7 +16,6 @@ from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.mutants.robustness_faults import Falls
 from tests.selftest.proof.trial import try_service
 from tests.selftest.recorded_runs import record
-from tests.traffic.drawing import draw_cases
 
 MOST_REQUESTS = 950
 
@@ -129,6 +128,8 @@ def test_one_wrong_success_in_four_is_found():
 
 def test_a_seed_repeats_the_requests():
     """In the same order; another one draws others."""
+    from tests.traffic.drawing import draw_cases  # it loads Schemathesis, which most self-tests do without
+
     first, again, other = (draw_cases("registerPixKey", load("sandbox"), seed, 20) for seed in ("5", "5", "6"))
 
     assert first == again

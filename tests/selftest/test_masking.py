@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
+from spec.requirements import read_yaml
 from spec.rules.tax_document import is_fully_masked, is_fully_visible
 
-DOCUMENTS = yaml.safe_load(Path(__file__).with_name("masking.yaml").read_text("utf-8"))
+DOCUMENTS = read_yaml(Path(__file__).with_name("masking.yaml"))
 
 
 @pytest.mark.parametrize("section", DOCUMENTS)
@@ -28,5 +28,5 @@ def test_fully_masked():
 
 def test_a_long_text_is_read_in_part():
     """Only the beginning of a field counts."""
-    for text in ("1 " * 3_000, "*1" * 3_000, "&#49;" * 20_000, "12ABC34501DE35 " * 300):
+    for text in ("1 " * 300, "*1" * 300, "&#49;" * 300, "12ABC34501DE35 " * 30):
         assert is_fully_visible(text) is is_fully_visible(text[:200])

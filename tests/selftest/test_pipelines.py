@@ -9,9 +9,9 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 from environments.sandbox import Server, Service
+from spec.requirements import read_yaml
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.running import TOKEN, environment, write_profile
 
@@ -21,7 +21,7 @@ GITLAB = ROOT / "docs/pipelines/gitlab-ci.yml"
 PAGE = ROOT / "docs/pipelines.md"
 STEPS = {
     step["name"]: step["run"]
-    for job in yaml.safe_load(GITHUB.read_text())["jobs"].values()
+    for job in read_yaml(GITHUB)["jobs"].values()
     for step in job["steps"]
     if "name" in step and "run" in step
 }
@@ -183,7 +183,7 @@ def test_the_newest_artifact_of_the_branch_counts():
 
 def test_the_gitlab_job_carries_journal_and_report_along(checkout):
     """Also those of a run that fails; its exit status is that of the job."""
-    job = yaml.safe_load(GITLAB.read_text())["conformance"]
+    job = read_yaml(GITLAB)["conformance"]
     script = "\n".join(part for part in job["script"] if ".ci/install" not in part)
     refused = checkout.sh(script)
     first = checkout.sh(script, NEW_JOURNAL="true", STATUS="1")
@@ -198,7 +198,7 @@ def test_the_gitlab_job_carries_journal_and_report_along(checkout):
 
 def test_nothing_is_allowed_to_fail():
     """No exit status passes, and none repeats a run: it may move money."""
-    assert not {"allow_failure", "retry"} & yaml.safe_load(GITLAB.read_text())["conformance"].keys()
+    assert not {"allow_failure", "retry"} & read_yaml(GITLAB)["conformance"].keys()
 
 
 # What is installed

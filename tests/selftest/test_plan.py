@@ -26,7 +26,7 @@ def plan(tmp_path):
     def lines(keyword="", **changes):
         profile = load(str(write_profile(tmp_path, STAGING, **changes)))
         profile = replace(profile, limits=replace(profile.limits, examples=2))
-        planned = plan_of(profile, ids_of(keyword) if keyword else None, generated=True)
+        planned = plan_of(profile, ids_of(keyword) if keyword else None)
         return list(plan_lines(planned, profile, "; ".join(filter(None, journal_in_words(profile)[:2])), keyword))
 
     return lines

@@ -12,6 +12,7 @@ import yaml
 from environments.profiles import model as profiles
 from environments.profiles.loading import document, editor_schema, load
 from environments.profiles.model import ProfileError
+from spec.requirements import read_yaml
 
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLE = REPOSITORY / "environments/staging.example.yaml"
@@ -198,7 +199,7 @@ class TestTheExampleAndTheSchema:
         assert not any(self.validator.is_valid(yaml.safe_load(GOOD + text)) for text in texts)
 
 
-ADDRESSES = yaml.safe_load(Path(__file__).with_name("addresses.yaml").read_text("utf-8"))
+ADDRESSES = read_yaml(Path(__file__).with_name("addresses.yaml"))
 REFUSED = [(address, message) for message, addresses in ADDRESSES["refused"].items() for address in addresses]
 
 

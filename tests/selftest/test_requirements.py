@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 from openapi_spec_validator import validate
 
 from reports.provenance import VERSION
@@ -24,7 +23,7 @@ OF_EACH_FIELD = ("present", "type", "spelling")
 def test_schema_is_valid_openapi():
     """The schema is valid OpenAPI 3.1. The two documented operations require the token; each operation leaves statuses
     other than 200 open, as they are not shown."""
-    schema = yaml.safe_load(OPENAPI.read_text("utf-8"))
+    schema = read_yaml(OPENAPI)
     items = [item for path in schema["paths"].values() for item in path.values() if "operationId" in item]
     protected = {item["operationId"] for item in items if item.get("security") == [{"bearer": []}]}
 

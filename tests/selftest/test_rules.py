@@ -3,16 +3,15 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
-from spec.requirements import requirements
+from spec.requirements import read_yaml, requirements
 from spec.rules import RULES, judge
 from spec.rules.table import first_names
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
-CASES = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text("utf-8"))
+CASES = read_yaml(Path(__file__).with_name("rules.yaml"))
 
 
 EXAMPLES = {"executePix": execution(), "registerPixKey": registration()}

@@ -17,6 +17,7 @@ import yaml
 from environments.profiles.loading import path_of
 from environments.profiles.model import host_of
 from reports.run import Run
+from spec.requirements import read_yaml
 from tests.selftest.schemas import problems
 from tests.selftest.services.forking import ROOT, run_pytest
 
@@ -52,7 +53,7 @@ class Result:
 def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
     """The profile of the sandbox with another address, which is a sandbox, too, and time for a busy machine; keys that
     are None are left out."""
-    data = yaml.safe_load(SANDBOX.read_text())
+    data = read_yaml(SANDBOX)
     data |= {"base_url": base_url, "sandbox": host_of(base_url), "auth": {"token_env": "PIX_TOKEN"}}
     data["limits"] |= {"timeout": 60}
     data |= {"transactions": {"codes": ["SBX-PHONE-1"]}, **changes}
@@ -63,7 +64,7 @@ def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
 
 def sandbox_at(base_url: str, folder: Path, environment: str = "sandbox") -> Path:
     """A copy of a profile whose target is the sandbox at this address."""
-    data = yaml.safe_load(path_of(environment).read_text())
+    data = read_yaml(path_of(environment))
     data |= {"base_url": base_url, "sandbox": host_of(base_url)}
     path = folder / f"{path_of(environment).stem}.yaml"
     path.write_text(yaml.safe_dump(data))
