@@ -1,19 +1,16 @@
 """What was observed is one behaviour, no matter who saw it and in which order; what has nothing in common drifts."""
 
-from pathlib import Path
-
 import pytest
 
-from environments.profiles.loading import load
 from reports.behaviour import behaviour, drifts, in_words
 from reports.formats.conformance_json import document_of
 from reports.run import Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import facts_of, renamed, said
+from tests.selftest.hand_made import SANDBOX
 
 CODES, UNKNOWN, SHAPE = "executePix.status.values", "executePix.unknownCode", "listAccounts.shape"
 REFUSED = said("401 application/problem+json [WWW-Authenticate: Bearer]")
-SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
 
 
 def run_with(*observations):

@@ -125,37 +125,6 @@ def test_a_foreign_script(chromium, report):
 
 
 @exhaustive
-def test_without_javascript_and_on_paper(opened):
-    """Findings, figures and what usually fixes a finding; only filters and copy buttons need a script, and only on demand
-    exchanges and what is folded are printed."""
-    page = opened(java_script_enabled=False)
-    explanation = part(page, f"finding-{MASKED}").locator(".explained")
-    text = explanation.get_by_text("Mask the tax document where the answer is built")
-
-    assert page.locator(".finding").first.is_visible()
-    assert page.locator(".counts").is_visible()
-    assert not page.locator(".filter-bar").is_visible()
-    assert not page.locator(".finding .copy").first.is_visible()
-    assert not text.is_visible()
-    explanation.locator("summary").press("Enter")
-    assert text.is_visible()
-    page.emulate_media(media="print")
-    assert not page.locator("#exchanges").is_visible()
-
-
-@exhaustive
-@pytest.mark.parametrize("fragment", [f"finding-{MASKED}", MASKED, "exchange-1"])
-def test_what_a_ticket_cites(opened, fragment):
-    """The address of a finding, a requirement or an exchange shows it, folded or not."""
-    page = opened(f"#{fragment}")
-    page.wait_for_timeout(100)
-    box = part(page, fragment).bounding_box()
-
-    assert box is not None
-    assert 0 <= box["y"] < DESK["height"]
-
-
-@exhaustive
 def test_an_exchange(opened):
     """A finding leads to its exchange, where what deviates is marked and leads back; lines that reproduce are copied."""
     page = opened(permissions=["clipboard-read", "clipboard-write"])

@@ -7,11 +7,10 @@ import pytest
 
 from environments.__main__ import main
 from environments.door.journal import Outcome
-from environments.profiles.loading import gaps, load
 from environments.sandbox import Response
 from tests.selftest.services.hostile import Says
 from tests.selftest.services.one_run import journal_in
-from tests.selftest.services.running import ROOT, TOKEN, write_profile
+from tests.selftest.services.running import TOKEN, write_profile
 from tests.selftest.services.serving import as_bytes
 
 PREPARE = {
@@ -124,8 +123,3 @@ def test_codes_that_were_sent(check, service, tmp_path):
     assert [line for line in missing[1] if line.startswith("journal: transactions.codes are not sent")]
     assert missing[1][0] == "profile: PROFILE is valid; its target is no sandbox"
     assert f"journal: {path} holds 1 code" in lines
-
-
-def test_a_complete_profile_has_no_gap():
-    """That of the sandbox is complete."""
-    assert list(gaps(load("sandbox", folder=ROOT / "environments"))) == []

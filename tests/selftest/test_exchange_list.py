@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from environments.profiles.loading import load
 from environments.secret_values import listed_secrets
 from reports.evidence import Resending, evidence
 from reports.page import exchange_list
@@ -15,12 +14,12 @@ from reports.run import Run
 from reports.show import Display
 from reports.verdicts import RequirementResult, Verdict
 from spec.rules import judge
+from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.test_rules import CASES, broken
 
 ROOT = Path(__file__).parents[2]
-PROFILE = load("sandbox", folder=ROOT / "environments")
-RESENDING = Resending(Display(listed_secrets(PROFILE)), PROFILE)
+RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
 FAILS = "executePix.serverError"
 
 
@@ -57,14 +56,6 @@ def shown(body):
 
 
 class TestText:
-    def test_layout(self):
-        """One member or element on each line, as deep as it stands; markup is text."""
-        assert shown('{"code":0,"data":{"id":"a","none":{},"list":[1,\r\n"b"]}}') == [
-            *["{", '  "code": 0,', '  "data": {', '    "id": "a",', '    "none": {},'],
-            *['    "list": [', "      1,", '      "b"', "    ]", "  }", "}"],
-        ]
-        assert lines_of('{"<b>x</b>": "</pre>"}')[1].html == '<b>"&lt;b&gt;x&lt;/b&gt;"</b>: "&lt;/pre&gt;"'
-
     @pytest.mark.parametrize(
         "body",
         [
@@ -95,7 +86,7 @@ def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
     """Every exchange has its place, whole or in a line; a requirement that cites them all links the first ones."""
     monkeypatch.setattr(exchange_list, "MOST_CHARACTERS", 100_000)
     shown, many = [one for one in recorded("failing").run.exchanges.values() if one["curl"]], 500
-    run = Run(PROFILE, "http://127.0.0.1:1", narrowed=True, selected={FAILS})
+    run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True, selected={FAILS})
     run.exchanges = {number: shown[number % len(shown)] | {"number": number} for number in range(1, many + 1)}
     run.results.append(RequirementResult(FAILS, Verdict.FAIL, "status 500", tuple(run.exchanges)))
     run.close()

@@ -5,22 +5,19 @@ import re
 
 import pytest
 
-from environments.profiles.loading import load
 from reports.explanation import fits, fix_for, fixes
 from reports.formats.conformance_json import FILE, as_json, document_of
 from reports.language import catalogues, language
-from reports.page.rendering import summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from reports.wording import moment_in_words
 from spec.requirements import requirements
+from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import run_here
-from tests.selftest.services.forking import ROOT
 from tests.selftest.services.running import write_profile
 from tests.traffic.phases import scenarios_of
 
 MASKED, DIGIT = "executePix.document.masked", "executePix.digit.present"
-SANDBOX = load("sandbox", folder=ROOT / "environments")
 WRONG = RequirementResult(MASKED, Verdict.FAIL, "expected a masked tax document", (7,))
 TESTABLE = [one for one in requirements().values() if not one.untestable]
 
@@ -33,14 +30,6 @@ def test_every_testable_requirement_has_a_fix_and_a_scenario():
     assert [id for id, text in fix.items() if re.search(r"\{(field|request|type)}|  ", str(text))] == []
     assert [id for id, text in fix.items() for tag in catalogues() if language(tag).text(text) == str(text)] == []
     assert [one.id for one in TESTABLE if not scenarios_of(one.id)] == []
-
-
-def test_the_page_has_the_same_fixes():
-    """Every requirement that an exchange can show has one, folded up, in its row; so has a finding."""
-    page = summary_html(Run(SANDBOX, "https://staging.example.test", results=[WRONG]))
-
-    assert page.count('<details class="explained">') == len(TESTABLE) + 1
-    assert page.count(f"<p>{fix_for(requirements()[MASKED])}</p>") == 2
 
 
 # -- the command line -----------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from spec.facts import DEEP, contradictions, facts_of, merged, renamed, text_of, updated
-from spec.json_text import MAX_DEPTH, read_json
+from spec.facts import contradictions, facts_of, merged, renamed, text_of, updated
+from spec.json_text import read_json
 
 
 def facts(value):
@@ -117,17 +117,6 @@ def test_names_that_a_redaction_knows():
         ("", "200 <key>"),
         ("/data/*/*/*/id", "string"),
     }
-
-
-# -- bounds -------------------------------------------------------------------------------------------------------
-
-
-def test_what_lies_deep_is_not_seen():
-    """Eight levels of objects and arrays; nothing contradicts what lies there."""
-    deep, flat = ('{"account":' * levels + "1" + "}" * levels for levels in (MAX_DEPTH, 8))
-
-    assert text(deep) == "/account" * 8 + f" {DEEP}"
-    assert differences(deep, flat) == []
 
 
 def test_merging_depends_on_no_order():

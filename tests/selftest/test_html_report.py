@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.profiles.loading import load
 from reports.formats.conformance_json import document_of
 from reports.page.figures import tile
 from reports.page.rendering import frame, page_title, summary_html
@@ -17,13 +16,12 @@ from reports.run import Note, NoteKind, Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.requirements import requirements
 from tests.harness.reporter import HtmlPage
+from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import recorded
 
-REPOSITORY = Path(__file__).parents[2]
 HOSTILE = "</script><script>alert(1)</script></pre><img src=x onerror='x'> \"quoted\" {{ 7 * 7 }} &amp; ]]>"
 DIGIT, MASKED = "executePix.digit.present", "executePix.document.masked"
 CRASH, KIND = "registerPixKey.serverError", "executePix.type.example"
-SANDBOX = load("sandbox", folder=REPOSITORY / "environments")
 
 
 class Page(HTMLParser):

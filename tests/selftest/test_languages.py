@@ -13,15 +13,14 @@ from babel.messages.frontend import CommandLineInterface
 from babel.messages.plurals import get_plural
 from babel.messages.pofile import read_po
 
-from environments.profiles.loading import editor_schema, load
+from environments.profiles.loading import editor_schema
 from reports.comparison import compared
 from reports.formats.conformance_json import document_of
 from reports.language import ENGLISH, catalogues
 from reports.page.rendering import summary_html
-from reports.run import Note, NoteKind, Observation, Run
-from reports.verdicts import RequirementResult, Verdict
-from spec.facts import said
+from reports.run import Note, NoteKind, Run
 from spec.message import say
+from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import RUNS, recorded
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +74,6 @@ def test_the_profile_knows_every_language():
 _VOID = frozenset({"br", "wbr", "input", "meta", "link", "img", "line", "path", "circle"})
 _CODE = frozenset({"code", "pre", "script", "style"})
 _SAID = ("aria-label", "title", "placeholder", "alt", "data-said", "data-done", "data-name")
-SANDBOX = load("sandbox", folder=ROOT / "environments")
 
 
 class Texts(HTMLParser):
@@ -129,18 +127,6 @@ def run():
 def test_a_run_is_told_in_portuguese(name):
     """Nothing on its page is left in English, whatever it found or was kept from finding."""
     assert left_in_english(recorded(name).run) == []
-
-
-def test_what_has_no_translation_is_marked(run):
-    """It is there as it was written; what the operator and the service wrote is no text of the suite."""
-    run.selected |= {"executePix.status", "executePix.status.values"}
-    odd = "expected status 200, got <b>the unexpected</b>"
-    run.results.append(RequirementResult("executePix.status", Verdict.FAIL, odd))
-    run.observations.append(Observation("executePix.status.values", said("missing, text")))
-    page = page_of(run)
-
-    assert set(page.english) == {odd, document_of(run)["suite"]["proof"]}
-    assert "missing, text" in page.texts
 
 
 def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):

@@ -6,7 +6,7 @@ import yaml
 
 from environments.__main__ import main
 from environments.profiles.loading import editor_schema, load
-from tests.selftest.services.running import ROOT, TOKEN
+from tests.selftest.services.running import ROOT
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJxYSJ9.c2lnbmF0dXJlLW9mLXFh"
 ADDRESS = "--base-url=https://bank.example"
@@ -77,11 +77,3 @@ def test_a_wrong_command_line(new, capsys):
 
     said = "error: unrecognized arguments; see python -m environments --help\n"
     assert (ended.value.code, capsys.readouterr().err) == (4, said)
-
-
-def test_a_new_profile_is_ready(new, path, service, capsys, monkeypatch):
-    """From nothing to a run that reads."""
-    monkeypatch.setenv(*next(iter(TOKEN.items())))
-    new(f"--base-url={service.base_url}", "--account=ac-0001")
-
-    assert main(["check", str(path)]) == 0, capsys.readouterr()

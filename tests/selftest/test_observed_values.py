@@ -11,7 +11,6 @@ from environments.sandbox import Service
 from reports.behaviour import data_of_behaviour, drifts
 from spec.exchange import FailureKind
 from spec.rules import Reproduction
-from tests.conformance.test_registration import deletions_needed
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed
 from tests.selftest.proof.directly import run_in_memory
 from tests.selftest.recorded_runs import TARGETED, record, recorded
@@ -133,13 +132,3 @@ def test_published_limits_and_versions_are_seen():
 
     assert rate_limits_of(sent)[place] == ["RateLimit-Policy, X-RateLimit-Limit"]
     assert version_headers_of(sent) == {place: ["Deprecation"]}
-
-
-def test_all_that_an_observation_needs_is_said_at_once():
-    """The permission of the operation, and what else its test needs."""
-    rows = {row.id: str(result.message) for row, result in recorded("partial").run.requirements()}
-    said = str(deletions_needed(SimpleNamespace(allow={"register-keys"}, requests={})))
-
-    assert rows["executePix.repeated"].endswith("needs execute and fuzz in allow")
-    assert rows["general.otherTokens"].endswith("needs fuzz and one of delete-keys, create-pix and transfer in allow")
-    assert said.endswith("deleted: add delete-keys to allow and supply requests.deletePixKey")

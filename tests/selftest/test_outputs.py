@@ -37,14 +37,6 @@ def test_a_format_that_fails(monkeypatch, tmp_path):
     assert digest == hashlib.sha256(sums).hexdigest()
 
 
-def test_a_run_that_could_write_nothing_has_no_sums(tmp_path):
-    """Those of an earlier run are gone, and the terminal prints no digest of an empty list."""
-    (tmp_path / SUMS).write_text("of an earlier run")
-
-    assert write_sums(tmp_path) == ""
-    assert list(tmp_path.iterdir()) == []
-
-
 def digests_in(output):
     return re.findall(r"^SHA256 \(SHA256SUMS\) = ([0-9a-f]{64})$", output, re.MULTILINE)
 

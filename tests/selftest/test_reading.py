@@ -128,16 +128,6 @@ def since(path, **now):
     return comparison and comparison["with"]["started"]
 
 
-@pytest.mark.parametrize("verdict", ["conformant", "incomplete"])
-def test_a_run_that_met_the_service_is_a_base(verdict, file):
-    """Whatever it found; `latest` may lead to it."""
-    folder = file(RUN | {"verdict": verdict}).parent
-    link = folder.with_name("latest")
-    link.symlink_to(folder.name)
-
-    assert since(link) == RUN["started"]
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -152,9 +142,3 @@ def test_a_run_that_met_the_service_is_a_base(verdict, file):
 def test_a_run_that_is_not_comparable_is_no_base(other, file):
     """One of another scope, one that came to no end or met no service, and one that starts later."""
     assert since(file(changed(**{"started": RUN["started"]} | other))) is None
-
-
-def test_a_run_that_met_no_service_is_compared_with_nothing(file):
-    """Nor is one that is written to no folder."""
-    assert since(file(RUN), verdict="interrupted") is None
-    assert since(None) is None

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from environments.profiles.loading import load
-from environments.profiles.model import Auth, Header, Tls
+from environments.profiles.model import Auth, Header
 from environments.sandbox import Server, Service
 from environments.secret_values import Secrets, identifiers
 from reports.evidence import EXECUTES, Resending
@@ -151,16 +151,6 @@ def test_the_token_is_where_the_profile_has_it(auth, shown):
     line = line_of(replace(SANDBOX, auth=auth))
 
     assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
-
-
-def test_certificates_and_proxy():
-    """What the profile has for TLS goes to curl; a passphrase stays in its variable."""
-    tls = Tls(Path("/c/ca.pem"), Path("/c/cert.pem"), Path("/c/key.pem"), "PIX_PHRASE")
-
-    assert line_of(replace(SANDBOX, tls=tls, proxy="http://proxy:3128")).startswith(
-        "curl -sS -i --cacert /c/ca.pem --cert /c/cert.pem --key /c/key.pem "
-        '--proxy http://proxy:3128 --pass "${PIX_PHRASE:?}" -X GET'
-    )
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from environments.profiles.loading import load
 from environments.secret_values import Secrets
 from reports.evidence import Resending, shown_parts
 from reports.show import Display
 from spec.exchange import Request
-from tests.selftest.services.forking import ROOT
+from tests.selftest.hand_made import SANDBOX
 
 TOKEN = "s3cr3t-T0ken/with+odd=Chars.9xQ"
 ACCOUNT, OTHER_ACCOUNT, CODE, KEY = "ac-0001-77", "0042-9", "TX0001B", "qa@example.com"
@@ -21,7 +20,6 @@ SHELLS = [name for name in ("bash", "dash") if shutil.which(name)]
 TYPED = (("Content-Type", "x"),)
 CURL = 'curl() { printf "%s\\0" "$@"; }; '
 """In place of curl: its words."""
-PROFILE = load("sandbox", folder=ROOT / "environments")
 
 
 def resending(**changes):
@@ -30,7 +28,7 @@ def resending(**changes):
     secrets = Secrets(listed | changes)
     secrets.learn_token(TOKEN)
     secrets.learn_secret("header X-Tenant", "tenant-4711-abc")
-    return Resending(Display(secrets), PROFILE)
+    return Resending(Display(secrets), SANDBOX)
 
 
 def line_of(url, headers=(), body=b"", **known):

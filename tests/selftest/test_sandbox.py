@@ -121,33 +121,15 @@ def test_books_balance_under_eight_threads(call, service):
         assert (total(ledger), ledger.balance("ac-0001")) == (0, 500_000_000 - 32 * 101)
 
 
-# Keys
-
-
-def test_a_key_is_registered_once(call):
-    """It is listed. Once more it is answered with Success "false", and a number of its own."""
-    (_, new), (response, known) = (call("POST", KEYS, EMAIL) for _ in range(2))
-
-    assert [(data["Success"], data["Key"]) for data in (new, known)] == [
-        ("true", EMAIL["pixKey"]),
-        ("false", EMAIL["pixKey"]),
-    ]
-    assert (response.status, known["DocumentNumber"]) == (200, new["DocumentNumber"] + 1)
-    assert {"pixKey": EMAIL["pixKey"], "pixKeyType": "EMAIL"} in call("GET", KEYS)[1]["keys"]
-
-
-VALID = f"GET /v1/accounts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
-
-
 # The server
 
 
 def test_a_server_stops_with_a_connection_open(monkeypatch):
     """`stop` waits for no client, however long that is silent, and closes what is open."""
     monkeypatch.setattr("environments.sandbox.server._Handler.timeout", None)
-    with Server(Service(token=TOKEN)) as server:
+    with Server(Service()) as server:
         connection = socket.create_connection(server.base_url[7:].split(":"))
-        connection.sendall(VALID)
+        connection.sendall(b"GET /v1/accounts HTTP/1.1\r\nHost: x\r\n\r\n")
         while not connection.recv(65_536).endswith(b"}"):
             continue
     with connection:

@@ -16,7 +16,6 @@ from junitparser import JUnitXml
 from environments.door.opening import journal_of
 from environments.profiles.loading import load
 from reports.writing import OUTPUTS, PAGE, SUMS
-from tests.harness.session import Interruption
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.services.running import ROOT, TOKEN, arguments, environment, started, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
@@ -84,21 +83,6 @@ def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, paralle
     assert len(document["not_cleaned_up"]) >= len(left)
     assert len([verdict for verdict, _ in rows if verdict == "pass"]) > 5
     assert {row for row in rows if row[0] in ("fail", "not-exercised")} == {("not-exercised", "the run was stopped")}
-
-
-def test_a_signal_stops_what_is_sent_whatever_the_main_thread_waits_for():
-    """From another thread; the main thread goes on where it was, and later signals change nothing."""
-    stopped, before = threading.Semaphore(0), signal.getsignal(signal.SIGTERM)
-    interruption = Interruption(stopped.release)
-    try:
-        signal.raise_signal(signal.SIGTERM)
-        signal.raise_signal(signal.SIGINT)
-        assert stopped.acquire(timeout=HANGS_S)
-    finally:
-        interruption.restore()
-
-    assert interruption.was_asked
-    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):

@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from environments.profiles.loading import load
 from reports.formats.conformance_json import document_of, latency
 from reports.run import Run
-from tests.selftest.schemas import ROOT, problems
+from tests.selftest.hand_made import SANDBOX
+from tests.selftest.schemas import problems
 
 STARTED = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 FIGURES = ("count", "min_ms", "p25_ms", "median_ms", "p75_ms", "p95_ms", "max_ms")
@@ -27,21 +27,9 @@ def test_shares_of_the_answers():
     assert latency(seen) == {"getBalance": dict(zip(FIGURES, (100, 1, 25, 50, 75, 95, 100), strict=True))}
 
 
-def test_what_was_not_answered_has_no_latency():
-    """Nor has an undocumented path; operations are in the order of the interface document."""
-    seen = [
-        exchange(1, "getBalance"),
-        exchange(2, "executePix"),
-        exchange(3, "createPix", failure="no answer in time"),
-        exchange(4, "(an undocumented path)"),
-    ]
-
-    assert list(latency(seen)) == ["executePix", "getBalance"]
-
-
 def test_an_exchange_tells_when_it_was_sent():
     """From the start of the run on; what it was part of is said where there is a name."""
-    run = Run(load("sandbox", folder=ROOT / "environments", base_url=None), "http://127.0.0.1:1", started=STARTED)
+    run = Run(SANDBOX, "http://127.0.0.1:1", started=STARTED)
     run.exchanges = {1: exchange(1), 2: exchange(2, part="getBalance.drawn")}
     run.close()
     document = document_of(run)

@@ -3,18 +3,16 @@
 from dataclasses import replace
 from datetime import date, timedelta
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 
-from environments.profiles.loading import load
 from environments.profiles.model import KnownFailure
 from reports.grants import Grants
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunVerdict, Verdict, counts, coverage, deviation, merged
 from spec.requirements import requirements
+from tests.selftest.hand_made import SANDBOX
 
-SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
 KNOWN = requirements()
 ROWS = {
     "documented": KNOWN["executePix.digit.present"],
