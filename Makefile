@@ -3,6 +3,8 @@
 ENVIRONMENT ?= sandbox
 PYTHON ?= python3
 BIN := .venv/bin
+# Python keeps what it has compiled: each process of the self-tests would compile all of them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: conformance test quick fast lint messages proof bench witnesses screenshots
 

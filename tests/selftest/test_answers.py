@@ -9,7 +9,6 @@ from spec.answers import (
     may_be_registered,
     refusal_kind,
     refuses_the_token,
-    turns_away,
 )
 from spec.exchange import FailureKind, Response
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
@@ -41,19 +40,6 @@ def test_what_refuses_the_token():
 
     assert all(map(refuses_the_token, (refused(401), refused(200, unknown), refused(403, unknown))))
     assert not any(map(refuses_the_token, (refused(201, unknown), refused(403))))
-
-
-def test_what_may_turn_a_caller_away():
-    """Any refusal that is not passing, and a page in the place of JSON."""
-    away = [
-        *map(refused, (302, 400, 401, 403, 404, 495)),
-        refused(200, b"<html>log in</html>"),
-        refused(200, b'{"code": 5}'),
-    ]
-    not_away = [*map(refused, (423, 429, 500, 501, 503)), refused(200, b'{"code": 0}')]
-
-    assert [response.status for response in away if not turns_away(response)] == []
-    assert [response.status for response in not_away if turns_away(response)] == []
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,12 @@
 """A run in which nothing was granted is no verdict, and the token is named first where it may be the cause."""
 
-from dataclasses import replace
-
 import pytest
 
 from environments.profiles.model import Auth
 from environments.sandbox import Response, Service
-from reports.formats.conformance_json import document_of
 from reports.grants import Grants
 from tests.selftest.exchanges import answer
-from tests.selftest.recorded_runs import record, recorded
+from tests.selftest.recorded_runs import record
 
 TOKEN = "the token may be wrong or expired, check auth (PIX_TOKEN)"
 HTML = (("Content-Type", "text/html"),)
@@ -32,28 +29,6 @@ def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
     assert TOKEN in ended.document["notes"][0]
     assert line.endswith(" requirements, as nothing was granted")
     assert "only -m not property: no operation granted anything; no failure, " in ended.document["headline"]
-
-
-def partial(least=None, **grants):
-    """The verdict of the run that only read, its reason and its headline, with other grants or a least coverage."""
-    run = recorded("partial").run
-    run = replace(run, profile=replace(run.profile, min_coverage=least), grants=replace(run.grants, **grants))
-    run.close()
-    document = document_of(run)
-    return str(document["verdict"]), str(document["incomplete"]), str(document["headline"])
-
-
-def test_what_a_verdict_rests_on():
-    """On a grant, and on the share that the profile asks for; an operation that granted nothing is named."""
-    granted = recorded("partial").run.grants.granted
-    lacking, below, least, one_less = (
-        partial(granted=set()), partial(0.9), partial(0.01), partial(granted=granted - {"listEntries"}),
-    )  # fmt: skip
-
-    assert lacking[:2] == ("incomplete", "no operation granted anything")
-    assert below[:2] == ("incomplete", "min_coverage (0.9) is not reached")
-    assert (least[0], least[2]) == ("partial", recorded("partial").document["headline"])
-    assert one_less[2] == f"{least[2]}; nothing was granted by listEntries"
 
 
 def test_a_selection_rests_on_its_own_operations():

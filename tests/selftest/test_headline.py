@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.headline import headline, permitted, run_line
+from reports.headline import headline, permitted
 from reports.verdicts import RunVerdict
 
 EVERYTHING = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
@@ -109,15 +109,3 @@ def test_what_is_permitted_is_said_in_words():
     }
 
     assert {str(permitted(allow)): allow for allow in words.values()} == words
-
-
-@pytest.mark.parametrize(("sandbox", "words"), [(True, "a sandbox"), (False, "no sandbox")])
-def test_where_the_run_went(sandbox, words):
-    """Sandbox or not, and the transfers executed; the seed is named only where requests were generated."""
-    said = document(generated={"seed": 7, "refused": {"getBalance": {}}})
-    said["environment"]["sandbox"] = sandbox
-
-    assert str(run_line(said)) == (
-        f"staging at https://staging.example.test, {words}: 1 transfer executed, 41 requests; generated with --seed=7"
-    )
-    assert not str(run_line(document())).endswith("--seed=7")

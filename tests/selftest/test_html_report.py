@@ -139,18 +139,6 @@ class TestWhatIsShownIsText:
 
 
 class TestTheFirstMinute:
-    def test_robustness_apart(self, run):
-        """Robustness has its own headline, and its failures do not count among those of conformance."""
-        add(run, CRASH, Verdict.FAIL, "status 500", [1])
-        add(run, DIGIT, Verdict.PASS)
-
-        assert in_order(
-            page(run).text,
-            "ConformanceNo failures in 1 of 1 testable documented requirement",
-            "Robustness apart from conformance1 failure in 1 of 1 testable robustness requirement",
-            "Failing: robustness, apart from conformance 1",
-        )
-
     def test_a_partial_run_is_not_green_and_not_called_conformant(self, run):
         """Title, banner and tiles say how much was tested; a run that rests on nothing has no green tile, either."""
         add(run, DIGIT, Verdict.PASS)
