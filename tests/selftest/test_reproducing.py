@@ -110,7 +110,7 @@ def test_every_line_of_a_run(ended):
         environment = {"PATH": os.environ["PATH"], **exported(lines, exchange, profile, variables)}
         service.kept, script = None, [shells[len(sorts) % len(shells)], "-c", lines]
         done = subprocess.run(script, env=environment, capture_output=True, check=False)
-        problems = differences(exchange, service.kept) if service.kept else [done.stderr]
+        problems = differences(exchange, service.kept) if service.kept else [done]
         wrong += [(exchange.number, exchange.credential, problems, lines[:600])] * bool(done.returncode or problems)
         sorts[sort] += 1
 
