@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import re
-import secrets
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,38 +18,30 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from environments.credentials import forget_variables, open_target, protect
+from environments.credentials import forget_variables, open_target, protect, require_variables
 from environments.door.backoff import UnreachableError
 from environments.door.client import Client
 from environments.door.event_log import GONE, JournalError, KeyRecord
 from environments.door.journal import Journal, JournalEntry, Outcome
-from environments.door.opening import (
-    journal_in_words,
-    journal_of,
-    open_client,
-    open_door,
-    record_of_keys,
-)
+from environments.door.opening import journal_in_words, journal_of, open_client, open_door, record_of_keys
 from environments.door.run_keys import name_of
-from environments.profiles.loading import EXAMPLE_FILE, SCHEMA_FILE, gaps, load, named, path_of, profile_of
-from environments.profiles.model import Profile, ProfileError, fill, shown
-from environments.secret_values import Secrets, listed_secrets
+from environments.profiles.loading import document, from_example, gaps, load, named, path_of
+from environments.profiles.model import EMBEDDED, Profile, ProfileError, fill, shown
 from reports.show import Display
 from reports.writing import write
 from spec.answers import RefusalKind, is_granted, refused_or_lost
+from spec.interface import PREPARING, operations
 
 CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
 """Exit statuses, as those of a run. LEFT: keys are left."""
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
-_UNKNOWN = "its value is not known: delete it by hand, and set key_at in the profile"
-_FORGOTTEN = "its value is not known: delete it by hand; --yes makes the record forget it, as key_at is set"
+_UNKNOWN = "its value is not known: delete it by hand, and set key_at in the profile; --yes forgets it"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit status."""
     options = _parser().parse_args(arguments)
-    display = Display(Secrets())
     try:
         if options.command == "new":
             return _write_new(options)
@@ -58,10 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         profile = load(options.environment) if options.environment else None
         if options.command == "journal" or profile is None:
             return _show_journal(profile, options.settle)
-        display = Display(listed_secrets(profile))
         return _clean_up(profile, options.yes) if options.command == "cleanup" else _check(profile)
     except ProfileError as error:
-        return max(_error(display.foreign(problem), WRONG_USE) for problem in error.problems)
+        return max(_error(problem, WRONG_USE) for problem in error.problems)
     except OSError as error:
         return _error(f"{error.filename}: {error.strerror}", WRONG_USE)
     except UnreachableError as error:
@@ -76,20 +66,31 @@ def _error(message: str, status: int) -> int:
 
 
 def _write_new(options: argparse.Namespace) -> int:
-    path = path_of(options.environment)
+    path, operation = path_of(options.environment), options.prepare_with
+    folder, tls = path.absolute().parent, dict[str, Any]()
     if not re.fullmatch(r"\w[\w .-]*\.ya?ml", path.name):
         raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
     if os.path.lexists(path):
-        raise ProfileError(f"{shown(path)}: exists already; delete it, or choose another name")
-    schema = os.path.relpath(SCHEMA_FILE, path.absolute().parent)
-    text = EXAMPLE_FILE.read_text("utf-8").replace(SCHEMA_FILE.name, schema)
-    text = text.replace("base_url: https://staging.example.test", f"base_url: {json.dumps(options.base_url)}")
-    if options.account:
-        text = text.replace("#accounts: [ac-0001-77]", f"accounts: {json.dumps(options.account)}")
-    profile_of(text, path)
-    write(path, text)
+        if not options.force:
+            raise ProfileError(f"{shown(path)}: exists already; choose another name, or --force, which keeps tls alone")
+        tls = document(path.read_text("utf-8"), shown(path)).data.get("tls") or {}
+    if options.ca_bundle:
+        tls["ca_bundle"] = os.path.relpath(options.ca_bundle, folder)
+    given = {"base_url": options.base_url, "accounts": options.account, "tls": tls}
+    values = {key: json.dumps(value) for key, value in given.items() if value}
+    if options.limit:
+        values["limits"] = f"{{{', '.join(options.limit).replace('=', ': ')}}}"
+    if options.count and not operation:
+        raise ProfileError("--count: add --prepare-with")
+    if operation:
+        values |= {"transactions": "", "prepare": "", "json": "", "code_at": "", "operation": operation}
+        values |= {"count": str(options.count or ""), "allow": f"[read, {operations()[operation].permission}]"}
+    write(path, from_example(values, path))
     name = shlex.quote(named(path))
-    print(f"wrote {shown(path)}: it only reads; what else it may allow is explained in it and switched off")
+    allow = values.get("allow", "[read]")
+    print(f"wrote {shown(path)}: allow is {allow}; what else it may allow is explained in it and switched off")
+    if operation:
+        print("  correct the body of transactions.prepare; execute is not in allow, as it moves money")
     print(f"  export PIX_TOKEN=…\n  python -m environments check {name}\n  pytest --environment={name} --plan")
     return CLEAN
 
@@ -113,7 +114,7 @@ def _lines_of(journal: Journal, environment: str = "") -> Iterator[str]:
 
 def _outcome(entry: JournalEntry) -> str:
     if entry.is_unknown:
-        return f"unknown: look the transfer up, then settle it with --settle {entry.name}"
+        return f"unknown: look the transfer up; then python -m environments journal --settle {entry.name}"
     return f"{entry.outcome} {entry.status}".strip()
 
 
@@ -123,37 +124,59 @@ def _settle(journal: Journal, code: str) -> str:
     with journal.turn():
         entry = journal.entry(code) or next((one for one in journal.entries() if one.name == code), None)
         if entry is None or not entry.is_unknown:
-            why = f"its outcome is not unknown: {_outcome(entry)}" if entry else f"{journal.path} does not know it"
-            raise JournalError(f"--settle: {why}")
+            raise JournalError(f"--settle: {journal.path} has no unknown outcome of this code")
         journal.environment = entry.environment
         journal.write(code, Outcome.SETTLED, digest=entry.digest)
     return f"settled: {entry.environment}, sent at {entry.at}; no later run sends this code, or repeats its outcome"
 
 
 def _check(profile: Profile) -> int:
-    """Say whether a run could begin: what the preflight asks, the token, the journal, and what the profile lacks."""
-    journal, trouble, sent_before = journal_in_words(profile)  # its key may be in a variable that is forgotten below
-    narrow = replace(profile, allow=profile.allow & {"read"})
-    with _opened(narrow) as (client, display):
-        is_sandbox = "a" if profile.is_sandbox else "no"
-        said = [f"profile: {shown(profile.path)} is valid; its target is {is_sandbox} sandbox"]
+    """Say whether a run could begin, with every problem."""
+    status = CLEAN
+    for each, line in _state(profile):
+        status = max(status, each, key=(CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE).index)
+        print(line)
+    ready = f"pytest --environment={named(profile.path)} --plan"
+    print(f"not ready: a run would end with exit status {status}" if status else f"ready: {ready}")
+    return status
+
+
+def _state(profile: Profile) -> Iterator[tuple[int, str]]:
+    """Lines about the profile, the journal, what earlier runs left, what the preflight asks, and what a run would lack:
+    each with the exit status of a run that begins so."""
+    sandbox = "a sandbox" if profile.is_sandbox else "no sandbox"
+    yield CLEAN, f"profile: {shown(profile.path)} is valid; its target is {sandbox}"
+    journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below
+    if "execute" in profile.allow and not profile.is_sandbox:
+        yield (INCOMPLETE if trouble else CLEAN), f"journal: {trouble or journal}"
+    try:
+        yield from _reached(profile)
+    except UnreachableError as error:
+        yield UNREACHABLE, f"error: {error}"
+    except ProfileError as error:
+        yield from ((WRONG_USE, f"error: {problem}") for problem in error.problems)
+    yield from ((INCOMPLETE, f"not exercised: {gap}") for gap in gaps(profile, sent_before))
+
+
+def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
+    if profile.base_url != EMBEDDED:
+        require_variables(profile)
+        for key in _left_by_runs(profile, record_of_keys(profile, run="check")):
+            yield CLEAN, f"key left by an earlier run: {key.name}: python -m environments cleanup {named(profile.path)}"
+    with _opened(replace(profile, allow=profile.allow & {"read"})) as client:
+        for entry in client.door.guard.earlier:
+            yield CLEAN, f"outcome of an execution at {entry.at}: {_outcome(entry)}"
         if unreachable := client.preflight():
             raise UnreachableError(unreachable)
-        said.append(f"reachable: {client.door.permission.base_url}")
-        lacking = [] if narrow.allow else ["token: not tried: add read to allow"]
+        yield CLEAN, f"reachable: {client.door.permission.base_url}"
+        if "read" not in profile.allow:
+            yield INCOMPLETE, "token: not tried: add read to allow"
         for listed in client.door.exchanges[:1]:
-            token = f"token: {listed.summary} to listAccounts"
+            token = f"token: {Display(client.door.secrets).foreign(listed.summary)} to listAccounts"
             if is_granted(listed):
-                said.append(token)
+                yield CLEAN, token
             else:
-                lacking.append(f"{token}: it may be wrong or expired, or may not read; check auth")
-    if "execute" in profile.allow and not profile.is_sandbox:
-        (lacking if trouble else said).append(f"journal: {trouble or journal}")
-    lacking += [f"not exercised: {gap}" for gap in gaps(profile, sent_before)]
-    print(*(display.foreign(line) for line in (*said, *lacking)), sep="\n")
-    ready = f"ready: pytest --environment={named(profile.path)} --plan"
-    print("not ready: a run would be incomplete" if lacking else ready)
-    return INCOMPLETE if lacking else CLEAN
+                yield INCOMPLETE, f"{token}: it may be wrong or expired, or may not read; check auth"
 
 
 @dataclass(frozen=True)
@@ -177,10 +200,9 @@ def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
             if key.key and record.state(account, key.type, key.key):
                 keeps = "" if key.disposable or profile.is_sandbox else _OF_THE_OPERATOR
                 yield _Left(name_of(profile.pix_keys, place), account, key.type, key.key, False, keeps)
-    unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
     for account, event in record.left(profile.accounts):
         key_type, value = event["type"], event.get("key") or None
-        keeps = (unknown if value is None else "") if account else _ANOTHER_ACCOUNT
+        keeps = (_UNKNOWN if value is None else "") if account else _ANOTHER_ACCOUNT
         named = value or f"made by the service at {event['at']}"
         yield _Left(f"{key_type} {named}", account, key_type, value, True, keeps)
 
@@ -188,8 +210,7 @@ def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
 def _clean_up(profile: Profile, yes: bool) -> int:
     if not profile.deletes_keys:
         raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey")
-    run = secrets.token_hex(8)
-    record = record_of_keys(profile, run=run)
+    record = record_of_keys(profile, run="cleanup")
     left = list(_left_by_runs(profile, record))
     for key in left:
         print(f"left by an earlier run: {key.name}{': ' if key.keeps else ''}{key.keeps}")
@@ -200,11 +221,11 @@ def _clean_up(profile: Profile, yes: bool) -> int:
         print("nothing was deleted: --yes deletes the keys without a reason to stay")
         return LEFT
     remaining = len(left)
-    with _opened(replace(profile, allow=profile.allow & {"delete-keys"}), run) as (client, _):
+    with _opened(replace(profile, allow=profile.allow & {"delete-keys"})) as client:
         for key in left:
             is_gone = _delete(client, profile.requests["deletePixKey"].json, key)
             remaining -= is_gone
-            if is_gone or key.keeps == _FORGOTTEN:
+            if is_gone or key.keeps == _UNKNOWN:
                 record.note(key.account, key.type, key.value, GONE, ours=key.ours)
     return LEFT if remaining else CLEAN
 
@@ -217,27 +238,24 @@ def _delete(client: Client, body: Any, key: _Left) -> bool:
     exchange = client.send("deletePixKey", key.account, json=filled)
     was_gone = refused_or_lost(exchange) is RefusalKind.NOT_FOUND
     is_gone = was_gone or is_granted(exchange)
-    done = ("already gone" if was_gone else "deleted") if is_gone else "not deleted"
-    print(f"{done}: {key.name}" + ("" if is_gone else f" ({exchange.summary})"))
+    done = "already gone" if was_gone else "deleted" if is_gone else "not deleted"
+    print(f"{done}: {key.name} ({exchange.summary})")
     return is_gone
 
 
 @contextmanager
-def _opened(profile: Profile, run: str = "") -> Iterator[tuple[Client, Display]]:
-    """A client of the target through a door of its own, and what hides its known values. Raises UnreachableError."""
+def _opened(profile: Profile) -> Iterator[Client]:
+    """A client of the target through a door of its own. Raises UnreachableError."""
     target = open_target(profile)
-    display = Display(target.secrets)
     try:
-        with closing(open_door(profile, target, run)) as door:
+        with closing(open_door(profile, target, "cleanup")) as door:
             client = open_client(door, profile)
             forget_variables(profile)
-            if why := door.connect():
-                raise UnreachableError(why)
-            yield client, display
+            yield client
             if why := door.liveness.unreachable:
                 raise UnreachableError(why)
     except UnreachableError as error:
-        raise UnreachableError(display.foreign(f"{profile.base_url} cannot be reached: {error}")) from None
+        raise UnreachableError(f"{profile.base_url} cannot be reached: {error}") from None
     finally:
         target.stop()
 
@@ -256,10 +274,16 @@ def _parser() -> argparse.ArgumentParser:
     profile = _Parser(add_help=False)
     profile.add_argument("environment", metavar="NAME", help="environments/NAME.yaml, or a path")
 
-    new = commands.add_parser("new", parents=[profile], help="write a profile, which only reads")
+    new = commands.add_parser("new", parents=[profile], help="write a profile, which only reads by default")
     new.add_argument("--base-url", required=True, metavar="URL", help="address of the service, without /v1")
-    account = "an account that the token may see; may be repeated"
-    new.add_argument("--account", action="append", default=[], metavar="ID", help=account)
+    new.add_argument(
+        "--account", action="append", default=[], metavar="ID", help="one that the token may see; repeatable"
+    )
+    new.add_argument("--ca-bundle", metavar="FILE", help="authority that signed the certificate of the service, as PEM")
+    new.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="such as rate=5; repeatable")
+    new.add_argument("--prepare-with", choices=PREPARING, metavar="OPERATION", help="permit it, and prepare transfers")
+    new.add_argument("--count", type=int, metavar="N", help="how many transfers --prepare-with prepares; 1 by default")
+    new.add_argument("--force", action="store_true", help="replace a profile that is there, and keep its tls")
     commands.add_parser("check", parents=[profile], help="say whether a run could begin; only reads are sent")
 
     cleanup = commands.add_parser("cleanup", parents=[profile], help="list the keys that earlier runs left")

@@ -33,7 +33,6 @@ COMMAND_TIMEOUT = 30.0
 """Seconds that a token command may take."""
 _TOKEN = re.compile(r"(?!bearer$)[!-~]+", re.IGNORECASE)
 _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
-_CREDENTIAL = re.compile(r"auth|cookie|key|pass|secret|sign|token", re.IGNORECASE)
 
 
 def protect() -> None:
@@ -98,17 +97,12 @@ def _secrets(profile: Profile, token: str) -> Secrets:
     """Secrets of a target that are known before anything is sent to it."""
     secrets = listed_secrets(profile)
     secrets.learn_token(token)
-    for header, (name, value) in zip(profile.headers, resolve_headers(profile), strict=True):
-        if is_secret(header):
-            secrets.learn_secret(f"header {name}", value)
+    for header in profile.headers:
+        if header.env:
+            secrets.learn_secret(f"header {header.name}", _header_value(profile, header))
     if passphrase := resolve_passphrase(profile):
         secrets.learn_secret("passphrase", passphrase)
     return secrets
-
-
-def is_secret(header: Header) -> bool:
-    """True if the value of a fixed header is never shown: it comes from the environment, or its name says so."""
-    return header.env is not None or bool(_CREDENTIAL.search(header.name))
 
 
 def resolve(profile: Profile) -> str:
@@ -153,11 +147,18 @@ def resolve_journal_key(profile: Profile) -> bytes | None:
     return _variable(profile, name).strip().encode() if name else None
 
 
+def require_variables(profile: Profile, *names: str) -> None:
+    """Raises ProfileError with a line for each variable that is not set; of all that the profile names, if none is
+    given."""
+    where = shown(profile.path)
+    absent = [name for name in names or sorted(_named(profile)) if not os.environ.get(name, "").strip()]
+    if absent:
+        raise ProfileError(*(f"{where}: {name} is not set in the environment; export {name}=…" for name in absent))
+
+
 def _variable(profile: Profile, name: str) -> str:
-    value = os.environ.get(name, "")
-    if not value.strip():
-        raise _error(profile, f"{name} is not set in the environment; export {name}=…")
-    return value
+    require_variables(profile, name)
+    return os.environ[name]
 
 
 def _content(profile: Profile, file: Path) -> str:

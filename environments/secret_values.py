@@ -20,8 +20,6 @@ IDENTIFIER = "identifier"
 ANOTHER_PREFIX = "another "
 """Stands before the name of a secret for what is like it."""
 
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-
 
 @dataclass(frozen=True, repr=False)
 class Known:
@@ -32,11 +30,6 @@ class Known:
     value: str
     secret: bool = False
     place: int | None = None
-
-
-def ordinal(place: int) -> str:
-    """A place in a list of the profile, for people: `the second`, `number 11`."""
-    return f"the {_ORDINALS[place - 1]}" if place <= len(_ORDINALS) else f"number {place}"
 
 
 class Secrets:

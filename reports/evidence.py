@@ -15,7 +15,6 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
 
-from environments.credentials import is_secret
 from environments.profiles.model import Profile
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
@@ -123,10 +122,12 @@ class Resending:
 
     def __init__(self, display: Display, profile: Profile) -> None:
         self.display = display
-        auth, tls, secret = profile.auth, profile.tls, filter(is_secret, profile.headers)
+        auth, tls = profile.auth, profile.tls
         file, phrase = auth.token_file, tls.client_key_passphrase_env
         token = f"$(cat {shlex.quote(str(file))})" if file else _variable(auth.token_env or "PIX_TOKEN")
-        self._named = {"token": token} | {f"header {each.name}": _variable(each.env or each.name) for each in secret}
+        self._named = {"token": token} | {
+            f"header {each.name}": _variable(each.env) for each in profile.headers if each.env
+        }
         files = {"cacert": tls.ca_bundle, "cert": tls.client_cert, "key": tls.client_key, "proxy": profile.proxy}
         self._options = [f"--{option} {shlex.quote(str(value))}" for option, value in files.items() if value]
         self._options += [f'--pass "{_variable(phrase)}"'] if phrase else []

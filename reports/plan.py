@@ -10,7 +10,6 @@ from urllib.parse import unquote
 
 from environments.door.wrong_tokens import FORMS, NO_HEADER, RESTORABLE
 from environments.profiles.model import PixKey, Profile
-from environments.secret_values import ordinal
 from reports.wording import listed, needed_for
 from spec.exchange import VALID, Exchange
 from spec.interface import MARK, PREPARING, operations
@@ -92,7 +91,7 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         yield "  none is registered"
         return
     for place, key in enumerate(profile.pix_keys, 1):
-        yield f"  {key.type}, {ordinal(place)} of pix_keys: registered unless a list shows it; {_after(key, profile)}"
+        yield f"  {key.type}, number {place} of pix_keys: registered unless a list shows it; {_after(key, profile)}"
     synthetic = "deleted" if profile.deletes_keys else _STAYS
     yield f"  {MARK}…@example.com, which the run makes up: registered; {synthetic}"
     yield "  no other key is deleted"
@@ -151,7 +150,8 @@ def _why_none(plan: Plan) -> str:
 
 
 def _places(codes: Sequence[str], supplied: Sequence[str]) -> str:
-    return f"{listed([ordinal(supplied.index(code) + 1) for code in codes])} of transactions.codes"
+    numbers = [f"number {supplied.index(code) + 1}" for code in codes]
+    return f"{listed(numbers)} of transactions.codes"
 
 
 def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:

@@ -12,7 +12,6 @@ from environments.door.event_log import GONE, MAYBE, REGISTERED, KeyRecord
 from environments.door.outgoing import Sending
 from environments.door.permission import key_sent, names, texts_of
 from environments.profiles.model import PixKey
-from environments.secret_values import ordinal
 from spec.answers import RefusalKind, is_granted, may_be_registered, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES, MARK
@@ -288,5 +287,5 @@ class Keys:
 
 
 def name_of(keys: tuple[PixKey, ...], place: int) -> str:
-    """A key of the profile for people, without its value: `EMAIL, the second of pix_keys`."""
-    return f"{keys[place].type}, {ordinal(place + 1)} of pix_keys"
+    """A key of the profile for people, without its value: `EMAIL, number 2 of pix_keys`."""
+    return f"{keys[place].type}, number {place + 1} of pix_keys"

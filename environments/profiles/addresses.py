@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 _SEGMENT = r"/(?!\.\.?(/|$))[A-Za-z0-9._~!$&'()*+,;=:-]+"
-_ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?({_SEGMENT})*/?")
+_ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]*)?({_SEGMENT})*/?")
 
 
 def is_loopback(address: str) -> bool:
@@ -20,8 +20,8 @@ def is_loopback(address: str) -> bool:
 
 
 def host_of(address: str) -> str:
-    """The host of an address, in lower case; empty where it has none."""
-    return urlsplit(address).hostname or ""
+    """The host of an address, in lower case; empty where it has none, or is no address."""
+    return urlsplit(address).hostname or "" if _is_address(address) else ""
 
 
 def in_one_form(text: str) -> str:
@@ -40,7 +40,7 @@ def check_address(text: str, *, insecure: bool, exact: bool) -> None:
         raise ValueError("an address with a user name or password; secrets are named, never written: leave them out")
     if set(text) & set("?#"):
         raise ValueError("an address with a query or a fragment; leave out what follows ? or #")
-    if not _ADDRESS.fullmatch(text) or not _has_a_port_number(text):
+    if not _is_address(text):
         raise ValueError("not an address; expected http(s)://host[:port][/prefix]")
     if not exact and re.search("(?i)/v1/?$", urlsplit(text).path):
         remedy = "leave it out, or set base_url_is_exact: true in the profile if the paths start with /v1/v1"
@@ -57,10 +57,9 @@ def check_proxy(proxy: str, base_url: str, *, insecure: bool) -> None:
         raise ValueError("http:// shows the token to the proxy; use https://, or set insecure: true in the profile")
 
 
-def _has_a_port_number(text: str) -> bool:
-    """True if the port is absent or from 1 to 65535 without a leading zero, and an IPv6 address is valid."""
+def _is_address(text: str) -> bool:
+    """True if the form is right, the port at most 65535, and an IPv6 address valid."""
     try:
-        port = urlsplit(text).port
-        return port != 0 and (port is None or urlsplit(text).netloc.endswith(f":{port}"))
+        return bool(_ADDRESS.fullmatch(text) and [urlsplit(text).port])
     except ValueError:
         return False

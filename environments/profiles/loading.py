@@ -8,8 +8,9 @@ expected and what to do. No message repeats a value, because any value may be a 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
@@ -114,22 +115,16 @@ _OF_THE_SANDBOX = ("pix_keys", "transactions", "requests")
 NO_ACCOUNT = "no account: supply accounts"
 NOTHING_TO_REGISTER = "nothing to register: supply {}"
 NO_REGISTRATION = "only a key that the run registered is deleted: add register-keys to allow"
-NO_DELETION = "no body for a deletion: supply requests.deletePixKey"
+NO_DELETION = "no body for a deletion: supply requests.deletePixKey, such as {json: {pixKey: '{key}'}}"
 NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
 SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones"
 
 
 class _Generator(GenerateJsonSchema):
-    """JSON Schema as pydantic writes it, in the order of the model, without titles that say no more than names."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
+    """JSON Schema as pydantic writes it. The order of a set is always the same."""
 
     def encode_default(self, dft: Any) -> Any:
         return sorted(dft) if isinstance(dft, frozenset) else super().encode_default(dft)
-
-    def sort(self, value: Any, parent_key: str | None = None) -> Any:
-        return value
 
 
 @cache
@@ -165,16 +160,31 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     data = {key: value for key, value in read.data.items() if value is not None or key not in _KEYS}
     if base_url is not None and data.get("base_url") == EMBEDDED:
         data = {key: value for key, value in data.items() if key not in _OF_THE_SANDBOX} | {"allow": ["read"]}
-        said = f"--base-url: {name} is for the embedded sandbox, this run only reads; keys and codes stay there"
-        redirected = f"{said}. `python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
+        redirected = (
+            f"--base-url: {name} is for the embedded sandbox, this run only reads; keys and codes stay there. "
+            f"`python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
+        )
     if base_url is not None:
         data |= {"base_url": base_url, "sandbox": None}
     try:  # as JSON, which has no tuples, sets, dates and paths, so that even where it is strict pydantic makes them
-        file = _FILE.validate_json(json.dumps(data), context=path.absolute().parent)
+        context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}
+        file = _FILE.validate_json(json.dumps(data), context=context)
     except ValidationError as error:  # what is missing may be there under an unknown key, which comes first
         told = sorted(error.errors(include_url=False), key=lambda each: each["type"] != _UNKNOWN)
         raise ProfileError(*dict.fromkeys(_problem(each, read, name, base_url) for each in told)) from None
     return Profile(**vars(file), name=path.stem, path=path, redirected=redirected)
+
+
+def from_example(values: Mapping[str, str], path: Path) -> str:
+    """The commented example for a file at `path`, with the first line of each key switched on: with its value, or as it
+    stands where that is empty. Raises ``ProfileError``."""
+    schema = os.path.relpath(SCHEMA_FILE, path.absolute().parent)
+    text = EXAMPLE_FILE.read_text("utf-8").replace(SCHEMA_FILE.name, schema)
+    for key, value in values.items():
+        written = f" {value}".replace("\\", r"\\") if value else r"\3"
+        text = re.sub(rf"(?m)^( *)#?({key}:)(.*)", rf"\1\2{written}", text, count=1)
+    profile_of(text, path)
+    return text
 
 
 def _problem(error: Any, read: Document, file: str, base_url: str | None) -> str:
@@ -187,8 +197,11 @@ def _problem(error: Any, read: Document, file: str, base_url: str | None) -> str
             said = "unknown key; secrets are named, never written: use token_env, token_command or token_file"
     elif error["type"] == "too_short":
         said = "expected at least one"
-    elif place[-1] == "[key]":  # as pydantic marks a key that is wrong itself
+    if place[-1] == "[key]":  # as pydantic marks a key that is wrong itself
         place = place[:-1]
+    elif place[0] == "requests":
+        body = "{pixKey: '{key}'}" if "deletePixKey" in place else "{from: '{account}', to: RECEIVER, value: 0.01}"
+        place, said = place[:2], f"expected a body written as YAML, such as {{json: {body}}}"
     where = f"{file}:{read.line_of(place)}: {'.'.join(map(_printable, place))}"
     return f"{where if base_url is None or place != ('base_url',) else '--base-url'}: {said}"
 

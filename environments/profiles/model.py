@@ -201,7 +201,7 @@ class ProfileFile:
     @field_validator("sandbox")
     @classmethod
     def _repeats_the_host(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
-        host = host_of(info.data.get("base_url", ""))
+        host = host_of(info.context["base_url"])  # type: ignore[index] # loading gives it, also where it is wrong
         if sandbox and host and sandbox.lower() != host:
             raise ValueError(f"expected the host of base_url, {host}, without a port; or null")
         return sandbox
@@ -211,7 +211,7 @@ class ProfileFile:
     def _has_one_source(cls, auth: Auth, info: ValidationInfo) -> Auth:
         """None is enough for the embedded sandbox."""
         sources = sum(map(bool, vars(auth).values()))
-        if sources > 1 or (not sources and info.data.get("base_url", EMBEDDED) != EMBEDDED):
+        if sources > 1 or (not sources and info.context["base_url"] != EMBEDDED):  # type: ignore[index]
             raise ValueError("expected exactly one of token_env, token_command and token_file")
         return auth
 
@@ -227,7 +227,8 @@ class ProfileFile:
     @classmethod
     def _reads_no_token(cls, proxy: str | None, info: ValidationInfo) -> str | None:
         if proxy:
-            check_proxy(proxy, info.data.get("base_url", ""), insecure=info.data.get("insecure", True))
+            address = info.context["base_url"]  # type: ignore[index]
+            check_proxy(proxy, address, insecure=info.data.get("insecure", True))
         return proxy
 
 

@@ -56,8 +56,8 @@ def one_of(*names: str) -> GetPydanticSchema:
 
 
 def _beside_the_profile(path: Path, info: ValidationInfo) -> Path:
-    """The absolute path. The context of the validation is the folder of the profile."""
-    return Path(info.context or "", os.path.expanduser(path))
+    """The absolute path. The context of the validation has the folder of the profile."""
+    return Path(info.context["folder"], os.path.expanduser(path))  # type: ignore[index] # loading gives it
 
 
 def _that_is_there(path: Path) -> Path:
@@ -77,6 +77,7 @@ Level = Annotated[str, one_of("documented", "implied", "example", "robustness")]
 Permission = Annotated[str, one_of(*PERMISSIONS)]
 KeyType = Annotated[str, one_of(*KEY_TYPES)]
 Count = Annotated[int, Field(ge=1)]
+Whole = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Word = Annotated[str, Field(min_length=1)]
 Identifier = Annotated[  # one segment of a path
@@ -135,10 +136,10 @@ class FromVariable:
 
 
 def headers_of(values: Mapping[str, str | FromVariable]) -> tuple[Header, ...]:
-    """The headers by their names. Raises ValueError for a secret that is written out."""
-    for name, value in values.items():
-        if isinstance(value, str) and re.search("(?i)cookie|api-?key|token|secret|passw", name):
-            raise ValueError(f"{name}: expected {{env: NAME}} (secrets are named, never written), not text")
+    """The headers by their names. Raises ValueError for those that are secrets by their names and written out."""
+    texts = [name for name, value in values.items() if isinstance(value, str)]
+    if secret := [name for name in texts if re.search("(?i)auth|cookie|key|pass|secret|sign|token", name)]:
+        raise ValueError(f"{', '.join(secret)}: expected {{env: NAME}} (secrets are named, never written), not text")
     return tuple(
         Header(name, value) if isinstance(value, str) else Header(name, env=value.env) for name, value in values.items()
     )
@@ -200,7 +201,8 @@ class Transactions:
     """Codes to execute, and how to prepare more."""
 
     codes: Identifiers = field(default=(), repr=False)
-    """Codes that somebody prepared."""
+    """Codes that somebody prepared, best of a transfer to a key of each type: a mask that is missing for companies
+    shows only with a CNPJ."""
     prepare: Prepare | None = None
     """Request with which the suite prepares codes."""
 
@@ -218,9 +220,9 @@ class Limits:
 
     executions: Count = 5
     """Transfers executed."""
-    transfers: Annotated[int, Field(ge=0)] = 20
+    transfers: Whole = 20
     """Transfers prepared, and PIX transactions created."""
-    wrong_tokens: Annotated[int, Field(ge=0)] = 20
+    wrong_tokens: Whole = 20
     """Wrong tokens for each of the two documented operations; 0: none."""
     requests: Count = 2000
     """Requests of all kinds."""

@@ -21,7 +21,7 @@ a body above 1 MiB                    413
 a body without Content-Length          400
 a body that is not application/json   415
 well-formed, but impossible           422: undocumented key type (numeric ones too), key not in the format of
-                                      its type, too little money, accounts that do not fit the transfer
+                                      its type, too little money, a key of the paying account
 other limits                          amounts and dates up to 10^13; none on rate or number of keys
 accountId                             ac-0001, ac-0002, ac-0003
 transactionId                         SBX-PHONE-1 and five more (seeds.sql); SBX- and 16 hexadecimal digits
@@ -44,9 +44,9 @@ GET /v1/accounts                      {accounts: [{id, name, document (masked), 
 GET /v1/accounts/balance/{accountId}  {account, balance}
 GET /v1/accounts/entries/{accountId}  {entries: [{transactionId, date, value}]}, negative for what goes out
 POST /v1/pix                          {account, pixKey, value, message?} -> preparation
-POST /v1/transfer/external            {from, to, value, date} -> preparation; to an account elsewhere
-POST /v1/transfer/internal            the same and description?; to another account of this service
-POST /v1/transfer/p2p                 the same and description?; to a person, who has a CPF
+POST /v1/transfer/external            {from, to, value, date} -> preparation
+POST /v1/transfer/internal            the same and description?
+POST /v1/transfer/p2p                 the same and description?
 from, to                              an account, a registered PIX key
 value, date, description              reais with at most two decimals, milliseconds since 1970, text
 preparation                           {transactionId, status, value, date, name, document (masked)}; no money

@@ -30,15 +30,13 @@ def main() -> int:
         description="Serve the PIX sandbox: made-up accounts and money, in memory.",
         epilog=f"The access token is taken from {TOKEN_ENV}; without it a random one is made.",
     )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
     options = parser.parse_args()
     service = Service(token=os.environ.get(TOKEN_ENV))
     try:
-        server = Server(service, options.host, options.port)
+        server = Server(service, port=options.port)
     except (OSError, OverflowError) as error:
-        where = f"{options.host}, port {options.port}"
-        print(f"error: cannot listen on {where}: {error}; try another --port", file=sys.stderr)
+        print(f"error: cannot listen on port {options.port}: {error}; try another --port", file=sys.stderr)
         return 2
     for ending in (signal.SIGINT, signal.SIGTERM):  # a shell starts background processes with SIGINT ignored
         signal.signal(ending, signal.default_int_handler)

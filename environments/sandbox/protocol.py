@@ -20,7 +20,7 @@ from typing import ClassVar
 from urllib.parse import unquote
 
 from environments.sandbox.double_entry import Database
-from spec.interface import operations
+from spec.interface import PREPARING, operations
 
 MAX_BODY = 1_048_576
 """Bytes of a request body that are accepted; more is refused with 413."""
@@ -150,8 +150,11 @@ class HttpService:
 
     def routes_of(self, path: str) -> list[tuple[str, str, str | None]]:
         """Method, operationId and undecoded path parameter of every route that has this path."""
-        found = ((method, name, _pattern(template).fullmatch(path)) for method, template, name in self.ROUTES)
-        return [(method, name, match[1] if match.re.groups else None) for method, name, match in found if match]
+        return [
+            (method, name, match[1] if match.re.groups else None)
+            for method, template, name in self.ROUTES
+            if (match := _pattern(template).fullmatch(path))
+        ]
 
     def authorize(self, request: Request, operation: str) -> None:
         """Every operation requires the token."""
@@ -165,7 +168,9 @@ class HttpService:
         return hmac.compare_digest(credential.encode("latin-1", "replace"), self.token.encode())
 
     def perform(self, operation: str, request: Request, parameter: str | None) -> Data:
-        """Call the method of the operation: executePix is `execute_pix`."""
+        """Call the method of the operation: executePix is `execute_pix`. Those that prepare a transfer have one."""
+        if operation in PREPARING:
+            return self.prepare(operation, request)  # type: ignore[attr-defined,no-any-return] # Service has it
         method: Callable[..., Data] = getattr(self, re.sub("([A-Z])", r"_\1", operation).lower())
         return method(request) if parameter is None else method(request, parameter)
 
@@ -184,9 +189,8 @@ class HttpService:
         return body
 
     def check_content_type(self, request: Request, operation: str) -> None:
-        media_type, _, parameters = request.header("Content-Type").lower().partition(";")
-        charset = parameters.strip().replace('"', "")
-        if media_type.strip() != "application/json" or charset not in ("", "charset=utf-8"):
+        sent = re.sub(r'[\s"]', "", request.header("Content-Type").lower())
+        if sent not in ("application/json", "application/json;charset=utf-8"):
             raise Refusal(415, "A body is sent with Content-Type: application/json.")
 
     # Responses

@@ -15,7 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
-from typing import Any, Self
+from typing import Any
 
 from environments.sandbox.protocol import MAX_BODY, HttpService, Request, Response
 
@@ -55,9 +55,6 @@ class Server(socketserver.ThreadingTCPServer):
         for connection in tuple(self.connections):
             with suppress(OSError):  # it is closed already
                 connection.shutdown(socket.SHUT_RDWR)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

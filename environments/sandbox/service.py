@@ -192,21 +192,6 @@ class Service(HttpService):
     def execute_pix(self, request: Request, transaction_id: str) -> Data:
         return self.execution_result(self.confirm(transaction_id))
 
-    def create_pix(self, request: Request) -> Data:
-        return self.prepare("createPix", request)
-
-    def transfer_external(self, request: Request) -> Data:
-        """To an account at another bank."""
-        return self.prepare("transferExternal", request)
-
-    def transfer_internal(self, request: Request) -> Data:
-        """To another account of this service."""
-        return self.prepare("transferInternal", request)
-
-    def transfer_p2p(self, request: Request) -> Data:
-        """To a person, at any bank."""
-        return self.prepare("transferP2p", request)
-
     # Preparation
 
     def order(self, operation: str, body: Data) -> dict[str, Any]:
@@ -228,22 +213,11 @@ class Service(HttpService):
             if key is None:
                 raise Refusal(404, "There is no such key.")
             payee = ledger.account(key.account)
-            self.check_parties(operation, payer, payee)
+            if payer.id == payee.id:
+                raise Refusal(422, "The key belongs to the paying account itself.")
             transfer = Transfer(self.new_code(), payee=payee, key_type=key.type, status="PREPARED", **order)
             ledger.prepare(transfer)
             return self.preparation_result(transfer)
-
-    def check_parties(self, operation: str, payer: Account, payee: Account) -> None:
-        """Between two accounts, and of the sort that the operation is for."""
-        if payer.id == payee.id:
-            raise Refusal(422, "The key belongs to the paying account itself.")
-        fits = {
-            "transferExternal": payee.role == "ELSEWHERE",
-            "transferInternal": payee.role == "OWN",
-            "transferP2p": len(payee.document) == 11,
-        }
-        if not fits.get(operation, True):
-            raise Refusal(422, "The key belongs to an account that this transfer does not reach.")
 
     def new_code(self) -> str:
         """A transaction code that nobody can guess."""

@@ -6,7 +6,10 @@ import re
 import pytest
 
 from environments.__main__ import main
+from environments.door.event_log import REGISTERED
 from environments.door.journal import Outcome
+from environments.door.opening import record_of_keys
+from environments.profiles.loading import load
 from environments.sandbox import Response
 from tests.selftest.services.hostile import Says
 from tests.selftest.services.one_run import journal_in
@@ -49,7 +52,7 @@ def check(tmp_path, capsys):
 
 
 READY = "ready: pytest --environment=PROFILE --plan"
-NOT_READY = "not ready: a run would be incomplete"
+NOT_READY = "not ready: a run would end with exit status {}"
 
 
 def test_a_profile_that_is_ready(check, service, tmp_path):
@@ -73,31 +76,47 @@ def test_a_token_that_is_not_accepted(status, why, check):
     with Says(as_bytes(Response(status, b""))) as service:
         ended, lines = check(service)
 
-    assert (ended, lines[-1]) == (6, NOT_READY)
+    assert (ended, lines[-1]) == (6, NOT_READY.format(6))
     assert lines[-2].startswith(f"token: {status} without a media type to listAccounts{why}")
 
 
-def test_a_secret_that_is_missing(check, service):
-    """Before anything is sent."""
-    status, lines = check(service, headers={"X-Api-Key": {"env": "PIX_API_KEY"}})
+def test_secrets_that_are_missing(check, service):
+    """All of them, and what the profile lacks, before anything is sent."""
+    headers = {"X-Api-Key": {"env": "PIX_API_KEY"}, "X-Tenant": {"env": "PIX_TENANT"}}
 
-    assert status == 4
-    assert lines == ["error: PROFILE: PIX_API_KEY is not set in the environment; export PIX_API_KEY=…"]
+    assert check(service, headers=headers, accounts=None) == (
+        4,
+        [
+            "profile: PROFILE is valid; its target is a sandbox",
+            "error: PROFILE: PIX_API_KEY is not set in the environment; export PIX_API_KEY=…",
+            "error: PROFILE: PIX_TENANT is not set in the environment; export PIX_TENANT=…",
+            "not exercised: no account: supply accounts",
+            NOT_READY.format(4),
+        ],
+    )
     assert service.seen == []
 
 
-def test_nobody_listens(check, service):
-    """One line."""
-    gone = "http://127.0.0.1:9"
+def test_nobody_listens(check, service, tmp_path):
+    """What earlier runs left is told, too, and what the profile lacks."""
+    gone, changes = "http://127.0.0.1:9", {"journal": str(tmp_path / "journal.jsonl"), "sandbox": None}
+    journal_in(tmp_path, environment="profile").write("TX-1", Outcome.UNKNOWN)
+    path = write_profile(tmp_path, gone, **changes)
+    record_of_keys(load(str(path)), run="").note("ac-0001", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
+    status, lines = check(service, base_url=gone, accounts=None, **changes)
+    told = ("key left by an earlier run: EMAIL pixconf-1@example.com: ", "outcome of an execution at ")
 
-    assert check(service, base_url=gone) == (7, [f"error: {gone} cannot be reached: the connection is refused"])
+    assert (status, lines[-1]) == (7, NOT_READY.format(7))
+    assert [len([line for line in lines if line.startswith(each)]) for each in told] == [1, 1]
+    assert f"error: {gone} cannot be reached: the connection is refused" in lines
+    assert "not exercised: no account: supply accounts" in lines
 
 
 @pytest.mark.parametrize(
     ("changes", "gap"),
     [
         ({"accounts": None}, "no account: supply accounts"),
-        ({"requests": None}, "no body for a deletion: supply requests.deletePixKey"),
+        ({"requests": None}, "no body for a deletion: supply requests.deletePixKey, such as {json: {pixKey: '{key}'}}"),
         ({"transactions": None}, "no transaction code: supply transactions.codes or transactions.prepare"),
     ],
     ids=["account", "deletion", "code"],

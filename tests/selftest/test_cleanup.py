@@ -65,10 +65,10 @@ def test_a_key_that_a_run_registered_is_deleted(cleanup, service, tmp_path):
     profile = profile_of(tmp_path, service, *BY_A_RUN)
     listed, before = cleanup(profile), gone_from(service)
 
-    named = "left by an earlier run: EMAIL, the second of pix_keys"
+    named = "left by an earlier run: EMAIL, number 2 of pix_keys"
     assert listed == (1, [named, "nothing was deleted: --yes deletes the keys without a reason to stay"])
     assert before == set()
-    assert cleanup(profile, "--yes") == (0, [named, "deleted: EMAIL, the second of pix_keys"])
+    assert cleanup(profile, "--yes") == (0, [named, "deleted: EMAIL, number 2 of pix_keys (200 application/json)"])
     assert gone_from(service) == {EMAIL}
     assert cleanup(profile, "--yes") == NOTHING
 
@@ -97,7 +97,7 @@ def test_only_a_key_that_is_disposable_is_deleted(events, changes, gone, cleanup
     ("changes", "token", "status", "said"),
     [
         ({"allow": ["read"]}, "t", 4, "cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey"),
-        ({}, "another", 1, "not deleted: EMAIL, the second of pix_keys (401 application/json)"),
+        ({}, "another", 1, "not deleted: EMAIL, number 2 of pix_keys (401 application/json)"),
         (
             {"base_url": "http://127.0.0.1:1"}, TOKEN["PIX_TOKEN"], 7,
             "error: http://127.0.0.1:1 cannot be reached: the connection is refused",

@@ -357,10 +357,10 @@ def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, mo
     assert [len([note for note in notes_of(model) if "OUTCOME UNKNOWN" in note]) for model in models] == [2, 0, 0]
     assert "python -m environments journal --settle CODE" in notes_of(models[0])[0]
     assert "resend" not in str(notes_of(models[0]))
-    assert listed.endswith(f"  unknown: look the transfer up, then settle it with --settle {name}")
+    assert listed.endswith(f"  unknown: look the transfer up; then python -m environments journal --settle {name}")
     assert [status for status, _ in settled] == [0, 0, 4]
     assert journal.path.parent.stat().st_mode & 0o077 == 0
-    assert settled[2][1] == ["error: --settle: its outcome is not unknown: success"]
+    assert settled[2][1] == [f"error: --settle: {journal.path} has no unknown outcome of this code"]
     assert journal.fault() == ""
 
 

@@ -36,7 +36,7 @@ def test_options_are_filled_in(new, path):
     assert new(*EVERYTHING) == (
         0,
         [
-            "wrote PATH: it only reads; what else it may allow is explained in it and switched off",
+            "wrote PATH: allow is [read]; what else it may allow is explained in it and switched off",
             "  export PIX_TOKEN=…",
             "  python -m environments check 'PATH'",
             "  pytest --environment='PATH' --plan",
@@ -54,8 +54,28 @@ def test_a_profile_is_not_overwritten(new, path, tmp_path):
     """Nor is a symbolic link followed."""
     path.symlink_to(tmp_path / "target")
 
-    assert new(*EVERYTHING) == (4, ["error: PATH: exists already; delete it, or choose another name"])
+    refused = "error: PATH: exists already; choose another name, or --force, which keeps tls alone"
+    assert new(*EVERYTHING) == (4, [refused])
     assert not (tmp_path / "target").exists()
+
+
+def test_a_profile_with_a_certificate_limits_and_preparation(new, path, tmp_path, monkeypatch):
+    """What is switched on stands where the example explains it. --force keeps the certificates of before."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("ca.pem", "cert.pem"):
+        (tmp_path / name).touch()
+    new(
+        ADDRESS, "--ca-bundle=ca.pem", "--limit=rate=5", "--limit=parallel=1", "--prepare-with=transferP2p", "--count=3"
+    )
+    made = load(str(path))
+    path.write_text(path.read_text("utf-8").replace("tls: {", 'tls: {"client_cert": "cert.pem", '), "utf-8")
+    new(ADDRESS, "--force")
+    kept, prepare = load(str(path)), made.transactions.prepare
+
+    assert (made.allow, made.limits.rate, made.limits.parallel) == ({"read", "transfer"}, 5, 1)
+    assert (prepare.operation, prepare.count, prepare.code_at) == ("transferP2p", 3, "/data/transactionId")
+    assert (kept.tls.ca_bundle, kept.tls.client_cert) == (tmp_path / "ca.pem", tmp_path / "cert.pem")
+    assert (kept.allow, kept.limits.rate) == ({"read"}, None)
 
 
 @pytest.mark.parametrize("name", ["../x", "x/", "..", "", "a\nb", "folder/.yaml", "x.txt/y"])
@@ -68,6 +88,23 @@ def test_what_is_no_name_of_a_profile(name, new, tmp_path, monkeypatch):
     assert status == 4
     assert line.endswith(": expected a name such as staging, or a path that ends in .yaml")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--account=.."], "accounts.0: expected text, in quotes if it is made of digits"),
+        (["--limit=rat=5"], 'limits.rat: unknown key; did you mean "rate"?'),
+        (["--ca-bundle=absent"], "tls.ca_bundle: no such file; a path is relative to the folder of this profile"),
+        (["--count=2"], "--count: add --prepare-with"),
+    ],
+)
+def test_wrong_options(options, problem, new, path):
+    """One line, which repeats no value, and nothing is written."""
+    status, lines = new(ADDRESS, *options)
+
+    assert (status, len(lines), path.exists()) == (4, 1, False)
+    assert lines[0].endswith(problem)
 
 
 def test_a_wrong_command_line(new, capsys):

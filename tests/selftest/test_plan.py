@@ -41,7 +41,7 @@ def test_the_plan_names_what_moves_money_without_its_codes(plan):
     """Codes, accounts and keys are named by their places in the profile."""
     lines = plan("executePix", transactions={"codes": CODES})
 
-    assert "  each once: the first and the second of transactions.codes" in lines
+    assert "  each once: number 1 and number 2 of transactions.codes" in lines
     assert [value for value in (*CODES, "ac-0001", "+5511955500777", "13579246828") if value in "\n".join(lines)] == []
 
 
@@ -108,8 +108,8 @@ def test_codes_that_the_journal_holds_are_not_sent(plan, tmp_path):
     assert before == [tmp_path / "profile.yaml"]
     assert "start one with --new-journal" in "\n".join(first)
     assert f"journal: {tmp_path / 'kept/codes.jsonl'} holds 1 code" in second
-    assert "  each once: the second of transactions.codes" in second
-    assert "  not sent, because the journal says that an earlier run sent it: the first of transactions.codes" in second
+    assert "  each once: number 2 of transactions.codes" in second
+    assert "  not sent, because the journal says that an earlier run sent it: number 1 of transactions.codes" in second
     assert journal.path.read_bytes() == content
 
 
@@ -118,7 +118,7 @@ def test_the_plan_of_the_first_run_has_its_codes(tmp_path):
     profile = write_profile(tmp_path, STAGING, sandbox=None, journal="codes.jsonl", transactions={"codes": CODES})
     printed = run_here(f"--environment={profile}", "--plan", "--new-journal", "-k", "executePix.id").output
 
-    assert "  each once: the first and the second of transactions.codes\n" in printed
+    assert "  each once: number 1 and number 2 of transactions.codes\n" in printed
     assert [path.name for path in tmp_path.iterdir()] == ["profile.yaml"]
 
 

