@@ -97,19 +97,26 @@ def test_secrets_that_are_missing(check, service):
     assert service.seen == []
 
 
-def test_nobody_listens(check, service, tmp_path):
+def test_nobody_listens(check, tmp_path, service):
     """What earlier runs left is told, too, and what the profile lacks."""
-    gone, changes = "http://127.0.0.1:9", {"journal": str(tmp_path / "journal.jsonl"), "sandbox": None}
+    gone = {
+        "base_url": "http://127.0.0.1:9",
+        "sandbox": None,
+        "journal": str(tmp_path / "journal.jsonl"),
+        "accounts": None,
+    }
     journal_in(tmp_path, environment="profile").write("TX-1", Outcome.UNKNOWN)
-    path = write_profile(tmp_path, gone, **changes)
-    record_of_keys(load(str(path)), run="").note("ac-0001", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
-    status, lines = check(service, base_url=gone, accounts=None, **changes)
-    told = ("key left by an earlier run: EMAIL pixconf-1@example.com: ", "outcome of an execution at ")
+    record = record_of_keys(load(str(write_profile(tmp_path, **gone))), run="")
+    record.note("ac-0001", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
+    status, lines = check(service, **gone)
 
     assert (status, lines[-1]) == (7, NOT_READY.format(7))
-    assert [len([line for line in lines if line.startswith(each)]) for each in told] == [1, 1]
-    assert f"error: {gone} cannot be reached: the connection is refused" in lines
-    assert "not exercised: no account: supply accounts" in lines
+    assert lines[2].startswith("key left by an earlier run: EMAIL pixconf-1@example.com: ")
+    assert lines[3].startswith("outcome of an execution at ")
+    assert lines[4:6] == [
+        "error: http://127.0.0.1:9 cannot be reached: the connection is refused",
+        "not exercised: no account: supply accounts",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -130,15 +137,13 @@ def test_what_is_not_supplied(changes, gap, check, service):
 
 
 def test_codes_that_were_sent(check, service, tmp_path):
-    """The journal knows them."""
-    path = tmp_path / "journal.jsonl"
-    missing = check(service, transactions={"codes": ["TX-1"]}, sandbox=None, journal=str(path))
+    """The journal knows them, where there is one."""
+    changes = {"transactions": {"codes": ["TX-1"]}, "sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
+    missing = check(service, **changes)
     journal_in(tmp_path).write("TX-1", Outcome.SENT)
-    status, lines = check(service, transactions={"codes": ["TX-1"]}, sandbox=None, journal=str(path))
+    status, lines = check(service, **changes)
 
-    told = "not exercised: every transaction code was sent by an earlier run: prepare new ones"
-    assert (status, told in lines) == (6, True)
-    assert missing[0] == 6
-    assert [line for line in missing[1] if line.startswith("journal: transactions.codes are not sent")]
-    assert missing[1][0] == "profile: PROFILE is valid; its target is no sandbox"
-    assert f"journal: {path} holds 1 code" in lines
+    assert (missing[0], missing[1][0]) == (6, "profile: PROFILE is valid; its target is no sandbox")
+    assert missing[1][1].startswith("journal: transactions.codes are not sent")
+    assert (status, lines[1]) == (6, f"journal: {changes['journal']} holds 1 code")
+    assert "not exercised: every transaction code was sent by an earlier run: prepare new ones" in lines

@@ -1,0 +1,76 @@
+"""What CONTRIBUTING.md adds by way of example, a field, a rule and an endpoint, is added as it stands there."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r'(?ms)^( *)```\w+\n *# (\S+), (above|in place of|a new file)(?: "([^\n]*)")?\n(.*?)^ *```')
+UNTRANSLATED = re.compile(r'(msgid ((?:".*"\n)+)msgstr) ""\n(?!")')
+MODEL = re.compile(r"(?m)^- id: listAccounts\.(?:.*\n(?!- id:))*.*\n")
+OF_LIMITS = (
+    ("listAccounts", "listLimits"),
+    ("account list", "limit list"),
+    ("lists accounts", "lists limits"),
+    ("/v1/accounts", "/v1/limits"),
+)
+PROVED_BY = ("requirements", "rules", "exchange_list", "sandbox", "explaining", "languages", "documentation", "proof")
+OF_THE_EXAMPLES = "ExecutionFee or ListLimits or listLimits or requirement or rule or catalogue or an_entry"
+
+
+def add(folder, path, how, anchor, text):
+    """Take a block into a file of the copy, at the place that its first line names."""
+    file = folder / path
+    before, anchored, after = file.read_text("utf-8").partition(anchor) if anchor else ("", "", "")
+    assert anchored == anchor, f"{path} has no {anchor}"
+    kept = anchor if how == "above" else ""
+    file.write_text(f"{before}{text if kept or not anchor else text.rstrip()}{kept}{after}", "utf-8")
+
+
+def of_limits(entry):
+    """A requirement on listAccounts, and below it the same one on listLimits."""
+    copied = entry[0]
+    for old, new in OF_LIMITS:
+        copied = copied.replace(old, new)
+    return entry[0] + copied
+
+
+@pytest.mark.slow
+def test_the_worked_examples_can_be_followed(tmp_path):
+    """Their tests pass in a copy of the project, the proof of each new requirement included."""
+    folder = tmp_path / "copy"
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", ".venv", ".*cache", "runs", "__pycache__"))
+    (folder / ".venv").symlink_to(sys.prefix)
+
+    def call(*command, **variables):
+        done = subprocess.run(
+            command, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout[-5000:] + done.stderr
+        return done.stdout
+
+    for indentation, *place, text in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8")):
+        add(folder, *place, re.sub(f"(?m)^{indentation}", "", text))
+    requirements = folder / "spec/requirements.yaml"
+    requirements.write_text(MODEL.sub(of_limits, requirements.read_text("utf-8")), "utf-8")
+    (folder / "spec/requirements.md").write_text(call(sys.executable, "-m", "spec"), "utf-8")
+    call("make", "--old-file=.venv/ready", "messages")
+    catalogue = folder / "reports/locale/pt_BR/LC_MESSAGES/report.po"
+    catalogue.write_text(UNTRANSLATED.sub(r'\1 "pt: "\n\2', catalogue.read_text("utf-8")), "utf-8")
+
+    pytest_ = (sys.executable, "-m", "pytest", "-q")
+    run = call(*pytest_, "--no-report", "-k", "executePix.fee or listLimits")
+    call(
+        *pytest_,
+        *(f"tests/selftest/test_{name}.py" for name in PROVED_BY),
+        "-k",
+        OF_THE_EXAMPLES,
+        PIX_PROOF="exhaustive",
+    )
+
+    assert "no failure, 8 of 8 tested" in run
