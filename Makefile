@@ -10,7 +10,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # One conformance run.
 conformance: .venv/ready
-	$(BIN)/pytest --environment=$(ENVIRONMENT)
+	@echo "asking the service of environment $(ENVIRONMENT): $(BIN)/pytest --environment=$(ENVIRONMENT)"
+	@$(BIN)/pytest --environment=$(ENVIRONMENT)
 
 # All self-tests, with the default choice of the proof: every mutant that a replay shows, and some of all others.
 test: .venv/contributors
@@ -35,12 +36,12 @@ messages: .venv/ready
 	$(BIN)/pybabel update -D report -i $(POT) -d reports/locale --width=120 --no-fuzzy-matching --ignore-pot-creation-date --ignore-obsolete
 
 .venv/ready: requirements.txt
-	PYTHON=$(PYTHON) .ci/install --require-hashes --only-binary=:all: --requirement $<
-	touch $@
+	@PYTHON=$(PYTHON) .ci/install --require-hashes --only-binary=:all: --requirement $<
+	@touch $@
 
 .venv/contributors: constraints.txt .venv/ready
-	.ci/install --requirement $<
-	touch $@
+	@.ci/install --requirement $<
+	@touch $@
 
 # Tools of others that read openapi.yaml and the outputs. `make proof` runs them where they are installed.
 witnesses: .venv/witnesses/ready
