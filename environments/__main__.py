@@ -66,8 +66,7 @@ def _error(message: str, status: int) -> int:
 
 
 def _write_new(options: argparse.Namespace) -> int:
-    path, operation = path_of(options.environment), options.prepare_with
-    folder, tls = path.absolute().parent, dict[str, Any]()
+    path, operation, tls = path_of(options.environment), options.prepare_with, dict[str, Any]()
     if not re.fullmatch(r"\w[\w .-]*\.ya?ml", path.name):
         raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
     if os.path.lexists(path):
@@ -75,7 +74,7 @@ def _write_new(options: argparse.Namespace) -> int:
             raise ProfileError(f"{shown(path)}: exists already; choose another name, or --force, which keeps tls alone")
         tls = document(path.read_text("utf-8"), shown(path)).data.get("tls") or {}
     if options.ca_bundle:
-        tls["ca_bundle"] = os.path.relpath(options.ca_bundle, folder)
+        tls["ca_bundle"] = os.path.relpath(options.ca_bundle, path.absolute().parent)
     given = {"base_url": options.base_url, "accounts": options.account, "tls": tls}
     values = {key: json.dumps(value) for key, value in given.items() if value}
     if options.limit:
@@ -105,7 +104,7 @@ def _show_journal(profile: Profile | None, settles: str | None) -> int:
     return _error(refusal, INCOMPLETE) if refusal else CLEAN
 
 
-def _lines_of(journal: Journal, environment: str = "") -> Iterator[str]:
+def _lines_of(journal: Journal, environment: str) -> Iterator[str]:
     """Every code by environment, time and outcome; those of one environment where it is named. Raises JournalError."""
     entries = [entry for entry in journal.entries() if environment in ("", entry.environment)]
     yield from (f"{entry.name}  {entry.environment}  {entry.at}  {_outcome(entry)}" for entry in entries)

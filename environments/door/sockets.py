@@ -92,13 +92,8 @@ class Deadline:
         self._watchdog.deadlines.remove(self)
 
 
-class _OfThisThread(threading.local):
-    """`deadline` is that of the request that the thread sends."""
-
-    deadline: Deadline
-
-
-_of_this_thread = _OfThisThread()
+_of_this_thread = threading.local()
+"""`deadline` is that of the request that the thread sends."""
 
 
 def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:

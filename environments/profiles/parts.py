@@ -56,8 +56,9 @@ def one_of(*names: str) -> GetPydanticSchema:
 
 
 def _beside_the_profile(path: Path, info: ValidationInfo) -> Path:
-    """The absolute path. The context of the validation has the folder of the profile."""
-    return Path(info.context["folder"], os.path.expanduser(path))  # type: ignore[index] # loading gives it
+    """The absolute path, without "..", and links as they are. The context of the validation has the folder of the
+    profile."""
+    return Path(os.path.abspath(Path(info.context["folder"], os.path.expanduser(path))))  # type: ignore[index]
 
 
 def _that_is_there(path: Path) -> Path:

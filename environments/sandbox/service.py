@@ -64,10 +64,11 @@ class Service(HttpService):
     def list_entries(self, request: Request, account_id: str) -> Data:
         with self.database.transaction() as ledger:
             entries = ledger.entries(self.own_account(ledger, account_id).id)
-        shown = [
-            {"transactionId": each.transfer, "date": each.date, "value": self.reais(each.cents)} for each in entries
-        ]
-        return {"entries": shown}
+        return {
+            "entries": [
+                {"transactionId": each.transfer, "date": each.date, "value": self.reais(each.cents)} for each in entries
+            ]
+        }
 
     def holder_result(self, account: Account) -> Data:
         """Bank, branch, number and holder of an account, as an execution result shows its counterparty, too."""

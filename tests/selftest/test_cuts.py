@@ -15,7 +15,10 @@ def test_what_was_cut_is_one_line():
     limits = replace(profile.limits, requests=60, parallel=1)
     profile = replace(profile, base_url="http://127.0.0.1", sandbox="127.0.0.1", limits=limits)
     run = run_in_memory(Service(), profile, lambda test: not test.get_closest_marker("property"))
-    why, cut = "limits.requests (60) is spent", f"executePix, registerPixKey, deletePixKey and {len(operations()) - 3} more"
+    why, cut = (
+        "limits.requests (60) is spent",
+        f"executePix, registerPixKey, deletePixKey and {len(operations()) - 3} more",
+    )
     rows = {row.id: str(result.message) for row, result in run.requirements() if result.verdict == "not-exercised"}
     untested = [message for id, message in rows.items() if not id.endswith(".refusal")]
 
