@@ -36,7 +36,8 @@ CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
 """Exit statuses, as those of a run. LEFT: keys are left."""
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
-_UNKNOWN = "its value is not known: delete it by hand, and set key_at in the profile; --yes forgets it"
+_UNKNOWN = "its value is not known: delete it by hand, and set key_at in the profile"
+_FORGOTTEN = "its value is not known: delete it by hand; --yes makes the record forget it, as key_at is set"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -201,7 +202,8 @@ def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
                 yield _Left(name_of(profile.pix_keys, place), account, key.type, key.key, False, keeps)
     for account, event in record.left(profile.accounts):
         key_type, value = event["type"], event.get("key") or None
-        keeps = (_UNKNOWN if value is None else "") if account else _ANOTHER_ACCOUNT
+        unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
+        keeps = (unknown if value is None else "") if account else _ANOTHER_ACCOUNT
         named = value or f"made by the service at {event['at']}"
         yield _Left(f"{key_type} {named}", account, key_type, value, True, keeps)
 
@@ -224,7 +226,7 @@ def _clean_up(profile: Profile, yes: bool) -> int:
         for key in left:
             is_gone = _delete(client, profile.requests["deletePixKey"].json, key)
             remaining -= is_gone
-            if is_gone or key.keeps == _UNKNOWN:
+            if is_gone or key.keeps == _FORGOTTEN:
                 record.note(key.account, key.type, key.value, GONE, ours=key.ours)
     return LEFT if remaining else CLEAN
 
@@ -254,7 +256,8 @@ def _opened(profile: Profile) -> Iterator[Client]:
             if why := door.liveness.unreachable:
                 raise UnreachableError(why)
     except UnreachableError as error:
-        raise UnreachableError(f"{profile.base_url} cannot be reached: {error}") from None
+        why = Display(target.secrets).foreign(f"{profile.base_url} cannot be reached: {error}")
+        raise UnreachableError(why) from None
     finally:
         target.stop()
 
