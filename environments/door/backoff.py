@@ -116,7 +116,8 @@ class Backoff:
         sort = exchange.operation if exchange.valid else "", exchange.credential == VALID
         goes_again = False
         is_new = not is_unknown and not sending.put_off and self._ending.clock() >= self._paused_until  # another lock
-        self._locks[_documenting(exchange.operation)] += is_new and exchange.credential != VALID
+        is_of_token = exchange.credential != VALID and not sending.beside  # what others may cause passes alone
+        self._locks[_documenting(exchange.operation)] += is_new and is_of_token
         if sending.put_off >= len(waits) or (named or 0) > LONGEST_WAIT_S:
             self._in_vain.add(sort)
         elif sort not in self._in_vain:

@@ -88,8 +88,8 @@ class Wire(HTTPAdapter):
             time.sleep(_SETTLES_S)
         deadline = Deadline(self._watchdog, afresh=afresh, is_old=HTTP_1_0 in sending.intent.written)
         result = self._exchange(sending.request, deadline)
-        if code and not deadline.afresh and isinstance(result, Failure):
-            self._keeps_codes = False
+        if not deadline.afresh and isinstance(result, Failure):
+            self._keeps_codes &= not code
             broken = result.kind is FailureKind.TLS  # the handshake is long done: the connection was dropped
             return replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
         return self._within_memory(result)

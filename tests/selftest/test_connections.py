@@ -1,5 +1,7 @@
 """A transaction code that goes over a kept connection is sent once, whenever the service closes that."""
 
+import socket
+
 import pytest
 
 from spec.findings import Conclusion
@@ -109,6 +111,17 @@ def test_a_connection_that_is_closed_under_a_code_sends_it_once(made, moments, t
     assert judge("executePix.connection", lost).conclusion is Conclusion.INCONCLUSIVE
     assert "is not sent again" in again.failure.message
     assert a_run.events[2:4] == ["sent", "unknown"]
+
+
+@served_by(Closes)
+def test_a_drop_of_a_kept_connection_is_no_finding(service, a_run):
+    """The request goes again, over a fresh one."""
+    service.before = lambda connection: connection.recv(1, socket.MSG_PEEK)
+    answers = [a_run.client.send("listAccounts") for _ in range(2)]
+    lost = a_run.door.exchanges[1]
+
+    assert [seen.response.status for seen in answers] == [200, 200]
+    assert (lost.response, judge("listAccounts.connection", lost).conclusion) == (None, Conclusion.INCONCLUSIVE)
 
 
 @served_by(Closes)

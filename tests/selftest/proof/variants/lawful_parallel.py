@@ -104,15 +104,13 @@ LIMITS = {
     "ThatRegister": ("409", "400", "422", "ACode", "403"),
 }
 ANSWERS["404"] = ("a 404 of text", text(404, "not found"))
-SCHEMES = ("registerPixKey.token.scheme",)
-"""Beside others a limit may look like a lock, after which no more wrong tokens are sent."""
 for _scope, _answers in LIMITS.items():
     for _answer in _answers:
         (_which, _of), (_what, _response) = SCOPES[_scope], ANSWERS[_answer]
         lawful(
             "one at a time", f"OneAtATime{_scope}OrElse{_answer}",
             f"Of requests {_which}, one at a time is taken; the others get {_what}.", Limited, parallel=True,
-            TOO_MANY=_response, scope=fixed(_of), hides=("executePix.value.matches", *SCHEMES),
+            TOO_MANY=_response, scope=fixed(_of), hides=("executePix.value.matches",),
         )  # fmt: skip
 for _answer in ("409", "429", "503", "ADrop"):
     lawful(
