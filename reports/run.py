@@ -265,10 +265,9 @@ class Run:
         return {requirement.id: self._explained(requirement, result) for requirement, result in results}
 
     def _shows_the_end_alone(self, result: RequirementResult) -> bool:
-        """True for a failure that only unanswered requests show, in a run whose target went away: no fault of it."""
-        shown = [self.exchanges[number] for number in result.exchanges if number in self.exchanges]
-        lost = bool(self.unreachable and shown) and not any("response" in exchange for exchange in shown)
-        return lost and result.verdict == Verdict.FAIL
+        """True for a failure that only dropped connections show, in a run whose target went away: no fault of it."""
+        is_of_drops = {each.code for each in result.findings} == {"dropped"}
+        return bool(self.unreachable and is_of_drops) and result.verdict == Verdict.FAIL
 
     def _told(self, result: RequirementResult) -> RequirementResult:
         """The result; what was observed is said from all that was seen, in whichever test."""

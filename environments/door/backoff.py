@@ -19,8 +19,9 @@ WAITS_S = (1.0, 2.0, 4.0)
 """Seconds before each attempt after the first, where the service names no time."""
 LONGEST_WAIT_S = 60.0
 """Seconds before one attempt."""
-_NO_CONNECTION_S, _CONNECTS = 0.3, 2
-"""A service that restarts refuses connections for a moment."""
+_RESTARTS_S = (0.3, 1.0, 4.0)
+"""Seconds before each attempt after a connection was refused, or dropped: a service that restarts takes none for a
+moment."""
 PUT_OFF = LATER | {RefusalKind.GATEWAY}
 IN_VAIN = (
     "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
@@ -132,9 +133,9 @@ class Backoff:
         """True for a connection that was refused, and for one that was dropped, where nothing can have moved."""
         kind = refused_or_lost(sending.exchange)
         sending.lost += 1
-        if kind is FailureKind.NO_CONNECTION:
-            self._pause(_NO_CONNECTION_S)
-            return sending.lost <= _CONNECTS
+        if kind is FailureKind.NO_CONNECTION and sending.lost <= len(_RESTARTS_S):
+            self._pause(_RESTARTS_S[sending.lost - 1])
+            return True
         return kind is FailureKind.DROPPED and sending.repeatable and sending.lost == 1
 
     def _pause(self, seconds: float) -> None:

@@ -197,7 +197,8 @@ class Door:
             sending.meeting = None
         with self.backoff.place(sending):
             self.token_monitor.renew(sending)
-            self.ending.refuse(sending)  # it may have ended while the request waited for its turn
+            self.ending.refuse(sending)  # it may have ended while the request waited for its turn,
+            self.liveness.refuse_the_dead(sending)  # or the target
             with self.budget.transfer(sending):
                 self._send_and_record(sending)
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refused_or_lost
-from spec.exchange import VALID, Exchange
-from spec.findings import Conclusion, Judgement, deviates, holds, inconclusive
+from spec.exchange import VALID, Exchange, FailureKind
+from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
 from spec.message import say
 from spec.rules import results, robustness, success
-from spec.rules.robustness import ROBUSTNESS
+from spec.rules.robustness import ROBUSTNESS, sent
 from spec.rules.table import RULES, InconclusiveError
 
 __all__ = ["ROBUSTNESS", "RULES"]
@@ -55,7 +55,8 @@ class Reproduction:
 
     A robustness requirement is broken where a deviation was seen twice, or in an answer to what cannot be sent again. A
     service may drop connections under load, and count one as open that was closed just now: a drop counts where it
-    showed again alone. Every other deviation counts at once, and says where it shows beside others only.
+    showed again alone, and one of an invalid request where no connection is accepted after it. Every other deviation
+    counts at once, and says where it shows beside others only.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -65,6 +66,8 @@ class Reproduction:
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
         """Judge an exchange. A robustness requirement holds where a deviation was seen once and not again."""
         judgement = judge(requirement_id, exchange)
+        if requirement_id.endswith(".connection") and self._has_ended_the_service(exchange):
+            return deviates(finding("ended", request=sent(exchange)), exchange)
         if not judgement.deviates:
             return judgement
         is_robustness = requirement_id in robustness_of(exchange.operation)
@@ -94,6 +97,14 @@ class Reproduction:
         """The exchanges whose request was answered otherwise alone."""
         alone = ((seen, self.stands.get(seen.number, seen)) for seen in self.exchanges)
         return [seen for seen, other in alone if refused_or_lost(seen) != refused_or_lost(other)]
+
+    def _has_ended_the_service(self, exchange: Exchange) -> bool:
+        """True for an invalid request that was dropped, after which no connection was accepted any more."""
+        if refused_or_lost(exchange) is not FailureKind.DROPPED or exchange.expects_success:
+            return False
+        until = exchange.started + exchange.elapsed_s
+        since = {refused_or_lost(seen) for seen in self.exchanges if seen.started >= until}
+        return FailureKind.NO_CONNECTION in since and since <= {*FailureKind}
 
     @cache  # noqa: B019 - one object for each run
     def _shows_again(self, requirement_id: str) -> bool:

@@ -23,11 +23,13 @@ _FOR_WHAT_IS_UNUSUAL = (501, 505)
 def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
-    kind, standard = refusal_kind(response), exchange.request.method in _STANDARD_METHODS
+    kind = refusal_kind(response)
     if exchange.written and response.status in _FOR_WHAT_IS_UNUSUAL:
         return None
-    if kind is RefusalKind.SERVER_ERROR or (kind is RefusalKind.NOT_IMPLEMENTED and standard):
-        return finding("server-error", request=_sent(exchange), status=response.status)
+    if kind is RefusalKind.SERVER_ERROR or (
+        kind is RefusalKind.NOT_IMPLEMENTED and exchange.request.method in _STANDARD_METHODS
+    ):
+        return finding("server-error", request=sent(exchange), status=response.status)
     return None
 
 
@@ -37,7 +39,7 @@ def no_stack_trace(exchange: Exchange) -> Finding | None:
     response = _response_in(exchange)
     if not _shows_a_trace(response):
         return None
-    return finding("stack-trace", *_traces(response), request=_sent(exchange))
+    return finding("stack-trace", *_traces(response), request=sent(exchange))
 
 
 @rule("*.connection")
@@ -45,7 +47,7 @@ def no_dropped_connection(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure
     if failure and failure.kind is FailureKind.DROPPED and not failure.kept:
-        return finding("dropped", request=_sent(exchange))
+        return finding("dropped", request=sent(exchange))
     _response_in(exchange)
     return None
 
@@ -64,7 +66,8 @@ def _response_in(exchange: Exchange) -> Response:
     return exchange.response
 
 
-def _sent(exchange: Exchange) -> Message:
+def sent(exchange: Exchange) -> Message:
+    """The request, in words."""
     kind = say("a valid request") if exchange.expects_success else say("an invalid request")
     return say("{request} ({method})", request=kind, method=exchange.request.method)
 

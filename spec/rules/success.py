@@ -83,18 +83,15 @@ def envelope_shape(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is the envelope, with an integer code and an object data."""
     if wrong := one_object(exchange):
         return wrong
-    envelope = envelope_in(exchange)
-    members = {name: find(envelope, name) for name in ("code", "data")}
-    for name, member in members.items():
-        if member is None:
+    for name, kind in (("code", "integer"), ("data", "object")):
+        written, value = find(envelope_in(exchange), name) or ("", None)
+        if not written:
             return finding("missing", pointer(name), name=name)
-        if member[0] != name:
-            return finding("spelling", pointer(member[0]), name=name, written=member[0])
-    code, data = envelope["code"], envelope["data"]
-    if not is_integer(code):
-        return finding("type", pointer("code"), name="code", types="integer", type=type_of(code))
-    is_object = isinstance(data, dict)
-    return None if is_object else finding("type", pointer("data"), name="data", types="object", type=type_of(data))
+        if written != name:
+            return finding("spelling", pointer(written), name=name, written=written)
+        if not _IS[kind](value):
+            return finding("type", pointer(name), name=name, types=kind, type=type_of(value))
+    return None
 
 
 @rule("*.envelope.code.example")
@@ -117,12 +114,11 @@ def result_in_data(exchange: Exchange) -> Finding | None:
 @rule("*.fields.extra")
 def no_other_fields(exchange: Exchange) -> Finding | None:
     """The {result} and its envelope have only the documented fields."""
-    data, operation = data_in(exchange), operations()[exchange.operation]
-    envelope = envelope_in(exchange)
+    operation = operations()[exchange.operation]
     extra = [
         (place, name)
-        for place, members, fields in ((envelope_in, envelope, operation.envelope), (data_in, data, operation.result))
-        for name in members
+        for place, fields in ((data_in, operation.result), (envelope_in, operation.envelope))
+        for name in place(exchange)
         if folded(name) not in {folded(field.name) for field in fields}
     ]
     pointers = [pointer_to(place, name, exchange) for place, name in extra]

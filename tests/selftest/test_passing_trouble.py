@@ -44,6 +44,7 @@ def test_one_503_of_what_may_move_money_leaves_no_question(path, operation):
 
 
 ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
+REFUSED = failed(FailureKind.NO_CONNECTION, "listEntries")
 
 
 @pytest.mark.parametrize(
@@ -63,3 +64,22 @@ def test_a_drop_counts_where_it_was_seen_again_alone(number, again, outcome):
     reproduction = Reproduction(first, dict.fromkeys(range(number), again))
 
     assert {reproduction.judge("listEntries.connection", one).conclusion for one in first} == {outcome}
+
+
+@pytest.mark.parametrize(
+    ("valid", "later", "outcome"),
+    [
+        (False, [REFUSED], Conclusion.DEVIATES),
+        (True, [REFUSED], Conclusion.HOLDS),
+        (False, [REFUSED, ANSWERED], Conclusion.HOLDS),
+        (False, [DROPPED], Conclusion.HOLDS),
+    ],
+    ids=["ended", "a valid request", "answered later", "dropped later"],
+)
+def test_a_drop_after_which_no_connection_is_accepted_counts(valid, later, outcome):
+    """Of an invalid request: it has ended the service. One that restarts accepts connections again."""
+    first = replace(DROPPED, valid=valid, elapsed_s=1.0)
+    since = [replace(seen, number=number, started=2.0) for number, seen in enumerate(later, 2)]
+    reproduction = Reproduction([first, *since], {seen.number: ANSWERED for seen in [first, *since]})
+
+    assert reproduction.judge("listEntries.connection", first).conclusion is outcome

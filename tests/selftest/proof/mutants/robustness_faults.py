@@ -2,9 +2,10 @@
 
 import json
 import socket
+import time
 from urllib.parse import unquote
 
-from environments.sandbox import Response
+from environments.sandbox import Response, Server, Service
 from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
 from tests.selftest.proof.mutants.making_faults import Answers, Demands, OfOperations, fixed, members_of
 from tests.selftest.proof.registry import broken, rows_of
@@ -181,4 +182,43 @@ broken(
     "breaks on a valid request", "DeletionsFailAfterDeleting", "Every deletion deletes the key and ends in a server error.",
     Answers, "deletePixKey.serverError", hides=("deletePixKey.*",), OPERATIONS=("deletePixKey",),
     alter=lambda self, response: Response(500, b"", PLAIN),
+)  # fmt: skip
+
+
+# -- the process ends
+
+
+class Mortal(Server):
+    """Tells the service who serves it."""
+
+    def __init__(self, service, **where):
+        service.server = self
+        super().__init__(service, **where)
+
+    def __exit__(self, *_):
+        self.service.server.stop()
+
+
+class Ends(Service):
+    """The sandbox, whose process ends at an undocumented key type. After `RESTARTS_S` there is a new one, if ever."""
+
+    ON_THE_WIRE, SERVER, RESTARTS_S = True, Mortal, None
+
+    def serve(self, request, connection):
+        if members_of(request).get("pixKeyType") != "IBAN":
+            return super().serve(request, connection)
+        self.server.stop()
+        if self.RESTARTS_S:
+            time.sleep(self.RESTARTS_S)
+            Mortal(self, port=self.server.server_address[1])
+        return None
+
+
+broken(
+    "ends", "RegistrationOfAnUnknownTypeEndsTheService", "Nothing is accepted after an undocumented key type.", Ends,
+    "registerPixKey.connection", hides=("*",),
+)  # fmt: skip
+broken(
+    "ends", "RegistrationOfAnUnknownTypeRestartsTheService", "After an undocumented key type nothing is accepted for a second.",
+    Ends, "registerPixKey.connection", RESTARTS_S=1.0,
 )  # fmt: skip
