@@ -69,6 +69,8 @@ def register(traffic: Traffic) -> Registrations:
     _register(registrar, registrar.choose_keys(), traffic)
     explain_refusals(registrar)
     registrar.clean_up()
+    if registrar.references:  # lists show keys, and so that one may wait
+        registrar.found.unlisted = []
     return registrar.found
 
 
@@ -162,9 +164,10 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[Row]) -> bo
         for row in islice(wrong, _BEHIND):
             named = key if REGISTERED in row.written else registrar.key_of_nobody()
             _send(registrar, Attempted.WITHOUT_A_TOKEN, [named], [row])
-        listing = registrar.look()
-        if listing is not None and (places := listing.places(key.key, key.type)):
-            registrar.references[key.key] = places
+        if listing := registrar.look():
+            if places := listing.places(key.key, key.type):
+                registrar.references[key.key] = places
+            found.unlisted += [] if places else [exchange]
         found.repeated.append(registrar.register(key))
     else:
         look_for_effect(registrar, key, exchange, before)

@@ -2,7 +2,7 @@
 
 from environments.sandbox import Refusal, Service
 from tests.selftest.proof.mutants.making_faults import DELETION
-from tests.selftest.proof.registry import broken
+from tests.selftest.proof.registry import broken, mutant
 from tests.selftest.proof.variants.lawful_making import profile
 
 _STATUS = "registerPixKey.status"
@@ -110,3 +110,14 @@ for _name, _text, _kinds, _warns in (
     ("DeletesNoCnpj", "The deletion of a CNPJ key is granted, and the key stays.", ("CNPJ",), (_KEPT,)),
 ):  # fmt: skip
     broken("deletion without effect", _name, _text, KeepsKeys, warns=_warns, KINDS=_kinds)
+
+
+@mutant("registration without effect", warns=("registerPixKey.status",), hides=DELETION)
+class RegistersNothing(KeepsKeys):
+    """Every registration is granted, and no key is registered."""
+
+    def register(self, ledger, account_id, kind, value):
+        registration = super().register(ledger, account_id, kind, value)
+        if registration.accepted:
+            ledger.remove_key(registration.key)
+        return registration
