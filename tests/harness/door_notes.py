@@ -47,7 +47,7 @@ def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
     mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
     yield from door.token_monitor.notes
     yield from _certificate_refused(door.exchanges)
-    if any(map(is_granted, mine)):
+    if any(map(is_granted, mine)) and not door.guard.notes:  # they say the first cause
         yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.expects_success])
 
 
