@@ -51,6 +51,10 @@ def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
         return holds(understood[0])
     kind, answer = refused_or_lost(refused), say(refused.summary)
     remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=name)
+    if is_refused_outright(refused) and indistinguishable(*found.fresh):
+        remedy = say(
+            "every registration is refused alike: the account may hold no more keys; delete some, or name another account"
+        )
     is_about_it = kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE) and not found.broken
     if is_about_it and not (name == "RANDOM" and registrar.holds_an_unknown_key()):
         for again in _send_on_and_on(registrar, refused):
