@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from environments.door.budget import WANT_THE_TOKEN
 from environments.door.door import Door
 from environments.door.journal import Outcome
 from reports.run import Note, NoteKind, outcome_unknown
@@ -27,7 +28,19 @@ def notes_of(door: Door, reproduction: Reproduction) -> Iterator[Note]:
         named = say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name)
         yield outcome_unknown(named, joined((_LOOK, SETTLE)))
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
+    yield from (Note(NoteKind.CUT, line) for line in _locks(door))
     yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(reproduction))
+
+
+def _locks(door: Door) -> Iterator[Text]:
+    """A note for each operation that gets no more wrong tokens, with the forms that it got."""
+    for name in filter(door.backoff.locks_out, WANT_THE_TOKEN):
+        sent = (seen.credential for seen in door.exchanges if seen.operation == name and seen.credential != VALID)
+        yield say(
+            "{operation} got no more wrong tokens, as the service locks the caller out; tried: {names}",
+            operation=name,
+            names=joined(map(say, sent), ", "),
+        )
 
 
 def _otherwise_alone(reproduction: Reproduction) -> Iterator[Text]:

@@ -53,7 +53,7 @@ def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
     remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=name)
     if is_refused_outright(refused) and indistinguishable(*found.fresh):
         remedy = say(
-            "every registration is refused alike: the account may hold no more keys; delete some, or name another account"
+            "every registration is refused alike: the account may hold no more keys: delete some, or name another one"
         )
     is_about_it = kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE) and not found.broken
     if is_about_it and not (name == "RANDOM" and registrar.holds_an_unknown_key()):
