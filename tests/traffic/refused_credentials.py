@@ -27,9 +27,11 @@ def _table(traffic: Traffic, operation: str) -> list[Row]:
 
 def to_try(traffic: Traffic, operation: str) -> list[Row]:
     """The rows that go with real codes or keys, as far as limits.wrong_tokens reaches. What goes without them has its
-    room, but for the first; what is asked again has all of it."""
-    room = traffic.profile.limits.wrong_tokens - (ASKED_AGAIN if operation == "executePix" else 0)
-    most = count(max(min(room, 1), room - _ONCE - len(forms(traffic.profile, among=OTHER_SCHEMES))), -1)
+    room, but for the first; what is asked again, and a wrong token with each key of a sandbox, has all of it."""
+    profile = traffic.profile
+    besides = ASKED_AGAIN if operation == "executePix" else len(profile.pix_keys) * profile.is_sandbox
+    room = profile.limits.wrong_tokens - besides
+    most = count(max(min(room, 1), room - _ONCE - len(forms(profile, among=OTHER_SCHEMES))), -1)
     return [row for row in _table(traffic, operation) if row.credential == NO_HEADER or next(most) > 0]
 
 

@@ -81,8 +81,9 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
     wrong, taken = map(iter, (to_try(traffic, _REGISTER), _REGISTERED) if wrong_tokens else ([], []))
     free = [key for key in registrar.synthetic_keys() if _register_new(registrar, key, taken)]
     if wrong_tokens:
-        own = (keys if registrar.profile.is_sandbox else []) or [next(nobody)]
-        _send(registrar, Attempted.WITHOUT_A_TOKEN, own, repeat(Row(NO_HEADER)), company=True)
+        own = keys if registrar.profile.is_sandbox else []
+        _send(registrar, Attempted.WITHOUT_A_TOKEN, own or [next(nobody)], repeat(Row(NO_HEADER)), company=True)
+        _send(registrar, Attempted.WITHOUT_A_TOKEN, own, repeat(Row(ANOTHER)))  # a check may depend on the type
     if registrar.deletes and wants("registerPixKey.token.scheme", *_ROBUST):
         schemes = [Row(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
         _send(registrar, Attempted.OTHER_SCHEME, nobody, schemes, company=True)

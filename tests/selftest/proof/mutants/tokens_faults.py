@@ -122,6 +122,11 @@ for _operation in ("executePix", "registerPixKey"):
             f"The token is not checked where the key is of the type {_kind}.",
             lambda self, request, sent, kind=_kind: self.key_type_of(request) == kind,
         )
+for _kind in KEY_TYPES:
+    _not_checked(
+        "registerPixKey", f"Of{_kind}TakesAnyBearer", f"Any bearer registers a key of the type {_kind}.",
+        lambda self, request, sent, kind=_kind: bool(_bearer(sent)) and self.key_type_of(request) == kind,
+    )  # fmt: skip
 
 
 class LaxAboutAddresses(LaxService):
