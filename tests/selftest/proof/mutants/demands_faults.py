@@ -41,10 +41,6 @@ NEEDS = {
     "AnIdempotencyKey": (
         "The header Idempotency-Key is", "Send it once.", lambda request: not request.header("Idempotency-Key"),
     ),
-    "AnotherHeader": (
-        "The header X-Branch is", "The header X-Branch is missing.",
-        lambda request: not request.header("X-Branch"),
-    ),
     "AQuery": (
         "The query parameter channel is", "The query parameter `channel` is missing.",
         lambda request: "channel=" not in request.query,
@@ -133,7 +129,6 @@ for _name, _wanted in (
     ("ACharset", "application/json; charset=utf-8"),
     ("Text", "text/plain"),
     ("AVendorType", "application/vnd.bank+json"),
-    ("AForm", "application/x-www-form-urlencoded"),
 ):
     broken(
         "documented request refused", f"RegistrationWants{_name}", f"A registration is taken as {_wanted} only.",
@@ -203,11 +198,9 @@ class RegistersAnyKindWithoutAKey(RegistersAnyKind):
 
 ACCEPTED = {
     "IBAN": ("the type IBAN", ("undocumented",), (), lambda kind: kind == "IBAN"),
-    "PASSPORT": ("the type PASSPORT", ("undocumented",), (), lambda kind: kind == "PASSPORT"),
     "CELLPHONE": ("the type CELLPHONE", ("undocumented",), (), lambda kind: kind == "CELLPHONE"),
     "EVP": ("the type EVP", (), ("EVP",), lambda kind: kind == "EVP"),
     "EveryKind": ("any type", ("undocumented",), ("letterCase", "EVP"), lambda kind: True),
-    "EveryKindInCapitals": ("any type in capital letters", ("undocumented",), ("EVP",), str.isupper),
     "KindsInLowerCase": (
         "a documented type in lower-case letters", (), ("letterCase",),
         lambda kind: kind.upper() in Service.KEY_FORMATS and kind.islower(),

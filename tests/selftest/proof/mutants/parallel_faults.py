@@ -72,11 +72,6 @@ IN_COMPANY = {
             "HasALowerCaseSuccess", "has success for Success", rewritten(b'"Success"', b'"success"'),
             ("Success.spelling", "fields.upperCase"), (), (*_OF_RESULT, *UNREGISTERED),
         ),
-        (
-            "HasALowerCaseKey", "has key for Key", rewritten(b'"Key"', b'"key"'),
-            ("Key.spelling", "fields.upperCase"), (), _OF_RESULT,
-        ),
-        ("HasATextNumber", "has a DocumentNumber of text", rewritten(rb'("DocumentNumber": )([0-9]+)', rb'\1"\2"'), ("DocumentNumber.type",)),
         _CODE,
         ("Is201", "has the status 201", with_status(201), ("status",)),
     ),

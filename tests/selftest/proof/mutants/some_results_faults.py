@@ -27,13 +27,9 @@ EXECUTIONS = {
     "OneCent": ("of one cent", lambda transfer: transfer.cents == 1),
     "NoMessage": ("without a message", lambda transfer: not transfer.message),
     "Quotes": ("with quotes in its message", lambda transfer: '"' in transfer.message),
-    "Emoji": ("with an emoji in its message", lambda transfer: max(transfer.message, default="") > "\u2000"),
     "NumericDigit": ("to an account with a numeric digit", lambda transfer: transfer.payee.digit.isdigit()),
     "DigitX": ("to an account with the digit X", lambda transfer: transfer.payee.digit == "X"),
-    "Savings": ("to an account of the type 2", lambda transfer: transfer.payee.type == 2),
     "Payment": ("to an account of the type 3", lambda transfer: transfer.payee.type == 3),
-    "LongName": ("to somebody with a long name", lambda transfer: len(transfer.payee.name) > 25),
-    "ShortAccount": ("to a short account number", lambda transfer: len(transfer.payee.number) < 6),
     "LeadingZero": ("to a branch with a leading zero", lambda transfer: transfer.payee.branch[0] == "0"),
 }
 REGISTRATIONS = {
@@ -42,10 +38,8 @@ REGISTRATIONS = {
     "Cnpj": ("of a CNPJ key", lambda registration: registration.key.type == "CNPJ"),
     "Cpf": ("of a CPF key", lambda registration: registration.key.type == "CPF"),
     "Made": ("of a key that the service makes", lambda registration: registration.made),
-    "Given": ("of a key that was given", lambda registration: not registration.made),
     "Declined": ("that is declined", lambda registration: not registration.accepted),
     "TenthOrLater": ("after the ninth", lambda registration: registration.number >= 10),
-    "EverySecond": ("with an even number", lambda registration: registration.number % 2 == 0),
 }
 FAULTY_EXECUTIONS = {
     "Phone": "name Null",
@@ -59,13 +53,9 @@ FAULTY_EXECUTIONS = {
     "OneCent": "value Null, error Missing",
     "NoMessage": "message Missing, message Null",
     "Quotes": "message Object",
-    "Emoji": "message Missing",
     "NumericDigit": "digit Integer",
     "DigitX": "digit Null",
-    "Savings": "accountType Text",
     "Payment": "accountType Fraction",
-    "LongName": "name Array",
-    "ShortAccount": "account Integer",
     "LeadingZero": "branch Integer",
 }
 FAULTY_REGISTRATIONS = {
@@ -74,10 +64,8 @@ FAULTY_REGISTRATIONS = {
     "Cnpj": "DocumentNumber Text",
     "Cpf": "Key Integer",
     "Made": "Key Missing, Key Object",
-    "Given": "Key Missing",
     "Declined": "Message Missing, Message Null, Message Capitals, DocumentNumber Missing",
     "TenthOrLater": "DocumentNumber Text",
-    "EverySecond": "DocumentNumber Fraction",
 }
 _ASKED = {
     ("Cents", "value Text"): {"hides": ("executePix.value.matches",)},

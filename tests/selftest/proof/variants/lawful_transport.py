@@ -189,17 +189,10 @@ SETS = {
         ("!#$%&'*+-.^`|~", "t"),
     ),
     "HeadersTwice": (("X-Request-Id", "1"), ("X-Request-Id", "2"), ("Date", "yesterday")),
-    "Security": (("Strict-Transport-Security", "max-age=1"), ("Content-Security-Policy", "default-src 'none'")),
     "Caching": (("ETag", 'W/"1"'), ("Age", "77"), ("Cache-Control", "max-age=600"), ("Last-Modified", "never")),
     "RetryAfter": (("Retry-After", "3600"), ("X-RateLimit-Remaining", "0"), ("RateLimit-Reset", "60")),
     "ALocation": (("Location", "https://elsewhere.example.test/"), ("Refresh", "0; url=/login"), ("Link", "</next>")),
-    "AChallenge": (("WWW-Authenticate", "Bearer"), ("Proxy-Authenticate", "Basic")),
     "AnUpgrade": (("Upgrade", "h2c"), ("Alt-Svc", 'h3=":443"'), ("Trailer", "X-Sum"), ("Accept-Ranges", "bytes")),
-    "ADeprecation": (
-        ("Deprecation", "@1688169599"),
-        ("Sunset", "Sat, 31 Dec 2022 23:59:59 GMT"),
-        ("Warning", '299 - "old"'),
-    ),
     "ALanguage": (("Content-Language", "pt-BR"), ("Vary", "*"), ("Content-Disposition", "attachment; filename=x.json")),
 }
 ALONE = ("Cookies", "90Headers", "ALongHeader", "OddValues", "RetryAfter", "ALocation")
