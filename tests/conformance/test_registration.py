@@ -69,7 +69,6 @@ def test_a_registration_is_answered_with_200(registrations):
     assert_found(no_refusal_had_an_effect(registrations.effects))
     assert_holds(*registrations.answers)
     warn_of("lost", registrations.lost)
-    warn_of("unlisted", registrations.unlisted)
 
 
 @requirement("registerPixKey.Key.matches")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from environments.door.preparing import amounts_of
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
@@ -105,10 +104,9 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
 
 def warn_of(code: str, seen: list[Exchange]) -> None:
     """Warn of what is no failure, as no statement says that what is granted is listed or gone, or from when on: keys
-    that were registered at the same time and are `lost`, deleted ones that are `kept`, others that are gone
-    `besides`."""
+    that are `lost`, deleted ones that are `kept`, others that are gone `besides`."""
     if seen:
-        warn(replace(finding(code), alone=code != "lost"), *seen)
+        warn(finding(code), *seen)
 
 
 # -- the documented request is enough -----------------------------------------------------------------------------

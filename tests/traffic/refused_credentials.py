@@ -14,7 +14,8 @@ from tests.traffic.scenario import Traffic
 MOST_CITED = 9
 """Exchanges that are named where none was granted."""
 ASKED_AGAIN = 4
-"""Requests for the code that was executed first, without a token and with a wrong one: at once, and in the end."""
+"""Requests for the code that was executed first, without a token and with a wrong one: at once, and in the end. As
+many are kept on a sandbox for a wrong token with the key types that are not e-mail addresses."""
 _ONCE = 3
 """Wrong tokens that go without a real code or key: ANOTHER with a synthetic code, and two of the generated traffic."""
 
@@ -28,10 +29,9 @@ def _table(traffic: Traffic, operation: str) -> list[Row]:
 def to_try(traffic: Traffic, operation: str) -> list[Row]:
     """The rows that go with real codes or keys, as far as limits.wrong_tokens reaches. What goes without them has its
     room, but for the first; what is asked again, and a wrong token with each key of a sandbox, has all of it."""
-    profile = traffic.profile
-    besides = ASKED_AGAIN if operation == "executePix" else len(profile.pix_keys) * profile.is_sandbox
-    room = profile.limits.wrong_tokens - besides
-    most = count(max(min(room, 1), room - _ONCE - len(forms(profile, among=OTHER_SCHEMES))), -1)
+    is_reserved = operation == "executePix" or traffic.profile.is_sandbox
+    room = traffic.profile.limits.wrong_tokens - ASKED_AGAIN * is_reserved
+    most = count(max(min(room, 1), room - _ONCE - len(forms(traffic.profile, among=OTHER_SCHEMES))), -1)
     return [row for row in _table(traffic, operation) if row.credential == NO_HEADER or next(most) > 0]
 
 
@@ -61,8 +61,6 @@ def tried(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Te
     """The forms and ways that were tried, for people, and how many pairs of the table."""
     pairs = _pairs(_table(traffic, operation))
     share = say("{number} of {all} pairs of a form and a way", number=len(pairs & _pairs(exchanges)), all=len(pairs))
-    if traffic.client.door.backoff.locks_out(operation):
-        share = say("{share}; no more were sent, as the service locks the caller out", share=share)
     return say("credentials tried: {names} ({share})", names=credentials_of(exchanges), share=share)
 
 

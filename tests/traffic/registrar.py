@@ -69,8 +69,7 @@ class Registrations:
     broken: dict[str, Judgement] = field(default_factory=dict)  # why all registrations are refused, by requirement
     effects: list[Exchange] = field(default_factory=list)  # refused, and listed like an accepted key
     let_in: list[Exchange] = field(default_factory=list)  # the same, without a valid token
-    lost: list[Exchange] = field(default_factory=list)  # accepted at the same time, and not listed
-    unlisted: list[Exchange] = field(default_factory=list)  # accepted, where no list shows any key of the run
+    lost: list[Exchange] = field(default_factory=list)  # accepted, and not listed: all, or at the same time
     left_out: dict[str, str] = field(default_factory=dict)  # why a key type is out of scope
     missing: str = ""  # why nothing was sent
 

@@ -38,6 +38,7 @@ from tests.traffic.registrar import (
     given,
     is_refused_outright,
     registration,
+    type_sent,
 )
 from tests.traffic.scenario import Traffic, scenario
 
@@ -69,8 +70,8 @@ def register(traffic: Traffic) -> Registrations:
     _register(registrar, registrar.choose_keys(), traffic)
     explain_refusals(registrar)
     registrar.clean_up()
-    if registrar.references:  # lists show keys, and so that one may wait
-        registrar.found.unlisted = []
+    if registrar.listing and not registrar.references:  # it shows none: they wait, or are lost
+        registrar.found.lost = [seen for seen in registrar.found.accepted if type_sent(seen) != "RANDOM"]
     return registrar.found
 
 
@@ -165,10 +166,9 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[Row]) -> bo
         for row in islice(wrong, _BEHIND):
             named = key if REGISTERED in row.written else registrar.key_of_nobody()
             _send(registrar, Attempted.WITHOUT_A_TOKEN, [named], [row])
-        if listing := registrar.look():
-            if places := listing.places(key.key, key.type):
-                registrar.references[key.key] = places
-            found.unlisted += [] if places else [exchange]
+        listing = registrar.look()
+        if listing is not None and (places := listing.places(key.key, key.type)):
+            registrar.references[key.key] = places
         found.repeated.append(registrar.register(key))
     else:
         look_for_effect(registrar, key, exchange, before)
