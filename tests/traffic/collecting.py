@@ -8,11 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from reports.verdicts import RequirementResult, Verdict, deviation
-from spec.answers import registered
 from spec.exchange import Exchange
-from spec.findings import Finding, Judgement, deviates, finding, holds
-from spec.interface import KEY_TYPES
-from spec.json_text import read_json
+from spec.findings import Finding, Judgement
 from spec.message import say
 from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
@@ -61,9 +58,6 @@ class Findings:
     def _judgements(self, case: Case, exchange: Exchange) -> Iterator[tuple[str, Judgement]]:
         for requirement in _requirements(case.operation, case.valid):
             yield requirement, self.reproduction.judge(requirement, exchange)
-        if _names_an_undocumented_type(case) and exchange.response is not None:
-            breach = deviates(finding("undocumented-type"), exchange)
-            yield "registerPixKey.pixKeyType.undocumented", breach if registered(exchange) else holds(exchange)
 
 
 def _of_generated(one: Finding, seen: list[tuple[Case, Exchange]], seed: int) -> Finding:
@@ -84,13 +78,3 @@ def _requirements(operation: str, valid: bool) -> tuple[str, ...]:
     """The requirements that an exchange answers for; those of examples are about a first registration."""
     mine = [id for id in RULES if id.startswith(f"{operation}.") and requirements()[id].level != "example"]
     return tuple(mine if valid else robustness_of(operation))
-
-
-def _names_an_undocumented_type(case: Case) -> bool:
-    """True if the key type is a text, no number, and none of the documented ones in any letter case."""
-    if case.operation != "registerPixKey":
-        return False
-    sent = read_json(case.body or b"").value
-    key_type = sent.get("pixKeyType") if isinstance(sent, dict) else None
-    plain = key_type.strip().upper() if isinstance(key_type, str) else ""
-    return bool(plain) and plain not in KEY_TYPES and not plain.isnumeric()

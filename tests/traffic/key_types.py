@@ -23,9 +23,9 @@ from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.registrar import Attempted, Registrar, body_sent, is_refused_outright, is_understood, type_sent
 
 OTHER_NAMES = {
-    "pixKey": ("key", "Key", "PixKey", "pix_key", "pixkey", "chave", "chavePix"),
-    "pixKeyType": ("type", "Type", "PixKeyType", "pix_key_type", "keyType", "kind", "tipo", "tipoChave"),
-    "account": ("accountId", "Account", "AccountId", "account_id", "accountNumber", "conta"),
+    "pixKey": ("key", "PixKey", "pix_key", "chave"),
+    "pixKeyType": ("type", "PixKeyType", "pix_key_type", "keyType", "tipo"),
+    "account": ("accountId", "Account", "account_id", "conta"),
 }
 """Other names that a service might have for the fields of the body."""
 REMOVED = ("from", "to", "value", "date", "description")  # as the change history calls them
