@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from environments.door.budget import WANT_THE_TOKEN
 from environments.door.door import Door
 from environments.door.journal import Outcome
 from reports.run import Note, NoteKind, outcome_unknown
-from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refusal_kind
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refused_or_lost
 from spec.exchange import VALID, Exchange
 from spec.message import Text, joined, say
 from spec.rules import Reproduction
@@ -28,19 +27,7 @@ def notes_of(door: Door, reproduction: Reproduction) -> Iterator[Note]:
         named = say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name)
         yield outcome_unknown(named, joined((_LOOK, SETTLE)))
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
-    yield from (Note(NoteKind.CUT, line) for line in _locks(door))
     yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(reproduction))
-
-
-def _locks(door: Door) -> Iterator[Text]:
-    """A note for each operation that gets no more wrong tokens, with the forms that it got."""
-    for name in filter(door.backoff.locks_out, WANT_THE_TOKEN):
-        sent = (seen.credential for seen in door.exchanges if seen.operation == name and seen.credential != VALID)
-        yield say(
-            "{operation} got no more wrong tokens, as the service locks the caller out; tried: {names}",
-            operation=name,
-            names=joined(map(say, sent), ", "),
-        )
 
 
 def _otherwise_alone(reproduction: Reproduction) -> Iterator[Text]:
@@ -104,19 +91,15 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
 
 
 def _certificate_refused(exchanges: Sequence[Exchange]) -> Iterator[Text]:
-    if any(_kind(seen) is RefusalKind.CERTIFICATE for seen in exchanges):
+    if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 
 
 def _codes_refused(executed: Sequence[Exchange]) -> Iterator[Text]:
     answered = [seen for seen in executed if seen.response]
-    refused = [seen for seen in answered if _kind(seen) in ABOUT_THE_REQUEST]
+    refused = [seen for seen in answered if refused_or_lost(seen) in ABOUT_THE_REQUEST]
     if refused:
         yield say(
             "{number} of {all} transaction codes were refused; they may have expired",
             **{"number": len(refused), "all": len(answered)},
         )
-
-
-def _kind(exchange: Exchange) -> RefusalKind | None:
-    return refusal_kind(exchange.response) if exchange.response else None

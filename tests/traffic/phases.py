@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from environments.door.budget import WANT_THE_TOKEN
 from environments.door.client import Client
 from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
@@ -34,6 +35,7 @@ from tests.harness.session import Session
 from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
 from tests.traffic.property import Generation
+from tests.traffic.refused_credentials import credentials_of
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register
 from tests.traffic.robustness import ask_without_the_token, send_invalid
@@ -105,6 +107,9 @@ def _send_all(
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
     send_once_more(client.door, reproduction)
+    for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
+        tried = credentials_of(seen for seen in traffic.targeted(name) if seen.credential != VALID)
+        client.door.unsent[f"the service locks the caller out after wrong tokens (tried: {tried})"] = {name}
     return RunTraffic(traffic, generation, world)
 
 
