@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from environments.door.budget import WANT_THE_TOKEN, Budget
+from environments.door.budget import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind, refused_or_lost, succeeded
 from spec.exchange import VALID, Exchange, FailureKind, Response
@@ -47,7 +47,7 @@ class Backoff:
 
     def locks_out(self, operation: str) -> bool:
         """True after the second lock of who sends wrong tokens to the operation."""
-        return self._locks[_documenting(operation)] >= _MOST_LOCKS
+        return self._locks[operation] >= _MOST_LOCKS
 
     def spare_the_caller(self, sending: Sending) -> None:
         """Raises NotSentError for a wrong token, or none, after the second lock."""
@@ -116,9 +116,9 @@ class Backoff:
         waits = (0.0,) if is_unknown and not exchange.valid else WAITS_S
         sort = exchange.operation if exchange.valid else "", exchange.credential == VALID
         goes_again = False
-        is_new = not is_unknown and not sending.put_off and self._ending.clock() >= self._paused_until  # another lock
-        is_of_token = exchange.credential != VALID and not sending.beside  # what others may cause passes alone
-        self._locks[_documenting(exchange.operation)] += is_new and is_of_token
+        is_new = not is_unknown and not sending.put_off and self._ending.clock() >= self._paused_until
+        is_alone = not sending.beside  # a limit of requests at the same time is no lock
+        self._locks[exchange.operation] += is_new and is_alone and exchange.credential != VALID
         if sending.put_off >= len(waits) or (named or 0) > LONGEST_WAIT_S:
             self._in_vain.add(sort)
         elif sort not in self._in_vain:
@@ -147,11 +147,6 @@ def retry_after(response: Response) -> float | None:
     """Seconds named by Retry-After (RFC 9110 section 10.2.3); None without one, or for a date."""
     value = response.header("Retry-After").strip()
     return float(value[:9]) if value.isdecimal() else None
-
-
-def _documenting(operation: str) -> str:
-    """The operation, if it documents the token; all others count together."""
-    return operation if operation in WANT_THE_TOKEN else ""
 
 
 class UnreachableError(NotSentError):
