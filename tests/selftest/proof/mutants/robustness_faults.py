@@ -185,13 +185,15 @@ class Mortal(Server):
 
 
 class Ends(Service):
-    """The sandbox, whose process ends at an undocumented key type. After `RESTARTS_S` there is a new one, if ever."""
+    """The sandbox, whose process ends at an undocumented key type, so many `TIMES`. After `RESTARTS_S` there is a new
+    one, if ever."""
 
-    ON_THE_WIRE, SERVER, RESTARTS_S = True, Mortal, None
+    ON_THE_WIRE, SERVER, RESTARTS_S, TIMES = True, Mortal, None, 100
 
     def serve(self, request, connection):
-        if members_of(request).get("pixKeyType") != "IBAN":
+        if members_of(request).get("pixKeyType") != "IBAN" or not self.TIMES:
             return super().serve(request, connection)
+        self.TIMES -= 1
         self.server.stop()
         if self.RESTARTS_S:
             time.sleep(self.RESTARTS_S)
