@@ -38,9 +38,6 @@ NEEDS = {
     "AnApiKey": (
         "The header X-Api-Key is", "Who is calling?", lambda request: not request.header("X-Api-Key"),
     ),
-    "AnIdempotencyKey": (
-        "The header Idempotency-Key is", "Send it once.", lambda request: not request.header("Idempotency-Key"),
-    ),
     "AQuery": (
         "The query parameter channel is", "The query parameter `channel` is missing.",
         lambda request: "channel=" not in request.query,

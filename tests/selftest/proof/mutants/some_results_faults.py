@@ -29,7 +29,6 @@ EXECUTIONS = {
     "Quotes": ("with quotes in its message", lambda transfer: '"' in transfer.message),
     "NumericDigit": ("to an account with a numeric digit", lambda transfer: transfer.payee.digit.isdigit()),
     "DigitX": ("to an account with the digit X", lambda transfer: transfer.payee.digit == "X"),
-    "Payment": ("to an account of the type 3", lambda transfer: transfer.payee.type == 3),
     "LeadingZero": ("to a branch with a leading zero", lambda transfer: transfer.payee.branch[0] == "0"),
 }
 REGISTRATIONS = {
@@ -55,7 +54,6 @@ FAULTY_EXECUTIONS = {
     "Quotes": "message Object",
     "NumericDigit": "digit Integer",
     "DigitX": "digit Null",
-    "Payment": "accountType Fraction",
     "LeadingZero": "branch Integer",
 }
 FAULTY_REGISTRATIONS = {

@@ -23,7 +23,6 @@ CODINGS = {
     "XGzip": ("x-gzip", gzip.compress),
     "Deflate": ("deflate", zlib.compress),
     "RawDeflate": ("deflate", _raw_deflate),
-    "GzipTwice": ("gzip, gzip", lambda content: gzip.compress(gzip.compress(content))),
     "Identity": ("identity", lambda content: content),
 }
 
@@ -143,27 +142,6 @@ class ExecutesSlowly(Service):
     def confirm(self, code):
         time.sleep(0.2)
         return super().confirm(code)
-
-
-@variant("slow")
-class RegistersSlowly(Service):
-    """A registration takes 50 milliseconds."""
-
-    def register(self, *arguments):
-        time.sleep(0.05)
-        return super().register(*arguments)
-
-
-@variant("slow")
-class TricklesExecutions(Framed):
-    """The body of every answer comes in three parts, a few milliseconds apart."""
-
-    def pieces(self, body):
-        for at in range(0, len(body), max(1, len(body) // 3)):
-            part = body[at : at + max(1, len(body) // 3)]
-            yield b"%x\r\n%s\r\n" % (len(part), part)
-            time.sleep(0.003)
-        yield b"0\r\n\r\n"
 
 
 CLOSE = "HTTP/1.1 {status} \r\nConnection: close\r\n"
