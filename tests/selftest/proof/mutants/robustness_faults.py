@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from urllib.parse import unquote
 
 from environments.sandbox import Response, Server, Service
@@ -169,36 +168,24 @@ broken(
 class Mortal(Server):
     """Tells the service who serves it."""
 
-    def __init__(self, service, **where):
+    def __init__(self, service):
         service.server = self
-        super().__init__(service, **where)
-
-    def __exit__(self, *_):
-        self.service.server.stop()
+        super().__init__(service)
 
 
 class Ends(Service):
-    """The sandbox, whose process ends at an undocumented key type, so many `TIMES`. After `RESTARTS_S` there is a new
-    one, if ever."""
+    """The sandbox, whose process ends at an undocumented key type."""
 
-    ON_THE_WIRE, SERVER, RESTARTS_S, TIMES = True, Mortal, None, 100
+    ON_THE_WIRE, SERVER = True, Mortal
 
     def serve(self, request, connection):
-        if members_of(request).get("pixKeyType") != "IBAN" or not self.TIMES:
+        if members_of(request).get("pixKeyType") != "IBAN":
             return super().serve(request, connection)
-        self.TIMES -= 1
         self.server.stop()
-        if self.RESTARTS_S:
-            time.sleep(self.RESTARTS_S)
-            Mortal(self, port=self.server.server_address[1])
         return None
 
 
 broken(
     "ends", "RegistrationOfAnUnknownTypeEndsTheService", "Nothing is accepted after an undocumented key type.", Ends,
     "registerPixKey.connection", hides=("*",),
-)  # fmt: skip
-broken(
-    "ends", "RegistrationOfAnUnknownTypeRestartsTheService", "After an undocumented key type nothing is accepted for a second.",
-    Ends, "registerPixKey.connection", RESTARTS_S=1.0,
 )  # fmt: skip

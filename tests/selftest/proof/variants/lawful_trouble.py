@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 from environments.sandbox import Refusal, Service
-from tests.selftest.proof.mutants.robustness_faults import Ends
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import as_json, page, text
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
@@ -271,6 +270,3 @@ lawful(
     RefusesWith403AndSaysWhen,
     hides=("registerPixKey.token.scheme",),
 )
-
-
-lawful("restart", "RestartsOnce", "For a second no connection is accepted.", Ends, RESTARTS_S=1.0, TIMES=1)
