@@ -53,9 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _clean_up(profile, options.yes) if options.command == "cleanup" else _check(profile)
     except ProfileError as error:
         return max(_error(problem, WRONG_USE) for problem in error.problems)
-    except BrokenPipeError:  # of `| head`: nothing more is read, also not what is flushed at the end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CLEAN
     except OSError as error:
         return _error(f"{error.filename}: {error.strerror}", WRONG_USE)
     except UnreachableError as error:

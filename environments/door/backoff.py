@@ -117,8 +117,8 @@ class Backoff:
         sort = exchange.operation if exchange.valid else "", exchange.credential == VALID
         goes_again = False
         is_new = not is_unknown and not sending.put_off and self._ending.clock() >= self._paused_until
-        is_alone = not sending.beside  # a limit of requests at the same time is no lock
-        self._locks[exchange.operation] += is_new and is_alone and exchange.credential != VALID
+        # beside others it may be a limit of requests at the same time
+        self._locks[exchange.operation] += is_new and not sending.beside and exchange.credential != VALID
         if sending.put_off >= len(waits) or (named or 0) > LONGEST_WAIT_S:
             self._in_vain.add(sort)
         elif sort not in self._in_vain:
