@@ -1,19 +1,21 @@
 """Findings of a report: the requirements that fail or warn, grouped by cause. Pure: plain data in, plain data out.
 
-Requirements have one cause where their findings have the same codes, parameters and pointers. Two fields that are wrong
-are two causes: nothing shows that one of them explains the other.
+Requirements have one cause where their findings have the same codes, parameters and pointers, or where the same
+answers of one operation deviate at the same place. Two fields that are wrong are two causes: nothing shows that one
+of them explains the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from reports.verdicts import ReportEntry, Verdict
 from reports.wording import capped, grouped
 from spec.findings import Finding
 from spec.interface import operations
-from spec.message import Message, Text, joined, say
+from spec.message import Message, Value, joined, say
 from spec.requirements import LEVELS
 
 MOST_SAID = 6
@@ -22,8 +24,11 @@ _OF_THE_LEADER = ("level", "verdict", "text", "section", "known_failure")
 
 def findings(requirements: Iterable[ReportEntry]) -> list[dict[str, Any]]:
     """The findings of a run, failures first. A known failure and a new one have no finding together."""
-    groups = grouped((one for one in requirements if one["verdict"] in (Verdict.FAIL, Verdict.WARN)), _cause)
-    found = [_finding(sorted(group, key=_weight)) for group in groups.values()]
+    deviating = [one for one in requirements if one["verdict"] in (Verdict.FAIL, Verdict.WARN)]
+    found = [
+        _finding(sorted(chain(*groups), key=_weight))
+        for groups in grouped(grouped(deviating, _place).values(), lambda group: _cause(group[0])).values()
+    ]
     return sorted(found, key=lambda finding: (finding["verdict"] != Verdict.FAIL, "known_failure" in finding))
 
 
@@ -32,15 +37,30 @@ def by_requirement(found: Iterable[Mapping[str, Any]], member: str) -> dict[str,
     return {id: one[member] for one in found for id in one["requirements"]}
 
 
+def _place(requirement: ReportEntry) -> tuple[object, ...]:
+    """The operation, and which of its answers deviate where; the requirement, where no place shows it. A server error
+    and its stack trace are at one place."""
+    is_anywhere = requirement["level"] == "robustness"
+    found = [each for each in requirement["found"] if each.pointers or is_anywhere]
+    places = frozenset(("" if is_anywhere else each.pointers, each.exchanges) for each in found)
+    what = (requirement["id"].partition(".")[0], places) if places else requirement["id"]
+    return "known_failure" in requirement, what
+
+
 def _cause(requirement: ReportEntry) -> tuple[object, ...]:
     ways = frozenset(map(_way, requirement["found"]))
     return "known_failure" in requirement, ways or requirement["id"]
 
 
 def _way(found: Finding) -> tuple[object, ...]:
-    """Its code, parameters and pointers; of a sentence of a parser the template, without the place in the text."""
-    values = (value.template if isinstance(value, Message) else value for _, value in found.parameters)
-    return found.code, *values, found.pointers
+    """Its code, parameters and pointers; of a sentence of a parser all but the place in the text."""
+    return found.code, *(_words(value) for _, value in found.parameters), found.pointers
+
+
+def _words(value: Value) -> object:
+    if not isinstance(value, Message):
+        return value
+    return value.template, *(_words(part) for _, part in value.values if not isinstance(part, int))
 
 
 def _weight(requirement: ReportEntry) -> tuple[bool, int]:
@@ -49,23 +69,20 @@ def _weight(requirement: ReportEntry) -> tuple[bool, int]:
 
 
 def _finding(group: list[ReportEntry]) -> dict[str, Any]:
+    """Each way to deviate is said once, by a targeted request where one shows it; what is said first is shown first."""
     leader, named = group[0], dict.fromkeys(one["id"].partition(".")[0] for one in group)
+    found = sorted((each for one in group for each in one["found"]), key=lambda each: bool(each.shown_by))
+    ways = [each[0] for each in grouped(found, _way).values()]
+    texts = [
+        say("{shown_by}: {finding}", shown_by=way.shown_by, finding=way.statement) if way.shown_by else way.statement
+        for way in ways
+    ]
+    numbers = chain(*(way.exchanges for way in ways), *(one["exchanges"] for one in group))
     return {
         "cause": leader["id"],
         "requirements": [one["id"] for one in group],
         "operations": [name for name in named if name in operations()],
-        "message": _said(group),
-        "exchanges": list(dict.fromkeys(number for one in group for number in one["exchanges"])),
+        "message": joined(capped(texts, MOST_SAID)) or joined(one["message"] for one in group),
+        "exchanges": list(dict.fromkeys(numbers)),
         **{name: leader[name] for name in _OF_THE_LEADER if name in leader},
     }
-
-
-def _said(group: list[ReportEntry]) -> Text:
-    """The first few statements, each once, with a generated request that shows it where no other one does."""
-    found = sorted((each for one in group for each in one["found"]), key=lambda each: not each.shown_by)
-    statements = {each.statement: each.shown_by for each in found}
-    texts = [
-        say("{shown_by}: {finding}", shown_by=shown_by, finding=statement) if shown_by else statement
-        for statement, shown_by in statements.items()
-    ]
-    return joined(capped(texts, MOST_SAID)) or joined(one["message"] for one in group)

@@ -16,6 +16,7 @@ from spec.exchange import VALID, Exchange
 from spec.interface import READS, operations
 from spec.message import Text, in_a_row, joined, say, say_many
 
+NOTHING_GRANTED = say("no operation granted anything")
 _NOT_READY = LATER | {RefusalKind.GATEWAY}
 
 
@@ -63,6 +64,11 @@ class Grants:
         """The selected operations that got a request with the valid token, in the order of the interface document."""
         return [operation for operation in operations() if operation in self.answered and operation in selected]
 
+    @property
+    def refused_all(self) -> bool:
+        """True if the service answered the valid token, and granted it nothing."""
+        return not self.granted and any(self.answered.values())
+
     def lacking(self, selected: Collection[str]) -> Text:
         """Reason why the verdict on the selected operations has nothing to rest on; empty where it has.
 
@@ -70,7 +76,7 @@ class Grants:
         operation shows that the token is valid.
         """
         if not self.granted:
-            return say("no operation granted anything")
+            return NOTHING_GRANTED
         if self.promised.isdisjoint(selected) or not self.granted.isdisjoint(selected):
             return ""
         return say("no selected operation granted anything")
@@ -78,7 +84,7 @@ class Grants:
     def notes(self, auth: Auth) -> Iterator[Text]:
         """A line that says why no operation granted anything, where the answers show that."""
         together: Counter[str] = sum(self.answered.values(), Counter())
-        if self.granted or not together or self.certificate:
+        if not self.refused_all or self.certificate:
             return
         answers = [
             say_many("{status} to {n} request", "{status} to {n} requests", status=status, n=count)
@@ -90,7 +96,8 @@ class Grants:
                 "no operation granted anything ({answers}): the service was not ready, run again later", answers=shown
             )
             return
-        if {"301", "307", "308"}.issuperset(together):  # the others often lead to a page to log in
+        commonest = together.most_common(1)[0][0]
+        if commonest in ("301", "307", "308"):  # the others often lead to a page to log in
             yield say(
                 "no operation granted anything ({answers}): every path leads elsewhere, perhaps to https or to one "
                 "with a slash at its end: check base_url and the paths of the service",
@@ -102,7 +109,7 @@ class Grants:
             "no operation granted anything ({answers}): the token may be wrong or expired, check auth ({source})",
             **{"answers": shown, "source": source},
         )
-        yield joined((told, say("or base_url leads elsewhere") if set(together) == {"404"} else ""))
+        yield joined((told, say("or base_url leads elsewhere") if commonest in ("302", "303", "404") else ""))
 
 
 @dataclass

@@ -10,10 +10,11 @@ from enum import IntEnum, auto
 from functools import cached_property
 from typing import Any
 
+from environments.profiles.loading import named
 from environments.profiles.model import EMBEDDED, FAIL, Profile, today
 from reports.behaviour import Behaviour, Drift, PlainData, behaviour, facts_in_words, in_words
 from reports.evidence import Evidence
-from reports.grants import Generated, Grants
+from reports.grants import NOTHING_GRANTED, Generated, Grants
 from reports.provenance import suite
 from reports.verdicts import (
     TESTED,
@@ -221,7 +222,7 @@ class Run:
     def _left(self) -> Iterator[Text]:
         """Number of keys not cleaned up, and the command that deletes them where the key record has them."""
         if self.not_cleaned_up:
-            name, is_recorded = self.profile.name, self.profile.base_url != EMBEDDED
+            name, is_recorded = named(self.profile.path), self.profile.base_url != EMBEDDED
             left = say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(self.not_cleaned_up))
             if is_recorded:
                 left = say(
@@ -275,9 +276,12 @@ class Run:
         return replace(result, why=in_words(seen)) if seen and result.verdict == Verdict.OBSERVED else result
 
     def _explained(self, requirement: Requirement, result: RequirementResult) -> RequirementResult:
-        """The result; where it was not exercised, with the reasons why not all requests to its operation were sent."""
+        """The result; where it was not exercised, with the reasons why not all requests to its operation were sent. A
+        service that granted nothing is the only reason."""
         if result.verdict != Verdict.NOT_EXERCISED:
             return result
+        if self.grants.refused_all:
+            return replace(result, why=NOTHING_GRANTED)
         unsent = [why for why, names in self.unsent.items() if requirement.operation in {*names, None}]
         return replace(result, why=self.ended_by or joined([result.why, *unsent]))
 

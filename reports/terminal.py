@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from environments.profiles.loading import named
 from reports.behaviour import drift_in_words, drift_lines
 from reports.headline import count_lines, headline, left_out, run_line
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunVerdict, Verdict
-from reports.wording import exchanges_in_words, first_few, grouped, quoted
+from reports.wording import capped, exchanges_in_words, first_few, grouped, listed, quoted
 from spec.exchange import Exchange
 from spec.requirements import requirements
 
 _IN_ONE_LINE = (Verdict.OUT_OF_SCOPE,)
 """Verdicts of requirements that are told by their number and the reason alone."""
+_MOST_LEFT = 3
+"""Lines about transfers that were not executed: the report has all of them."""
 _NEXT = {
     RunVerdict.INCOMPLETE: "supply what the lines above name as missing, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
@@ -38,7 +41,9 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
     yield from _drift(document)
     yield from _untested(run)
     yield from (f"{each['counted']}: {each['why']}" for each in left_out(document) if each["verdict"] in _IN_ONE_LINE)
-    yield from (f"not cleaned up: {left}" for left in document["left_behind"])
+    for why, keys in grouped(run.not_cleaned_up, attrgetter("why")).items():
+        yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
+    yield from (f"not cleaned up: {left}" for left in capped(run.not_executed, _MOST_LEFT))
     yield from (f"note: {note.text}" for note in run.notes() if not note.is_alert)
     yield from (f"  {line}" for line in count_lines(document))
     if run.accepted:
@@ -47,19 +52,20 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
         yield f"report: {report}"
     if sums:
         yield f"SHA256 (SHA256SUMS) = {sums}"
-    if next_step := _next_step(document):
+    if next_step := _next_step(document, run):
         yield f"next: {next_step}"
     yield f"verdict: {headline(document).word}, exit status {run.result().verdict.exit_status}"
 
 
-def _next_step(document: dict[str, Any]) -> str:
+def _next_step(document: dict[str, Any], run: Run) -> str:
     """One line on what to do about the verdict; empty where there is nothing to do."""
     failing = [each["cause"] for each in document["findings"] if each["verdict"] == Verdict.FAIL]
     if failing:
         return f"pytest --explain={failing[0]} says what usually fixes it"
     if document["selection"] and document["verdict"] == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
-    return _NEXT.get(document["verdict"], "").format(name=document["environment"]["name"])
+    verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document["verdict"]
+    return _NEXT.get(verdict, "").format(name=named(run.profile.path))
 
 
 def _failure(finding: dict[str, Any]) -> Iterator[str]:
@@ -92,11 +98,7 @@ def _untested(run: Run) -> Iterator[str]:
     """Requirements that the verdict misses, of the levels that count for it, by why they were not exercised."""
     counting = [result for requirement, result in run.requirements() if requirement.level in run.profile.fail_on]
     missing = [result for result in counting if result.verdict == Verdict.NOT_EXERCISED]
-    reasons = grouped(missing, attrgetter("message"))
-    if len(reasons) > 1 and not run.grants.granted:
-        yield f"not exercised: {len(missing)} requirements, as nothing was granted"
-        return
-    for reason, group in reasons.items():
+    for reason, group in grouped(missing, attrgetter("message")).items():
         yield f"not exercised: {first_few([one.id for one in group])}: {reason}"
 
 

@@ -23,7 +23,10 @@ def world(sent: RunTraffic) -> World | None:
 @requirement("executePix.repeated")
 def test_second_execution(world: World):
     """A code that was executed is answered in this way when it is sent again, and money moves again or not."""
-    supplied(world.twice, "not tried: supply transactions.prepare and room in limits.executions; only on a sandbox")
+    supplied(
+        world.twice,
+        "not tried: needs a sandbox, transactions.prepare, and room in limits.executions",
+    )
 
     observe({"the answer": world.twice.answers}, world.twice.first, world.twice.second)
     observe({"the balance": world.twice.balances}, first=world.twice.moves_money_twice)

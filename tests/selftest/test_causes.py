@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from environments.profiles.model import ENVIRONMENTS
 from reports.causes import findings
 from reports.formats.conformance_json import document_of
 from reports.headline import headline
@@ -46,6 +47,49 @@ def test_several_operations():
 
     assert found["requirements"] == ["executePix.json", "registerPixKey.json", "listAccounts.json"]
     assert (found["verdict"], found["exchanges"]) == ("fail", [2, 3, 8])
+
+
+def test_two_ways_to_be_no_json():
+    """NaN and a value that is missing are two findings, in whichever order; the place in the text does not count."""
+    nan = finding("json", "", error=say("{name} is not a JSON value", name="NaN"))
+    missing = [
+        finding("json", "", error=say("{error} at character {n}", error=say(error), n=n))
+        for error, n in [("Expecting value", 31), ("Expecting value", 7), ("Extra data", 9)]
+    ]
+    rows = [row("transferP2p.json", nan, exchanges=(2,)), row("transferInternal.json", nan, exchanges=(3,))]
+    ids = ("registerPixKey.json", "executePix.json", "deletePixKey.json")
+    rows += [row(id, each, exchanges=(4,)) for id, each in zip(ids, missing, strict=True)]
+
+    assert [one["requirements"] for one in findings(rows)] == [
+        ["transferP2p.json", "transferInternal.json"],
+        ["registerPixKey.json", "executePix.json"],
+        ["deletePixKey.json"],
+    ]
+
+
+def test_one_place_is_one_finding():
+    """What deviates at the same place of the same answers is one fault: a misspelled name that is in lower case, too; a
+    server error and its stack trace. In other answers it is another one."""
+    named = replace(finding("spelling", "/data/success", name="Success", written="success"), exchanges=(3,))
+    lower = replace(finding("lower-case-names", "/data/success", names="success"), exchanges=(3,))
+    error = replace(finding("server-error", request="GET", status=500), exchanges=(5,))
+    trace = replace(finding("stack-trace", "", request="GET"), exchanges=(5,))
+    ids = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
+    of_keys, of_trouble = [*map(row, ids, (named, lower))], ("listAccounts.serverError", "listAccounts.stackTrace")
+
+    assert [one["requirements"] for one in findings(of_keys)] == [[*ids]]
+    assert [one["requirements"] for one in findings(map(row, of_trouble, (error, trace)))] == [[*of_trouble]]
+    assert len(findings(map(row, of_trouble, (error, replace(trace, exchanges=(6,)))))) == 2
+
+
+def test_the_first_exchange_shows_the_first_sentence():
+    """Of a finding with two ways to deviate, whatever the order of its exchanges."""
+    late = replace(finding("missing", "/data/digit", name="digit"), exchanges=(9,))
+    early = replace(finding("type", "/data/digit", name="digit", types="string", type="null"), exchanges=(2,))
+    (found,) = findings([row(DIGIT, late, early, exchanges=(2, 9))])
+
+    assert str(found["message"]).startswith("digit is missing; ")
+    assert found["exchanges"] == [9, 2]
 
 
 def test_two_faults_are_two_findings():
@@ -92,7 +136,8 @@ def run():
     )  # fmt: skip
     evidence = {"number": 1, "operation": "", "request": {"method": "GET", "url": ""}, "curl": "curl x"}
     run.exchanges = {1: {**evidence, "started": 0.0, "elapsed_ms": 1, "beside": 0, "part": ""}}
-    run.profile = replace(run.profile, base_url=run.base_url, redirected="this run only reads")
+    path = ENVIRONMENTS / "staging.yaml"
+    run.profile = replace(run.profile, base_url=run.base_url, path=path, redirected="this run only reads")
     return run
 
 
@@ -115,8 +160,7 @@ def test_order_of_the_summary(run):
         "WARN executePix.fields.extra: expected no other fields, got endToEndId",
         "WARN listAccounts.status (getBalance.status): expected status 200, got 201",
         "not exercised: registerPixKey.status: supply pix_keys",
-        "not cleaned up: RANDOM, made by the service: not deleted (exchange 1)",
-        "not cleaned up: RANDOM, made by the service: not deleted (exchange 1)",
+        "not cleaned up: RANDOM, made by the service and 1 more: not deleted",
         "note: createPix: no generated request was ever accepted",
         "  documented   1 fail, 1 not-exercised",
         "  implied      3 warn, 1 not-exercised",

@@ -27,7 +27,7 @@ def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
     assert (ended.status, ended.rows("fail")) == (6, {}), ended.output
     assert ended.document["notes"][0].startswith("no operation granted anything (200 to ")
     assert TOKEN in ended.document["notes"][0]
-    assert line.endswith(" requirements, as nothing was granted")
+    assert line.endswith(" more: no operation granted anything")
     assert "only -m not property: no operation granted anything; no failure, " in ended.document["headline"]
 
 

@@ -48,9 +48,9 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
 
 _NO_ENDPOINT = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
 _NOT_TOLD_APART = say("cannot be told from an undocumented path")
-_NEEDED = {operation: f"supply requests.{operation}" for operation in PREPARING} | {
-    "executePix": "supply transactions.prepare",
-    "deletePixKey": "supply requests.deletePixKey, and a key that is not RANDOM and not registered yet",
+_NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
+    "executePix": "needs a code that transactions.prepare prepares",
+    "deletePixKey": "needs requests.deletePixKey, and a key that is not RANDOM and not registered yet",
 }
 
 
@@ -106,7 +106,7 @@ def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
     if kind in ABOUT_THE_CALLER and (len(pages) > 1 or "" in pages):  # no redirect to one page, such as to log in
         return inconclusive(joined((_NOT_TOLD_APART, say("the token may lack the scope"))), seen, sibling)
     if not _is_known_to_be_valid(traffic, seen, siblings):
-        needed = _NEEDED.get(seen.operation, "supply an account that exists")
+        needed = _NEEDED.get(seen.operation, "needs an account that exists")
         return inconclusive(joined((_NOT_TOLD_APART, needed)), seen, sibling)
     if told_apart := _refuses_what_is_invalid(traffic, seen.operation):
         return holds(*told_apart)

@@ -219,10 +219,12 @@ def values_of(answers: Iterable[Exchange]) -> ObservedValues:
 
 
 def no_answer(operation: str, traffic: Traffic) -> Text:
-    """Reason why no answer of the operation shows its shape, and what to supply."""
-    supply: Text = say("accounts that the token may read") if operation in READS else f"requests.{operation}"
+    """Reason why no answer of the operation shows its shape, and what to supply, or to check."""
+    profile = traffic.profile
     answer = next((say(seen.summary) for seen in _valid(operation, traffic)), say("no answer"))
-    what = supply if traffic.profile.accounts else "accounts"
+    what = f"requests.{operation}" if profile.accounts and operation not in READS else "accounts"
+    if profile.accounts and operation in {*READS, *profile.requests}:
+        return say("no valid request was granted ({answer}): check {what}", answer=answer, what=what)
     return say("no valid request was granted ({answer}): supply {what}", answer=answer, what=what)
 
 
