@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 from urllib.parse import unquote
 
@@ -32,8 +32,9 @@ MAY_MOVE = "# this line may move money"
 _LONGEST, _LARGEST = 4_000, 100_000
 """Characters of a line that a body takes, and bytes of one that a shell passes on."""
 _OMITTED = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
-_OF_THE_PROFILE = ("account", "key", "code", "identifier")
-"""Known values whose variable has their name, and the number of their place in the profile."""
+_OF_THE_PROFILE = {"account": "accounts", "key": "pix_keys", "code": "transactions.codes", "identifier": "requests"}
+"""Known values whose variable has their name, and the number of their place in the profile; with its key there."""
+_WRONG = "<another token>"
 _SEGMENT = re.compile(r"([/?&=;#]+)")
 _SCHEME = re.compile(r"(?:bearer|token|dpop|oauth|basic|digest|negotiate|ntlm|apikey)(?: |\Z)", re.IGNORECASE)
 _REWRITTEN = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
@@ -66,7 +67,7 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
     response, failure, display = exchange.response, exchange.failure, resending.display
     shown, sent = outline(exchange), resending.sent(exchange.request)
     shown |= {"operation": exchange.operation or "(an undocumented path)"}
-    shown |= {"curl": "\n".join(_reproduced(exchange, resending))}
+    shown |= {"curl": "\n".join(_reproduced(exchange, resending, sent))}
     headers = [[printable(name), shown_parts(value)] for name, value in sent.headers]
     shown["request"] |= {"url": shown_parts(sent.url), "headers": headers, "body": shown_parts(sent.body)}
     if response:
@@ -78,8 +79,9 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
     return shown
 
 
-def _reproduced(exchange: Exchange, resending: Resending) -> Iterator[str]:
-    """The line that sends the request; before it a comment where the line moves money, or may."""
+def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterator[str]:
+    """The line that sends the request; before it a comment where the line moves money, or may, and one that says where
+    its variables come from."""
     line = resending.curl(exchange.request)
     line = line.replace("curl", "curl --http1.0", 1) if HTTP_1_0 in exchange.written else line
     operation = operations().get(exchange.operation)
@@ -88,6 +90,10 @@ def _reproduced(exchange: Exchange, resending: Resending) -> Iterator[str]:
         yield EXECUTES.format(code[1])
     elif permission in MONEY - {"execute"} and exchange.valid:
         yield MAY_MOVE
+    every = chain(sent.url, *(value for _, value in sent.headers), sent.body)
+    asked = [part for part in every if isinstance(part, Redacted) and part.origin and not _CODE.match(part.expression)]
+    if told := dict.fromkeys(f"{part.expression[2:-3]}: {part.origin}" for part in asked if part.expression in line):
+        yield f"# {'; '.join(told)}".replace(_WRONG, exchange.credential)
     yield line
 
 
@@ -96,10 +102,12 @@ def _reproduced(exchange: Exchange, resending: Resending) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Redacted:
-    """A value that is not shown: what stands for it in a shell, between double quotes, and elsewhere."""
+    """A value that is not shown: what stands for it in a shell, between double quotes, and elsewhere. `origin`: where a
+    person finds it, or what it looks like."""
 
     expression: str
     shown: str = ""
+    origin: str = ""
 
 
 Part = str | Redacted
@@ -121,7 +129,7 @@ class Resending:
     """Takes requests apart by what is known, and says how a person sends them again."""
 
     def __init__(self, display: Display, profile: Profile) -> None:
-        self.display = display
+        self.display, self._profile = display, profile.path.name
         auth, tls = profile.auth, profile.tls
         file, phrase = auth.token_file, tls.client_key_passphrase_env
         token = f"$(cat {shlex.quote(str(file))})" if file else _variable(auth.token_env or "PIX_TOKEN")
@@ -163,8 +171,11 @@ class Resending:
     def _value(self, placeholder: str) -> Redacted:
         """The variable and the placeholder of a known value."""
         name = placeholder.strip("<>")
-        is_listed = name.partition(" ")[0] in _OF_THE_PROFILE
-        return Redacted(self._named.get(name) or _variable(name if is_listed else f"sent {name}"), placeholder)
+        key = _OF_THE_PROFILE.get(name.partition(" ")[0])
+        if name in self._named or key is None:
+            return Redacted(self._named.get(name) or _variable(f"sent {name}"), placeholder)
+        origin = f"{self._profile}, {key}, {shape(self.display.known.plain[placeholder])}"
+        return Redacted(_variable(name), placeholder, origin)
 
     def _parts(self, text: str, name: str) -> Parts:
         """A text with the known values in it; all of it is one value where one is written otherwise."""
@@ -186,7 +197,7 @@ class Resending:
         shown = self.display.known.whole(credential)
         if shown.strip("<>") in self._named and self.display.known.plain[shown] == credential:
             return [scheme, self._value(shown)]
-        return [scheme, Redacted(_variable("wrong token"), "<another token>")]
+        return [scheme, Redacted(_variable("wrong token"), _WRONG, _WRONG)]
 
     def _token(self, token: Token, times: Counter[str]) -> Iterator[Part]:
         """A piece of a body. A second value of a member has a variable with a number."""
@@ -209,7 +220,7 @@ def _variable(name: str) -> str:
 
 
 def _as_sent(name: str, text: str) -> Redacted:
-    return Redacted(_variable(f"sent {name}"), shape(text))
+    return Redacted(_variable(f"sent {name}"), shape(text), " ".join(shape(text).split()))
 
 
 def _is_masked(token: Token) -> bool:

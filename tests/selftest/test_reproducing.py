@@ -97,13 +97,17 @@ def differences(exchange, got):
 
 @needs_curl
 def test_every_line_of_a_run(ended):
-    """Method, path, headers and body arrive as they were sent at first. One line of each sort is tried."""
+    """Method, path, headers and body arrive as they were sent at first. One line of each sort is tried. What a person
+    has to export is said before the line."""
     service, collector, profile, variables = ended
     shells = [name for name in ("dash", "bash", "sh") if shutil.which(name)]
     sorts, wrong = Counter(), []
     for exchange in collector.door.exchanges:
         lines = collector.evidence(exchange)["curl"]
         assert collector.display.foreign(lines) == lines
+        assert all(
+            f"{name}: " in lines for name in re.findall(r"\$\{((?:ACCOUNT|KEY|IDENTIFIER|SENT|WRONG)\w*):", lines)
+        )
         sort = exchange.operation, exchange.credential, *re.findall(r"\$\{[A-Z_]+|\$\(\w+|--[a-z-]+", lines)
         if lines.splitlines()[-1].startswith("#") or "SENT_MEMBER" in lines or sort in sorts:  # whose name is not shown
             continue
