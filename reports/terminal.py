@@ -1,8 +1,8 @@
-"""Output of a run on the terminal: why tests failed; then the verdict, the findings by cause, and the rest."""
+"""Output of a run on the terminal: the verdict, the findings by cause, and the rest, each once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -10,10 +10,8 @@ from environments.profiles.loading import named
 from reports.behaviour import drift_in_words, drift_lines
 from reports.headline import count_lines, headline, left_out, run_line
 from reports.run import Run
-from reports.verdicts import RequirementResult, RunVerdict, Verdict
-from reports.wording import capped, exchanges_in_words, first_few, grouped, listed, quoted
-from spec.exchange import Exchange
-from spec.requirements import requirements
+from reports.verdicts import RunVerdict, Verdict
+from reports.wording import capped, exchanges_in_words, first_few, grouped, listed
 
 _IN_ONE_LINE = (Verdict.OUT_OF_SCOPE,)
 """Verdicts of requirements that are told by their number and the reason alone."""
@@ -100,37 +98,3 @@ def _untested(run: Run) -> Iterator[str]:
     missing = [result for result in counting if result.verdict == Verdict.NOT_EXERCISED]
     for reason, group in grouped(missing, attrgetter("message")).items():
         yield f"not exercised: {first_few([one.id for one in group])}: {reason}"
-
-
-Show = Callable[[Exchange], dict[str, Any]]
-"""Gives the evidence of an exchange."""
-
-
-def explained(failing: Sequence[RequirementResult], exchanges: Mapping[int, Exchange], show: Show, most: int) -> str:
-    """The failing requirements of one test, each with `most` exchanges at most as `show` gives them."""
-    return "\n".join(line for result in failing for line in _lines(result, exchanges, show, most))
-
-
-def _lines(result: RequirementResult, exchanges: Mapping[int, Exchange], show: Show, most: int) -> Iterator[str]:
-    requirement = requirements()[result.id]
-    yield f"{requirement.id} ({requirement.level}): {requirement.text}"
-    yield f"where: {requirement.section}"
-    yield f"found: {result.message}"
-    for number in result.exchanges[:most]:
-        if number in exchanges:
-            yield from _told(exchanges[number], show)
-    yield ""
-
-
-def _told(exchange: Exchange, show: Show) -> Iterator[str]:
-    shown = show(exchange)
-    response = shown.get("response")
-    got = f"{response['status']} {quoted(response['body'][:1000])}" if response else shown.get("failure", "")
-    yield ""
-    yield f"exchange {exchange.number}: {shown['request']['method']} {shown['request']['url'][:2000]}"
-    if shown["request"]["body"]:
-        yield f"  sent: {quoted(shown['request']['body'][:500])}"
-    yield f"  got: {got}"
-    first, *others = shown["curl"].splitlines()
-    yield f"  reproduce: {first}"
-    yield from (f"  {line}" for line in others)

@@ -41,17 +41,7 @@ def operations_in_words(names: Sequence[str]) -> Text:
 
 def one_line(text: str) -> str:
     """A text that ends no line, and in which no CI system finds a command of its own."""
-    return " ".join(_without_commands(text).split())
-
-
-def quoted(text: str) -> str:
-    """A text with its lines, each but the first behind a bar, in which no CI system finds a command of its own."""
-    return "\n  | ".join(_without_commands(text).splitlines())
-
-
-def _without_commands(text: str) -> str:
-    """Commands of CI systems begin with ## anywhere. Those that begin with :: stand at the start of a line."""
-    return text.replace("##", "# #")
+    return " ".join(text.replace("##", "# #").split())  # commands begin with :: at the start of a line, or with ##
 
 
 def shortened(text: str, most: int) -> str:

@@ -17,7 +17,6 @@ from reports.evidence import Evidence, Resending, evidence, outline
 from reports.grants import Grants
 from reports.run import LeftKey, Run
 from reports.show import Display
-from reports.terminal import explained
 from reports.verdicts import RequirementResult, Verdict
 from spec.answers import is_refusal
 from spec.exchange import Exchange
@@ -30,8 +29,6 @@ from tests.harness.judging import DeviationError, OutOfScope, Recording, current
 from tests.harness.selection import permission_missing_for, requirement_of
 
 RECORDING = pytest.StashKey[Recording]()
-_MOST_EXPLAINED = 1
-"""Exchanges that the terminal shows of a requirement that fails."""
 
 
 class Collector:
@@ -45,7 +42,7 @@ class Collector:
     def take(self, recording: Recording, test: str) -> None:
         """Take over what a test found."""
         run = self.run
-        run.results += map(self._shown, recording.results)
+        run.results += map(self.shown, recording.results)
         run.selected.update(result.id for result in recording.results)
         run.elapsed_s[recording.own.id] += recording.elapsed_s
         run.observations += (
@@ -53,13 +50,6 @@ class Collector:
         )
         if recording.error:
             run.errors.append(say("the suite failed at {test}: {error}", test=test, error=recording.error))
-
-    def explained(self, recording: Recording) -> tuple[str, str]:
-        """The reasons why a test failed, for people: in full, and in one line."""
-        failing = [*map(self._shown, recording.failing)]
-        by_number = {exchange.number: exchange for exchange in self.door.exchanges}
-        in_full = explained(failing, by_number, self.evidence, _MOST_EXPLAINED)
-        return in_full, "; ".join(f"{result.id}: {result.message}" for result in failing)
 
     def close(self) -> None:
         """Take over what was sent, when the tests are over."""
@@ -90,7 +80,7 @@ class Collector:
             cited += [(one.number,) for one in self.door.exchanges if _is_unexpected(one)]
         return set(chain(*cited))
 
-    def _shown(self, result: RequirementResult) -> RequirementResult:
+    def shown(self, result: RequirementResult) -> RequirementResult:
         """The result without known values in what its messages are filled with, and without names that are data."""
         display = self.display
         findings = (
@@ -171,7 +161,8 @@ class Watcher:
     def _explain(self, report: Any, recording: Recording) -> None:
         """Say why a test failed or was skipped, without known values in what pytest says of it."""
         if report.failed and report.when == "call" and recording.failing:
-            report.longrepr, report.message = self._collector.explained(recording)
+            shown = map(self._collector.shown, recording.failing)
+            report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in shown)
         elif report.failed:
             report.longrepr = self._clean(str(report.longrepr))
         elif report.skipped and isinstance(report.longrepr, tuple):

@@ -94,8 +94,6 @@ class Reporter:
         return result
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        for failed in terminalreporter.stats.get("failed", ()):  # for pytest's short summary
-            failed.longrepr = getattr(failed, "message", failed.longrepr)
         report = self.run.unwritten or (str(self.folder / PAGE) if self.folder else "")
         terminalreporter.section("conformance")
         for line in summary(self._document, self.run, self._clean(report), self._sums):

@@ -44,6 +44,15 @@ def test_the_files_have_a_line_for_every_requirement():
     assert document["generated"]["seed"] == 1
 
 
+def test_a_failure_names_requirement_and_finding():
+    """With exit status 1. The suite says the result, and without -v pytest does not say it once more."""
+    run = recorded("failing")
+
+    assert (run.status, "FAILED " in run.output) == (1, False)
+    assert "FAIL executePix.digit.type" in run.output
+    assert run.rows("fail")["executePix.digit.type"] in run.output
+
+
 def test_a_dead_server_is_unreachable():
     """Exit status 7 and reports that blame nobody, and say why nothing was tested."""
     run = recorded("unreachable")
