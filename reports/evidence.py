@@ -25,6 +25,7 @@ from spec.interface import MARK, MONEY, operations
 
 Evidence = dict[str, Any]
 """An exchange as `outline` and `evidence` give it."""
+UNDOCUMENTED = "(an undocumented path)"
 _CODE = re.compile(r"\$\{(CODE(?:_[0-9]+)?):\?")
 MOVES_MONEY = "# this line moves money: "
 EXECUTES = MOVES_MONEY + "it executes the transfer of {0}; the run has sent that code, set {0} to another one"
@@ -66,7 +67,7 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
     """One exchange in the same shape with its content, as far as it may be shown, and the lines that send it again."""
     response, failure, display = exchange.response, exchange.failure, resending.display
     shown, sent = outline(exchange), resending.sent(exchange.request)
-    shown |= {"operation": exchange.operation or "(an undocumented path)"}
+    shown |= {"operation": exchange.operation or UNDOCUMENTED}
     shown |= {"curl": "\n".join(_reproduced(exchange, resending, sent))}
     headers = [[printable(name), shown_parts(value)] for name, value in sent.headers]
     shown["request"] |= {"url": shown_parts(sent.url), "headers": headers, "body": shown_parts(sent.body)}

@@ -80,7 +80,7 @@ Extracted = tuple[int, Any, Any, Any]
 def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
     """The texts of requirements.yaml, findings.yaml or fixes.yaml."""
     table = yaml.safe_load(file)
-    for entry in table.values() if isinstance(table, dict) else table:
+    for entry in table.get("requirements", table.values()) if isinstance(table, dict) else table:
         texts = [entry[name] for name in _TEXTS if name in entry]
         headings = [Requirement(**entry).heading] if "section" in entry else []
         yield from ((1, "", " ".join(text.split()), []) for text in texts + headings)

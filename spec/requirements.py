@@ -45,6 +45,12 @@ def read_yaml(file: Path) -> Any:
 
 
 @cache
+def interface_document() -> Mapping[str, str]:
+    """The document that the requirements are taken from: `title`, `sha256` of its bytes, and the day it was `taken`."""
+    return dict(read_yaml(SOURCE)["interface_document"])
+
+
+@cache
 def requirements() -> Mapping[str, Requirement]:
     """All requirements by id, in the document's order."""
-    return {item["id"]: Requirement(**item) for item in read_yaml(SOURCE)}
+    return {item["id"]: Requirement(**item) for item in read_yaml(SOURCE)["requirements"]}

@@ -21,10 +21,10 @@ from reports.wording import grouped, written
 from spec.findings import Finding
 from spec.interface import operations
 from spec.message import Text, joined
-from spec.requirements import Requirement
+from spec.requirements import Requirement, interface_document
 
 FILE = "conformance.json"
-FORMAT = "1.4"
+FORMAT = "1.5"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 RunDocument = dict[str, Any]
 
@@ -87,6 +87,7 @@ def _environment(run: Run) -> RunDocument:
 def _provenance(run: Run, finished: datetime) -> RunDocument:
     return {
         **run.suite,
+        "interface_document": interface_document(),
         "profile_sha256": profile_digest(run.profile),
         "seed": run.seed,
         "started": written(run.started),

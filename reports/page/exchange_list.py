@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -17,7 +16,6 @@ from reports.json_tokens import is_json_like, tokens
 from reports.run import Run
 from reports.show import BYTE_ORDER_MARK, CUT
 from reports.verdicts import ReportEntry, Verdict
-from reports.wording import grouped
 from spec.findings import Finding
 from spec.json_text import parts_of_pointer, pointer, read_json
 
@@ -54,8 +52,7 @@ class Line:
     @property
     def html(self) -> Markup:
         """The line without its indentation. Quotes stay, which JSON is full of."""
-        name = f"<b>{escape(self.name, quote=False)}</b>" if self.name else ""
-        return Markup(name + escape(self.text, quote=False))
+        return Markup(escape(self.name + self.text, quote=False))
 
 
 class Side(NamedTuple):
@@ -153,8 +150,8 @@ def excerpt(exchange: Evidence, requirement: ReportEntry) -> tuple[str, list[Lin
 
 # -- the list ------------------------------------------------------------------------------------------------------
 
-LINKED = 12
-"""Exchanges of a requirement that are linked."""
+LINKED = 3
+"""Exchanges of a requirement or a finding that are linked, and shown."""
 MOST_CHARACTERS = 2_000_000
 """Of exchanges that are shown whole: the page of a run of 5,000 stays below 5 MB. The others are a line each."""
 _FRAME = 1_500
@@ -167,29 +164,23 @@ _NOTHING: Evidence = {"headers": [], "body": ""}
 
 
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
-    """The exchanges that something cites, and those shown whole; what deviates in each, and what else cites it."""
-    by_verdict = grouped(document["requirements"], itemgetter("verdict"))
-    deviating = _citing([*by_verdict.pop(Verdict.FAIL, []), *by_verdict.pop(Verdict.WARN, [])])
-    citing = _citing((one for others in by_verdict.values() for one in others), LINKED)
-    of_keys = (number for key in run.not_cleaned_up for number in key.exchanges)
-    numbers = dict.fromkeys([*deviating, *citing, *of_keys])
+    """The exchanges that the page cites, those of findings first, and those shown whole; what deviates in each."""
+    deviating: dict[int, list[ReportEntry]] = {}
+    for one in document["requirements"]:
+        for number in one["exchanges"] if one["verdict"] in (Verdict.FAIL, Verdict.WARN) else ():
+            deviating.setdefault(number, []).append(one)
+    citing = [*document["findings"], *document["requirements"], *document["not_cleaned_up"]]
+    numbers = dict.fromkeys(number for one in citing for number in one["exchanges"][:LINKED])
     cited = {number: run.exchanges[number] for number in numbers if number in run.exchanges}
     return {
         "exchanges": cited,
+        "linked": LINKED,
         "sent": len(run.exchanges),
         "base_url": document["environment"]["base_url"].rstrip("/"),
         "whole": dict(_within((seen, _whole(seen, deviating.get(number, ()))) for number, seen in cited.items())),
         "deviating": deviating,
-        "citing": citing,
         "causes": by_requirement(document["findings"], "cause"),
     }
-
-
-def _citing(requirements: Iterable[ReportEntry], most: int | None = None) -> dict[int, list[ReportEntry]]:
-    """Requirements by the exchanges that they cite: the first exchange of each, then the second of each."""
-    cites = [(place, number, one) for one in requirements for place, number in enumerate(one["exchanges"][:most])]
-    by_number = grouped(sorted(cites, key=itemgetter(0)), itemgetter(1))
-    return {number: [one for *_, one in group] for number, group in by_number.items()}
 
 
 def _within(wholes: Iterable[tuple[Evidence, Whole]]) -> Iterator[tuple[int, Whole]]:

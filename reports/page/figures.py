@@ -1,16 +1,18 @@
-"""The figures on the page: requirements by level, verdict and section, those that were left out, and latency."""
+"""The figures on the page: requirements by level, verdict and section; requests over time."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from math import ceil, floor, log10
+from collections.abc import Container, Iterable
+from http import HTTPStatus
 from typing import Any
 
-from reports.formats.conformance_json import SHARES, RunDocument
+from reports.evidence import UNDOCUMENTED
+from reports.formats.conformance_json import RunDocument
 from reports.headline import counts_of, known_failures, known_in_words
 from reports.verdicts import ON_THE_SERVICE, ReportEntry, RunVerdict, Verdict, deviation, fails
 from reports.wording import grouped
+from spec.interface import operations
 from spec.message import Text, joined, say, say_many
 from spec.requirements import LEVELS, requirements
 
@@ -90,9 +92,10 @@ def _counted(number: int, level: str, verdict: Verdict) -> Text:
     return say("{number} {level} {verdict}", number=number, level=say(level), verdict=spelled)
 
 
-# -- the plot of latency ------------------------------------------------------------------------------------------
+# -- requests over time -------------------------------------------------------------------------------------------
 
-_LEAST_MS = 0.1
+_STROKES = {"succeeded": (5, 15), "refused": (9, 15), "failed": (1, 19)}
+"""Each end of a stroke on a lane of 20 pixels, by what became of the request."""
 
 
 def duration(milliseconds: float) -> str:
@@ -101,34 +104,32 @@ def duration(milliseconds: float) -> str:
     return f"{amount:.{0 if amount >= 10 else 1}f}".removesuffix(".0") + f" {unit}"
 
 
-def latency_plot(document: RunDocument) -> dict[str, Any]:
-    """The rows of the plot, one for each operation that answered, and the ticks of its axis at powers of ten.
-
-    It is drawn in percent of its width, so that its lines and texts keep their size on every screen.
-    """
-    found: dict[str, dict[str, float]] = document["latency"]
-    powers = [log10(max(figures[name], _LEAST_MS)) for figures in found.values() for name in SHARES]
-    low = floor(min(powers, default=0))
-    high = max(low + 1, ceil(max(powers, default=1)))
-
-    def at(milliseconds: float) -> float:
-        return round(100 * (log10(max(milliseconds, _LEAST_MS)) - low) / (high - low), 2)
-
-    ticks = [10.0**power for power in range(low, high + 1)]
-    return {
-        "latency_ticks": [{"at": at(tick), "text": duration(tick), "anchor": _anchor(at(tick))} for tick in ticks],
-        "latency_rows": [
-            {
-                "operation": operation,
-                "answers": int(figures["count"]),
-                "said": {name.removesuffix("_ms"): duration(figures[name]) for name in SHARES},
-                "at": {name.removesuffix("_ms"): at(figures[name]) for name in SHARES},
+def timeline(document: RunDocument) -> dict[str, Any]:
+    """A row for each operation, with the strokes of its requests by what became of them, each sort one path of SVG on
+    a lane of 1,000 units. Times are those of the requests that were answered."""
+    failing = {number for one in document["requirements"] if fails(one) for number in one["exchanges"]}
+    known = operations()
+    by_operation = grouped(document["exchanges"], lambda seen: seen["operation"] if seen["operation"] in known else "")
+    end = max((seen["at_ms"] for seen in document["exchanges"]), default=0) or 1
+    rows = []
+    for operation, sent in ((name, by_operation.get(name, ())) for name in (*known, "")):
+        if not sent:
+            continue
+        groups = grouped(sent, lambda seen: _became(seen, failing))
+        times = document["latency"].get(operation)
+        strokes = {
+            kind: {
+                "number": len(groups.get(kind, ())),
+                "path": "".join(f"M{1000 * seen['at_ms'] / end:.0f} {top}V{foot}" for seen in groups.get(kind, ())),
             }
-            for operation, figures in found.items()
-        ],
-    }
+            for kind, (top, foot) in _STROKES.items()
+        }
+        shown = {name: duration(times[f"{name}_ms"]) if times else "" for name in ("median", "p95")}
+        rows.append({"operation": operation or UNDOCUMENTED, "sent": len(sent), **shown, **strokes})
+    return {"rows": rows, "end": duration(end)}
 
 
-def _anchor(at: float) -> str:
-    """The side of its text at which a tick stands, so that the text stays within the plot."""
-    return {0.0: "start", 100.0: "end"}.get(at, "middle")
+def _became(seen: ReportEntry, failing: Container[int]) -> str:
+    if seen["number"] in failing or not isinstance(seen["result"], int):
+        return "failed"
+    return "succeeded" if seen["result"] < HTTPStatus.MULTIPLE_CHOICES else "refused"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from collections.abc import Iterable
 from functools import cache
 from operator import itemgetter
@@ -25,32 +24,28 @@ from reports.formats.conformance_json import RunDocument, document_of
 from reports.headline import headline, left_out, permitted, result_line, run_line
 from reports.language import ENGLISH, Language, language
 from reports.page.exchange_list import excerpt, exchange_list
-from reports.page.figures import by_heading, latency_plot, levels, tile
-from reports.provenance import CHECKOUT
-from reports.run import NoteKind, Run
+from reports.page.figures import by_heading, levels, tile, timeline
+from reports.run import Run
 from reports.show import printable
 from reports.verdicts import TESTED, ReportEntry, RunVerdict, Verdict, fails
 from reports.wording import grouped, level_by_level
 from spec.facts import ANSWER
 from spec.interface import operations
 from spec.message import Message, Text, say
+from spec.requirements import requirements
 
-REQUIREMENTS = CHECKOUT / "spec" / "requirements.md"
 DIGESTED = {"Requirements": "ledger_sha256", "Schema": "schema_sha256", "Profile": "profile_sha256"}
 """The digests of the provenance."""
 _GENERAL = "general"
 """The filter of what belongs to no operation."""
 
 
-def summary_html(run: Run, requirements: str = "") -> str:
-    """The requirement-first part of the report as HTML; every value that is not our own is escaped.
-
-    `requirements` is the page that each requirement links to; without one there are no such links.
-    """
+def summary_html(run: Run) -> str:
+    """The requirement-first part of the report as HTML; every value that is not our own is escaped."""
     document = document_of(run)
     parts = {**_verdict(run, document), **_requirements(document), **exchange_list(run, document)}
-    parts |= {**latency_plot(document), "requirements": requirements}
-    parts["fixes"] = {one.id: fix_for(one) for one, _ in run.requirements()}
+    parts["timeline"] = timeline(document)
+    parts["fixes"] = {one["cause"]: fix_for(requirements()[one["cause"]]) for one in document["findings"]}
     page = template("report.html", run.profile.language)
     return printable(page.render(document=document, title=page_title(run), **parts))
 
@@ -62,16 +57,12 @@ def page_title(run: Run) -> Message:
     return say("PIX conformance: {name}: {verdict}", name=printable(run.profile.name), verdict=told)
 
 
-def requirements_from(folder: Path) -> str:
-    """The relative path to spec/requirements.md; empty for a folder outside the checkout."""
-    folder = folder.resolve()
-    return os.path.relpath(REQUIREMENTS, folder) if folder.is_relative_to(CHECKOUT) else ""
-
-
 def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
     """The first screen: the verdict, what it rests on, what was left out, and who says so; then the findings."""
+    notes, provenance = run.notes(), document["provenance"]
     return {
-        "notes": _notes(run),
+        "alerts": [note.text for note in notes if note.is_alert],
+        "notes": [note.text for note in notes if not note.is_alert],
         "headline": headline(document),
         "run_line": run_line(document),
         "permitted": permitted(document["environment"]["allow"]),
@@ -81,7 +72,10 @@ def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
         "drift": drift_in_words(document),
         "proof": document["suite"]["proof"],
         "changes": CHANGES,
-        "digests": {name: document["provenance"][member] for name, member in DIGESTED.items()},
+        "digests": {
+            "Interface document": provenance["interface_document"]["sha256"],
+            **{name: provenance[member] for name, member in DIGESTED.items()},
+        },
         "findings": _findings(document["findings"]),
         "excerpt": excerpt,
         "not_executed": run.not_executed,
@@ -109,16 +103,6 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
         "robustness": by_heading(one for one in found if one["level"] == "robustness"),
         "counted_by_level": lambda entries: level_by_level(one["level"] for one in entries),
     }
-
-
-def _notes(run: Run) -> dict[str, list[Text]]:
-    """The notes by their place on the page: the alerts below the verdict, the others below these, and beside what was
-    observed."""
-    places: dict[str, list[Text]] = {"alerts": [], "below": [], "observed": []}
-    for note in run.notes():
-        below = "alerts" if note.is_alert else "below"
-        places["observed" if note.kind >= NoteKind.GENERATED_TRAFFIC else below].append(note.text)
-    return places
 
 
 def _findings(findings: list[ReportEntry]) -> dict[str, list[ReportEntry]]:

@@ -21,7 +21,7 @@ const fold = (group, active) => {
   if (!active && "opened" in group.dataset) { group.open = false; delete group.dataset.opened; }
 };
 const applyFilters = () => {
-  const asked = wanted(), active = Object.keys(asked).length > 0, tally = { finding: 0, requirement: 0, observation: 0, exchange: 0 };
+  const asked = wanted(), active = Object.keys(asked).length > 0, tally = { finding: 0, requirement: 0, exchange: 0 };
   for (const entry of entries) {
     entry.hidden = active && !matches(entry, asked);
     if (!entry.hidden) tally[entry.dataset.entry] += 1;

@@ -22,7 +22,7 @@ from reports.earlier_runs import UnreadableError, accepting, read_run, record_of
 from reports.formats.conformance_json import RunDocument, document_of
 from reports.formats.github import step_summary, workflow_commands
 from reports.language import language
-from reports.page.rendering import frame, page_title, requirements_from, summary_html
+from reports.page.rendering import frame, page_title, summary_html
 from reports.run import Run
 from reports.show import printable
 from reports.terminal import summary
@@ -216,10 +216,10 @@ class HtmlPage:
         """The tests are over. pytest-html has no option for its page, whose own has no language, no width and its table
         in the middle; and it writes into a new file: one that only its owner reads, and no link."""
         self._page.title = language(self.run.profile.language).text(page_title(self.run))
-        script = (files("pytest_html") / "resources" / "app.js").read_text("utf-8")
+        script = f"const drawTests = () => {{ {(files('pytest_html') / 'resources' / 'app.js').read_text('utf-8')}\n}};"
         for plugin in _pages(session.config):
             plugin._template = frame(script, self.run.profile.language)
-        prefix.append(summary_html(self.run, requirements_from(self.path.parent)))
+        prefix.append(summary_html(self.run))
         write(self.path, "")
 
     @pytest.hookimpl(wrapper=True, trylast=True)
