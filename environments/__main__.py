@@ -199,7 +199,7 @@ def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
         for place, key in enumerate(profile.pix_keys):
             if key.key and record.state(account, key.type, key.key):
                 keeps = "" if key.disposable or profile.is_sandbox else _OF_THE_OPERATOR
-                yield _Left(name_of(profile.pix_keys, place), account, key.type, key.key, False, keeps)
+                yield _Left(str(name_of(profile.pix_keys, place)), account, key.type, key.key, False, keeps)
     for account, event in record.left(profile.accounts):
         key_type, value = event["type"], event.get("key") or None
         unknown = _FORGOTTEN if profile.key_at else _UNKNOWN

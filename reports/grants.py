@@ -16,7 +16,7 @@ from spec.exchange import VALID, Exchange
 from spec.interface import READS, operations
 from spec.message import Text, in_a_row, joined, say, say_many
 
-NOTHING_GRANTED = say("no operation granted anything")
+NOTHING_GRANTED = say("no operation succeeded")
 _NOT_READY = LATER | {RefusalKind.GATEWAY}
 
 
@@ -79,10 +79,10 @@ class Grants:
             return NOTHING_GRANTED
         if self.promised.isdisjoint(selected) or not self.granted.isdisjoint(selected):
             return ""
-        return say("no selected operation granted anything")
+        return say("no selected operation succeeded")
 
     def notes(self, auth: Auth) -> Iterator[Text]:
-        """A line that says why no operation granted anything, where the answers show that."""
+        """A line that says why no operation succeeded, where the answers show that."""
         together: Counter[str] = sum(self.answered.values(), Counter())
         if not self.refused_all or self.certificate:
             return
@@ -92,21 +92,19 @@ class Grants:
         ]
         shown = in_a_row(answers, ", ")
         if not self.ready:
-            yield say(
-                "no operation granted anything ({answers}): the service was not ready, run again later", answers=shown
-            )
+            yield say("no operation succeeded ({answers}): the service was not ready, run again later", answers=shown)
             return
         commonest = together.most_common(1)[0][0]
         if commonest in ("301", "307", "308"):  # the others often lead to a page to log in
             yield say(
-                "no operation granted anything ({answers}): every path leads elsewhere, perhaps to https or to one "
+                "no operation succeeded ({answers}): every path leads elsewhere, perhaps to https or to one "
                 "with a slash at its end: check base_url and the paths of the service",
                 answers=shown,
             )
             return
         source = auth.token_env or ("token_command" if auth.token_command else "token_file")
         told = say(
-            "no operation granted anything ({answers}): the token may be wrong or expired, check auth ({source})",
+            "no operation succeeded ({answers}): the token may be wrong or expired, check auth ({source})",
             **{"answers": shown, "source": source},
         )
         yield joined((told, say("or base_url leads elsewhere") if commonest in ("302", "303", "404") else ""))

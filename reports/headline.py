@@ -115,7 +115,7 @@ def result_line(document: Mapping[str, Any]) -> Text:
     failed = say("no failure")
     if failing:
         failed = say_many(
-            "{levels} requirement fails", "{levels} requirements fail", n=len(failing), levels=level_by_level(failing)
+            "fails {levels} requirement", "fails {levels} requirements", n=len(failing), levels=level_by_level(failing)
         )
     if known:
         parts = {"failed": failed, "known": known_in_words(known)}
@@ -152,7 +152,7 @@ def _sentence(document: Mapping[str, Any]) -> Iterator[Text]:
     if document["drift"]:
         yield drift_in_words(document)
     if document["granted_nothing"] and document["granted"]:
-        yield say("nothing was granted by {operations}", operations=listed(document["granted_nothing"]))
+        yield say("no request to {operations} succeeded", operations=listed(document["granted_nothing"]))
     if document["cut"]:
         cuts = [
             say("{why} ({operations})", why=cut["why"], operations=operations_in_words(cut["operations"]))

@@ -92,7 +92,7 @@ class Observation:
 class LeftKey:
     """A key that the run registered and did not clean up. `of_the_profile`: the profile names it."""
 
-    what: str
+    what: Text
     why: str
     of_the_profile: bool
     exchanges: tuple[int, ...]
@@ -101,7 +101,9 @@ class LeftKey:
     def in_words(self) -> Text:
         """One line."""
         exchanges = exchanges_in_words(self.exchanges)
-        return say("{what}: {why} ({exchanges})", what=self.what, why=message_of(self.why), exchanges=exchanges)
+        return say(
+            "{what}: {why} ({exchanges})", what=message_of(self.what), why=message_of(self.why), exchanges=exchanges
+        )
 
 
 @dataclass
@@ -124,7 +126,7 @@ class Run:
     exchanges: dict[int, Evidence] = field(default_factory=dict)
     elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of the tests
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
-    not_executed: list[str] = field(default_factory=list)
+    not_executed: list[Text] = field(default_factory=list)
     said: list[Note] = field(default_factory=list)
     errors: list[Text] = field(default_factory=list)
     selected: set[str] = field(default_factory=set)

@@ -52,7 +52,7 @@ def shortened(text: str, most: int) -> str:
 def needed_for(operation: Operation) -> Text:
     """Permission that a request to an operation needs: `GET /v1/pix/: needs read in allow`."""
     parts = {"method": operation.method, "path": operation.path, "permission": operation.permission}
-    money = say("it moves money, or may do so") if operation.permission in MONEY else ""
+    money = say("it may move money") if operation.permission in MONEY else ""
     return joined((say("{method} {path}: needs {permission} in allow", **parts), money))
 
 

@@ -17,6 +17,7 @@ from spec.exchange import Exchange
 from spec.facts import facts_of, text_of
 from spec.interface import PREPARING
 from spec.json_text import is_number, leaves_of, pointer, read_json
+from spec.message import Message, say
 from spec.requirements import requirements
 
 if TYPE_CHECKING:
@@ -50,23 +51,24 @@ class Prepared:
         """The codes in these answers that may be sent."""
         return [code for exchange in exchanges if (code := self.codes.get(exchange.number))]
 
-    def not_executed(self, sent: Iterable[Exchange]) -> Iterator[str]:
+    def not_executed(self, sent: Iterable[Exchange]) -> Iterator[Message]:
         """One line for each transfer with a body of the profile that was prepared and not executed, and one for all
         others, whose accounts are synthetic. `sent` is all that may have prepared one."""
         prepared = [seen for seen in sent if seen.operation in PREPARING and may_have_prepared(seen)]
         for exchange in prepared:
             why = self._outcomes.get(self.codes.get(exchange.number), _NOT_SENT)
             if exchange.valid and why:
-                yield _line_of(exchange, why)
+                yield say(
+                    "a transfer of {operation} (exchange {number}: {answer}): not executed: {why}",
+                    operation=exchange.operation,
+                    number=exchange.number,
+                    answer=say(exchange.summary),
+                    why=say(why),
+                )
         if synthetic := [seen.number for seen in prepared if not seen.valid]:
-            yield f"transfers of synthetic accounts: {len(synthetic)} (the first one is exchange {synthetic[0]})"
-
-
-def _line_of(exchange: Exchange, why: str) -> str:
-    operation, number = exchange.operation, exchange.number
-    if is_granted(exchange):
-        return f"a transfer that {operation} prepared (exchange {number}): not executed: {why}"
-    return f"a transfer that {operation} may have prepared (exchange {number}): {exchange.summary}"
+            yield say(
+                "{n} transfers of synthetic accounts, from exchange {first}", n=len(synthetic), first=synthetic[0]
+            )
 
 
 def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:

@@ -16,6 +16,7 @@ from spec.answers import RefusalKind, is_granted, may_be_registered, refusal_kin
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing, plain
+from spec.message import Text, say
 
 _LONGEST_NAME = 80
 """Characters of a synthetic key that are shown."""
@@ -61,7 +62,7 @@ _NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
 class RunKey:
     """One key that the run registers, or may."""
 
-    name: str  # for people
+    name: Text  # for people
     type: str
     value: str | None  # None where no answer tells what the service made
     account: str
@@ -213,8 +214,10 @@ class Keys:
         if value and (known := self._known(value, account)):
             return known
         key_type = key_type if key_type in KEY_TYPES else ""
-        named = ", made by the service" if value is None else f" {ascii(value)[1:-1]}"
-        self._keys.append(RunKey(f"{key_type or 'a key'}{named}"[:_LONGEST_NAME], key_type, value, account))
+        shown = key_type or "key"
+        made = say("{type}, made by the service", type=shown)
+        name = made if value is None else f"{shown} {ascii(value)[1:-1]}"[:_LONGEST_NAME]
+        self._keys.append(RunKey(name, key_type, value, account))
         return self._keys[-1]
 
     def _take(self, exchange: Exchange, key: RunKey | None) -> None:
@@ -286,6 +289,6 @@ class Keys:
         return MAYBE if key.owned and event == REGISTERED and self.before is None else event
 
 
-def name_of(keys: tuple[PixKey, ...], place: int) -> str:
+def name_of(keys: tuple[PixKey, ...], place: int) -> Text:
     """A key of the profile for people, without its value: `EMAIL, number 2 of pix_keys`."""
-    return f"{keys[place].type}, number {place + 1} of pix_keys"
+    return say("{type}, number {place} of pix_keys", type=keys[place].type, place=place + 1)

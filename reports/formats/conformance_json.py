@@ -20,7 +20,7 @@ from reports.verdicts import RequirementResult, counts, coverage
 from reports.wording import grouped, written
 from spec.findings import Finding
 from spec.interface import operations
-from spec.message import Text, joined
+from spec.message import Text, joined, say
 from spec.requirements import Requirement, interface_document
 
 FILE = "conformance.json"
@@ -197,10 +197,18 @@ SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
 """Written by `make proof`."""
 
 
-def proof_line() -> str:
+def proof_line() -> Text:
     """Numbers of seeded faults caught and of conforming services passed; empty where there is no summary."""
     try:
-        return str(json.loads(SUMMARY.read_text("utf-8"))["line"])
+        proof = json.loads(SUMMARY.read_text("utf-8"))
+        return say(
+            "this suite catches {caught} of {faults} seeded faults and passes {passed} of {services} "
+            "conforming services",
+            caught=proof["mutants"]["right"],
+            faults=proof["mutants"]["total"],
+            passed=proof["variants"]["right"],
+            services=proof["variants"]["total"],
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return ""
 

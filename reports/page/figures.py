@@ -49,14 +49,14 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
 
 
 def _of_level(level: str, failed: int, *, tested: int, testable: int) -> Text:
-    failures = say_many("{n} failure", "{n} failures", n=failed) if failed else say("No failures")
+    failing = say_many("{n} fails", "{n} fail", n=failed) if failed else say("none fails")
     return say_many(
-        "{failures} in {tested} of {n} testable {level} requirement",
-        "{failures} in {tested} of {n} testable {level} requirements",
-        failures=failures,
+        "{tested} of {n} testable {level} requirement tested, {failing}",
+        "{tested} of {n} testable {level} requirements tested, {failing}",
         tested=tested,
-        level=say(level),
         n=testable,
+        level=say(level),
+        failing=failing,
     )
 
 

@@ -59,7 +59,7 @@ def page_title(run: Run) -> Message:
 
 def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
     """The first screen: the verdict, what it rests on, what was left out, and who says so; then the findings."""
-    notes, provenance = run.notes(), document["provenance"]
+    notes = run.notes()
     return {
         "alerts": [note.text for note in notes if note.is_alert],
         "notes": [note.text for note in notes if not note.is_alert],
@@ -72,10 +72,7 @@ def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
         "drift": drift_in_words(document),
         "proof": document["suite"]["proof"],
         "changes": CHANGES,
-        "digests": {
-            "Interface document": provenance["interface_document"]["sha256"],
-            **{name: provenance[member] for name, member in DIGESTED.items()},
-        },
+        "digests": {name: document["provenance"][member] for name, member in DIGESTED.items()},
         "findings": _findings(document["findings"]),
         "excerpt": excerpt,
         "not_executed": run.not_executed,

@@ -136,6 +136,6 @@ def test_values(field, executions, execution_answers, profile):
 def test_status_before_the_execution(executions):
     """A transfer has this status when it is prepared."""
     states = states_before(executions.preparations)
-    supplied(states, "no transfer was prepared: it needs a body in transactions.prepare that is accepted")
+    supplied(states, say("no transfer was prepared: needs a body in transactions.prepare that is accepted"))
 
     observe(states, *executions.preparations)

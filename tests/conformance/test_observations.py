@@ -107,6 +107,6 @@ def test_formats_of_identifiers(traffic):
 def test_headers_about_versions(traffic):
     """Answers have these headers about versions and deprecation."""
     headers = version_headers_of(traffic.exchanges)
-    supplied(headers, "nothing was granted")
+    supplied(headers, "no request succeeded")
 
     observe(headers)

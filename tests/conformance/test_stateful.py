@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from environments.profiles.loading import NO_ACCOUNT
+from spec.message import say
 from tests.harness.judging import assert_requirements, observe, requirement, supplied
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
@@ -25,7 +26,7 @@ def test_second_execution(world: World):
     """A code that was executed is answered in this way when it is sent again, and money moves again or not."""
     supplied(
         world.twice,
-        "not tried: needs a sandbox, transactions.prepare, and room in limits.executions",
+        say("not tried: needs a sandbox, transactions.prepare, and room in limits.executions"),
     )
 
     observe({"the answer": world.twice.answers}, world.twice.first, world.twice.second)

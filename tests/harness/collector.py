@@ -60,7 +60,7 @@ class Collector:
         run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
         run.said += notes_of(door, self.reproduction)
         run.not_cleaned_up += (
-            LeftKey(foreign(key.name), key.state.value, key.owned, tuple(key.exchanges))
+            LeftKey(changed(key.name, foreign), key.state.value, key.owned, tuple(key.exchanges))
             for key in door.keys.not_cleaned_up()
         )
         run.not_executed += door.guard.prepared.not_executed(door.exchanges)

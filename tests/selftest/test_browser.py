@@ -16,10 +16,14 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get i
 exhaustive = pytest.mark.skipif(os.environ.get("PIX_PROOF") != "exhaustive", reason="make proof runs it")
 
 MASKED = "executePix.document.masked"
+PAPER = {"width": 688, "height": 1017}
+"""Of A4, without its margins."""
 REPETITIVE = (
     "[data-entry='requirement'][data-verdict='pass']:nth-child(n + 4), .exchange:nth-of-type(n + 5), "
     "#results-table tbody:nth-of-type(n + 7)"
 )
+MOST_NODES, MOST_PIXELS = 10_000, 17_000
+"""A third of what the page was before it showed only the exchanges that it cites."""
 """Parts of which the page has many alike: axe-core takes its time for each."""
 INJECTED = "<script>window.ran = 1</script><img src='http://127.0.0.1:9/x' onerror='window.ran = 1'>"
 
@@ -87,6 +91,8 @@ def test_one_page(opened):
     page.get_by_label("Operation").select_option("getBalance")
     settle(page)
 
+    assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
+    assert page.evaluate("document.documentElement.scrollHeight") < MOST_PIXELS
     assert first_screen == sorted(first_screen)
     assert 0 <= first_screen[0] < first_screen[-1] < DESK["height"]
     assert before == ["executePix.fields.extra", "getBalance.status"]
@@ -114,14 +120,51 @@ def test_a_foreign_script(chromium, report):
     """Markup that got into the page in spite of everything neither runs nor fetches; the scripts of the page run."""
     page, asked = chromium.new_page(), []
     page.on("requestfailed", lambda request: asked.append(request.failure))
-    page.goto(report.as_uri())
     page.set_content(report.read_text("utf-8").replace("<main>", f"<main>{INJECTED}"))
     page.wait_for_timeout(200)
 
     assert page.evaluate("window.ran") is None
+    assert page.evaluate("document.querySelectorAll('#results-table tbody').length") == 0
+    page.locator("#tests > summary").click()
+    page.wait_for_timeout(100)
     assert page.evaluate("document.querySelectorAll('#results-table tbody').length") > 0
     assert asked == ["csp"]
     page.close()
+
+
+@exhaustive
+def test_without_javascript_and_on_paper(opened):
+    """Findings, figures and what usually fixes a finding; only filters and copy buttons need a script, and only on demand
+    exchanges and what is folded are printed. The first page has the verdict, the second begins with the findings."""
+    page = opened(java_script_enabled=False)
+    explanation = part(page, f"finding-{MASKED}").locator(".explained")
+    text = explanation.get_by_text("Mask the tax document where the answer is built")
+
+    assert page.locator(".finding").first.is_visible()
+    assert page.locator(".counts").is_visible()
+    assert not page.locator(".filter-bar").is_visible()
+    assert not page.locator(".finding .copy").first.is_visible()
+    assert not text.is_visible()
+    explanation.locator("summary").press("Enter")
+    assert text.is_visible()
+    page.emulate_media(media="print")
+    assert not page.locator("#exchanges").is_visible()
+    page.set_viewport_size(PAPER)
+    assert page.locator(".first").bounding_box()["height"] < PAPER["height"]
+    assert page.evaluate("getComputedStyle(document.getElementById('findings')).breakBefore") == "page"
+
+
+@exhaustive
+@pytest.mark.parametrize("fragment", [f"finding-{MASKED}", MASKED, "exchange-{0}"])
+def test_what_a_ticket_cites(opened, fragment):
+    """The address of a finding, a requirement or an exchange shows it, folded or not."""
+    fragment = fragment.format(recorded("failing").document["findings"][0]["exchanges"][0])
+    page = opened(f"#{fragment}")
+    page.wait_for_timeout(100)
+    box = part(page, fragment).bounding_box()
+
+    assert box is not None
+    assert 0 <= box["y"] < DESK["height"]
 
 
 @exhaustive
@@ -147,6 +190,7 @@ def test_accessibility(opened, viewport, scheme):
     page = opened(viewport=viewport, color_scheme=scheme, is_mobile=viewport is PHONE)
     page.evaluate(f"document.querySelectorAll({REPETITIVE!r}).forEach(part => part.remove())")
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    page.wait_for_timeout(200)
     found = Axe().run(page)
 
     assert found.violations_count == 0, found.generate_report()

@@ -79,7 +79,7 @@ def test_what_is_on_the_wire_is_cut(tmp_path):
         assert later.open([CODE]) == []
         assert [key.state for key in a_run.door.keys.not_cleaned_up()] == [KeyState.MAYBE]
         [listed] = a_run.door.guard.prepared.not_executed(exchanges)
-        assert str(listed).startswith("a transfer that createPix may have prepared (exchange ")
+        assert str(listed).startswith("a transfer of createPix (exchange ")
 
 
 def test_nothing_is_sent_after_that(service, a_run):

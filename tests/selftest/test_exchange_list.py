@@ -13,14 +13,18 @@ from reports.page.rendering import summary_html
 from reports.run import Run
 from reports.show import Display
 from reports.verdicts import RequirementResult, Verdict
+from spec.exchange import FailureKind
+from spec.findings import finding
+from spec.requirements import read_yaml, requirements
 from spec.rules import judge
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.test_rules import CASES, broken
 
 ROOT = Path(__file__).parents[2]
-RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
-FAILS = "executePix.serverError"
+PROFILE = load("sandbox", folder=ROOT / "environments")
+RESENDING = Resending(Display(listed_secrets(PROFILE)), PROFILE)
+CASES = read_yaml(Path(__file__).with_name("rules.yaml"))["deviations"]
 
 
 def marked(found, exchange, side="response"):
@@ -56,6 +60,14 @@ def shown(body):
 
 
 class TestText:
+    def test_layout(self):
+        """One member or element on each line, as deep as it stands; markup is text."""
+        assert shown('{"code":0,"data":{"id":"a","none":{},"list":[1,\r\n"b"]}}') == [
+            *["{", '  "code": 0,', '  "data": {', '    "id": "a",', '    "none": {},'],
+            *['    "list": [', "      1,", '      "b"', "    ]", "  }", "}"],
+        ]
+        assert lines_of('{"<b>x</b>": "</pre>"}')[1].html == '"&lt;b&gt;x&lt;/b&gt;": "&lt;/pre&gt;"'
+
     @pytest.mark.parametrize(
         "body",
         [
@@ -83,17 +95,18 @@ def test_what_a_run_keeps_whole():
 
 
 def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
-    """Every exchange has its place, whole or in a line; a requirement that cites them all links the first ones."""
+    """A requirement shows the first exchanges that it cites; those for which there is no room are a line each."""
     monkeypatch.setattr(exchange_list, "MOST_CHARACTERS", 100_000)
     shown, many = [one for one in recorded("failing").run.exchanges.values() if one["curl"]], 500
-    run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True, selected={FAILS})
-    run.exchanges = {number: shown[number % len(shown)] | {"number": number} for number in range(1, many + 1)}
-    run.results.append(RequirementResult(FAILS, Verdict.FAIL, "status 500", tuple(run.exchanges)))
+    ids = [id for id, one in requirements().items() if not one.untestable][: many // LINKED]
+    run = Run(PROFILE, "http://127.0.0.1:1", narrowed=True, selected={*ids})
+    run.exchanges = {number: shown[number % len(shown)] | {"number": number} for number in range(many)}
+    cited = {id: tuple(range(LINKED * at, many)) for at, id in enumerate(ids)}
+    run.results += [RequirementResult(id, Verdict.FAIL, "status 500", numbers) for id, numbers in cited.items()]
     run.close()
     page = summary_html(run)
-    row = re.search(rf'<tr id="{FAILS}".*?</tr>', page, re.S)[0]
+    row = re.search(rf'<tr id="{ids[0]}".*?</tr>', page, re.S)[0]
 
-    assert len(page) < 1_000_000
-    assert len(set(re.findall(r'id="exchange-(\d+)"', page))) == many
+    assert len(set(re.findall(r'id="exchange-(\d+)"', page))) == LINKED * len(ids)
     assert 5 < page.count('<details class="exchange') < many / 2
     assert (row.count("#exchange-"), f"and {many - LINKED} more" in row) == (LINKED, True)

@@ -32,6 +32,14 @@ def test_every_testable_requirement_has_a_fix_and_a_scenario():
     assert [one.id for one in TESTABLE if not scenarios_of(one.id)] == []
 
 
+def test_the_page_has_the_same_fixes():
+    """A finding has one, folded up."""
+    page = summary_html(Run(SANDBOX, "https://staging.example.test", results=[WRONG]))
+
+    assert page.count('<details class="explained">') == 1
+    assert page.count(f"<p>{fix_for(requirements()[MASKED])}</p>") == 1
+
+
 # -- the command line -----------------------------------------------------------------------------------------------
 
 
@@ -75,7 +83,7 @@ def test_a_requirement_is_explained(told, head):
             "  Resources and their fields, Execution result, row 8",
             "",
             "How it is exercised",
-            "  GET /v1/execute/pix/{transactionId}: needs execute in allow; it moves money, or may do so",
+            "  GET /v1/execute/pix/{transactionId}: needs execute in allow; it may move money",
             f"  scenarios: {', '.join(scenarios_of(MASKED))}",
             "",
             "What the last run saw",

@@ -25,10 +25,32 @@ def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
     (line,) = (line for line in ended.output.splitlines() if line.startswith("not exercised: "))
 
     assert (ended.status, ended.rows("fail")) == (6, {}), ended.output
-    assert ended.document["notes"][0].startswith("no operation granted anything (200 to ")
+    assert ended.document["notes"][0].startswith("no operation succeeded (200 to ")
     assert TOKEN in ended.document["notes"][0]
-    assert line.endswith(" more: no operation granted anything")
-    assert "only -m not property: no operation granted anything; no failure, " in ended.document["headline"]
+    assert line.endswith(" more: no operation succeeded")
+    assert "only -m not property: no operation succeeded; no failure, " in ended.document["headline"]
+
+
+def partial(least=None, **grants):
+    """The verdict of the run that only read, its reason and its headline, with other grants or a least coverage."""
+    run = recorded("partial").run
+    run = replace(run, profile=replace(run.profile, min_coverage=least), grants=replace(run.grants, **grants))
+    run.close()
+    document = document_of(run)
+    return str(document["verdict"]), str(document["incomplete"]), str(document["headline"])
+
+
+def test_what_a_verdict_rests_on():
+    """On a grant, and on the share that the profile asks for; an operation that granted nothing is named."""
+    granted = recorded("partial").run.grants.granted
+    lacking, below, least, one_less = (
+        partial(granted=set()), partial(0.9), partial(0.01), partial(granted=granted - {"listEntries"}),
+    )  # fmt: skip
+
+    assert lacking[:2] == ("incomplete", "no operation succeeded")
+    assert below[:2] == ("incomplete", "min_coverage (0.9) is not reached")
+    assert (least[0], least[2]) == ("partial", recorded("partial").document["headline"])
+    assert one_less[2] == f"{least[2]}; no request to listEntries succeeded"
 
 
 def test_a_selection_rests_on_its_own_operations():
@@ -36,7 +58,7 @@ def test_a_selection_rests_on_its_own_operations():
     asked = [answer("listEntries", {}, status=403), answer("listAccounts", {"code": 0})]
     invalid = [answer("executePix", {}, status=404, valid=False), asked[1]]
 
-    assert str(Grants.of_exchanges(asked).lacking({"listEntries"})) == "no selected operation granted anything"
+    assert str(Grants.of_exchanges(asked).lacking({"listEntries"})) == "no selected operation succeeded"
     assert Grants.of_exchanges(asked).lacking({"listEntries", "listAccounts"}) == ""
     assert Grants.of_exchanges(invalid).lacking({"executePix"}) == ""
 
@@ -64,7 +86,7 @@ def test_the_token_is_named_where_it_may_be_the_cause(statuses, why):
     """One line for all operations, and none where something was granted."""
     told = notes_of(*(answer(operation, {"code": 0}, status=status) for operation, status in statuses.items()))
 
-    assert told == (f"no operation granted anything ({why}" if why else "")
+    assert told == (f"no operation succeeded ({why}" if why else "")
 
 
 def test_a_page_is_a_grant_where_a_bad_credential_gets_none():

@@ -53,20 +53,19 @@ WHOLE = {"documented": {"tested": 4, "testable": 4}}
         (document(), "PARTIAL, read only: no failure, {}"),
         (
             document("interrupted", FAILING, CRASH),
-            "INTERRUPTED, read only: the run was stopped; 1 documented and 1 robustness requirements fail, {}",
+            "INTERRUPTED, read only: the run was stopped; fails 1 documented and 1 robustness requirements, {}",
         ),
         (
             document("conformant", allow=EVERYTHING, coverage=WHOLE),
             "CONFORMANT, everything permitted: no failure, 4 of 4 tested",
         ),
         (
-            document("drifted", KNOWN, drift=DRIFT * 2, incomplete="no operation granted anything"),
-            "DRIFTED, read only: no operation granted anything; no failure except 1 known failure, {}; "
-            f"{SINCE}: 2 places",
+            document("drifted", KNOWN, drift=DRIFT * 2, incomplete="no operation succeeded"),
+            f"DRIFTED, read only: no operation succeeded; no failure except 1 known failure, {{}}; {SINCE}: 2 places",
         ),
         (
             document("non-conformant", FAILING, FAILING, CRASH, KNOWN),
-            "NON-CONFORMANT, read only: 2 documented and 1 robustness requirements fail besides 1 known failure, {}",
+            "NON-CONFORMANT, read only: fails 2 documented and 1 robustness requirements besides 1 known failure, {}",
         ),
         (
             document("incomplete", incomplete="2 documented requirements in scope were not exercised"),
@@ -74,7 +73,7 @@ WHOLE = {"documented": {"tested": 4, "testable": 4}}
         ),
         (
             document(granted_nothing=["getBalance", "listEntries"]),
-            "PARTIAL, read only: no failure, {}; nothing was granted by getBalance and listEntries",
+            "PARTIAL, read only: no failure, {}; no request to getBalance and listEntries succeeded",
         ),
         (
             document(cut=CUT),

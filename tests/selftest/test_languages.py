@@ -110,8 +110,7 @@ def page_of(run, tag=PORTUGUESE):
 def left_in_english(run):
     """The texts that are marked as English, but for names: of what was observed, credentials, keys and transfers."""
     document = document_of(run)
-    named = {document["suite"]["proof"], *(key.what for key in run.not_cleaned_up), *run.not_executed}
-    named |= {seen["credential"] for seen in run.exchanges.values()} | {"status 200", "status 500"}
+    named = {seen["credential"] for seen in run.exchanges.values()} | {"status 200", "status 500"}
     for situations in document["observed"].values():
         named |= {*situations, *(text for places in situations.values() for each in places.values() for text in each)}
     return [text for text in page_of(run).english if text.rstrip(":.") not in named]
@@ -127,6 +126,19 @@ def run():
 def test_a_run_is_told_in_portuguese(name):
     """Nothing on its page is left in English, whatever it found or was kept from finding."""
     assert left_in_english(recorded(name).run) == []
+
+
+def test_what_has_no_translation_is_marked(run):
+    """It is there as it was written; what the operator and the service wrote is no text of the suite."""
+    run.selected |= {"executePix.status", "executePix.status.values"}
+    odd = "expected status 200, got <b>the unexpected</b>"
+    run.results.append(RequirementResult("executePix.status", Verdict.FAIL, odd))
+    run.results.append(RequirementResult("executePix.status.values", Verdict.OBSERVED))
+    run.observations.append(Observation("executePix.status.values", said("missing, text")))
+    page = page_of(run)
+
+    assert set(page.english) == {odd}
+    assert "missing, text" in page.texts
 
 
 def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):

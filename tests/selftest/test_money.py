@@ -257,7 +257,7 @@ def prepared(bank, folder, only=ONLY_EXECUTIONS, **changes):
     """A run that prepares a transfer: its notes, and the transfers that it leaves."""
     transactions = {"prepare": PREPARE | changes}
     model = whole_run(bank, bank_profile(folder, transactions=transactions, requests=None), only)
-    return notes_of(model), list(model.not_executed)
+    return notes_of(model), [*map(str, model.not_executed)]
 
 
 def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
@@ -272,7 +272,8 @@ def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
         "string, /data/transactionId string, /data/value number: correct code_at; the transfer is not executed"
     )
     assert left == [
-        f"a transfer that createPix prepared (exchange {number}): not executed: transactions.prepare.code_at is wrong"
+        f"a transfer of createPix (exchange {number}: 200 application/json): not executed: "
+        "transactions.prepare.code_at is wrong"
     ]
 
 

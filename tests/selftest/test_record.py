@@ -197,7 +197,7 @@ def test_what_is_not_accepted():
         "not accepted: the suite failed",
         "not accepted: the run was interrupted",
         "not accepted: the target could not be reached",
-        "not accepted: no operation granted anything",
+        "not accepted: no operation succeeded",
         "not accepted: nothing was observed",
     ]
     assert not run.profile.record.exists()

@@ -105,7 +105,7 @@ LIMIT = "limits.duration (900 s) is reached"
     [
         ({"journal_trouble": True}, "the journal could not be used, which stopped executions"),
         ({"ended_by": LIMIT}, LIMIT),
-        ({"granted": ()}, "no operation granted anything"),
+        ({"granted": ()}, "no operation succeeded"),
     ],
 )
 def test_what_stopped_a_run_is_named(state, why):

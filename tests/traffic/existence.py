@@ -67,7 +67,7 @@ def _find_out(traffic: Traffic, operation: str) -> Judgement:
     lasting = [seen for seen in answers if not is_passing(seen)] or [_send_for_nobody(traffic, operation)]
     if not is_passing(lasting[0]):
         return _by_difference(traffic, lasting[0])
-    return inconclusive(say("no valid request was granted ({answer})", answer=say(lasting[0].summary)), lasting[0])
+    return inconclusive(say("no valid request succeeded ({answer})", answer=say(lasting[0].summary)), lasting[0])
 
 
 def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:

@@ -43,7 +43,7 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     if statuses == {401}:
         return _why_it_is_refused(traffic, operation, answers[0])
     seen = ", ".join(map(str, sorted(statuses))) or say("no answer")
-    return inconclusive(say("no valid request was granted ({answer})", answer=seen), *answers[:1])
+    return inconclusive(say("no valid request succeeded ({answer})", answer=seen), *answers[:1])
 
 
 def _why_it_is_refused(traffic: Traffic, operation: str, shown: Exchange) -> Judgement:

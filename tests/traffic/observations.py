@@ -224,8 +224,8 @@ def no_answer(operation: str, traffic: Traffic) -> Text:
     answer = next((say(seen.summary) for seen in _valid(operation, traffic)), say("no answer"))
     what = f"requests.{operation}" if profile.accounts and operation not in READS else "accounts"
     if profile.accounts and operation in {*READS, *profile.requests}:
-        return say("no valid request was granted ({answer}): check {what}", answer=answer, what=what)
-    return say("no valid request was granted ({answer}): supply {what}", answer=answer, what=what)
+        return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=what)
+    return say("no valid request succeeded ({answer}): supply {what}", answer=answer, what=what)
 
 
 # -- identifiers and keys -----------------------------------------------------------------------------------------
