@@ -28,6 +28,11 @@ def row(id, *found, exchanges=(1,), verdict="fail", **more):
     return {**told, "found": found, "exchanges": list(exchanges), **more}
 
 
+def grouped(ids, found):
+    """The requirements of each finding, where each requirement has one of these findings."""
+    return [one["requirements"] for one in findings(map(row, ids, found))]
+
+
 def test_all_kinds_of_traffic():
     """What targeted, generated and stateful traffic say of one field is said once."""
     missing = finding("missing", "/data/digit", name="digit")
@@ -50,46 +55,37 @@ def test_several_operations():
 
 
 def test_two_ways_to_be_no_json():
-    """NaN and a value that is missing are two findings, in whichever order; the place in the text does not count."""
-    nan = finding("json", "", error=say("{name} is not a JSON value", name="NaN"))
+    """NaN and a value that is missing are two findings; the place in the text does not count."""
+    nan = finding("json", error=say("{name} is not a JSON value", name="NaN"))
     missing = [
-        finding("json", "", error=say("{error} at character {n}", error=say(error), n=n))
-        for error, n in [("Expecting value", 31), ("Expecting value", 7), ("Extra data", 9)]
+        finding("json", error=say("{error} at character {n}", error=say("Expecting value"), n=n)) for n in (3, 7)
     ]
-    rows = [row("transferP2p.json", nan, exchanges=(2,)), row("transferInternal.json", nan, exchanges=(3,))]
-    ids = ("registerPixKey.json", "executePix.json", "deletePixKey.json")
-    rows += [row(id, each, exchanges=(4,)) for id, each in zip(ids, missing, strict=True)]
+    ids = "executePix.json", "transferP2p.json", "registerPixKey.json", "deletePixKey.json"
 
-    assert [one["requirements"] for one in findings(rows)] == [
-        ["transferP2p.json", "transferInternal.json"],
-        ["registerPixKey.json", "executePix.json"],
-        ["deletePixKey.json"],
-    ]
+    assert grouped(ids, (nan, nan, *missing)) == [[*ids[:2]], [*ids[2:]]]
 
 
 def test_one_place_is_one_finding():
     """What deviates at the same place of the same answers is one fault: a misspelled name that is in lower case, too; a
     server error and its stack trace. In other answers it is another one."""
-    named = replace(finding("spelling", "/data/success", name="Success", written="success"), exchanges=(3,))
-    lower = replace(finding("lower-case-names", "/data/success", names="success"), exchanges=(3,))
-    error = replace(finding("server-error", request="GET", status=500), exchanges=(5,))
-    trace = replace(finding("stack-trace", "", request="GET"), exchanges=(5,))
-    ids = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
-    of_keys, of_trouble = [*map(row, ids, (named, lower))], ("listAccounts.serverError", "listAccounts.stackTrace")
+    codes = ("spelling", "/data/success"), ("lower-case-names", "/data/success"), ("server-error",), ("stack-trace", "")
+    named, lower, error, trace = (replace(finding(*code), exchanges=(3,)) for code in codes)
+    of_keys = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
+    of_trouble = "listAccounts.serverError", "listAccounts.stackTrace"
 
-    assert [one["requirements"] for one in findings(of_keys)] == [[*ids]]
-    assert [one["requirements"] for one in findings(map(row, of_trouble, (error, trace)))] == [[*of_trouble]]
-    assert len(findings(map(row, of_trouble, (error, replace(trace, exchanges=(6,)))))) == 2
+    assert len(grouped(of_keys, (named, lower))) == len(grouped(of_trouble, (error, trace))) == 1
+    assert len(grouped(of_trouble, (error, replace(trace, exchanges=(6,))))) == 2
 
 
 def test_the_first_exchange_shows_the_first_sentence():
     """Of a finding with two ways to deviate, whatever the order of its exchanges."""
-    late = replace(finding("missing", "/data/digit", name="digit"), exchanges=(9,))
-    early = replace(finding("type", "/data/digit", name="digit", types="string", type="null"), exchanges=(2,))
+    late, early = (
+        replace(finding(code, name="digit", types="string", type="null"), exchanges=(number,))
+        for code, number in (("missing", 9), ("type", 2))
+    )
     (found,) = findings([row(DIGIT, late, early, exchanges=(2, 9))])
 
-    assert str(found["message"]).startswith("digit is missing; ")
-    assert found["exchanges"] == [9, 2]
+    assert (str(found["message"])[:17], found["exchanges"]) == ("digit is missing;", [9, 2])
 
 
 def test_two_faults_are_two_findings():

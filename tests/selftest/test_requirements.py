@@ -2,7 +2,6 @@
 
 import fnmatch
 import re
-from datetime import date
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -12,7 +11,7 @@ from openapi_spec_validator import validate
 
 from reports.provenance import VERSION
 from spec.interface import OPENAPI, operations
-from spec.requirements import LEVELS, SOURCE, interface_document, read_yaml, requirements
+from spec.requirements import LEVELS, SOURCE, read_yaml, requirements
 from spec.rules import RULES
 from tests.selftest.proof.directly import conformance_tests
 
@@ -85,15 +84,6 @@ def test_the_docstring_of_a_rule_is_its_requirement():
         for id, pattern in patterns.items()
         if not re.fullmatch(pattern, requirements()[id].text)
     } == {}
-
-
-def test_the_interface_document_is_named():
-    """By title, digest and day, so that a reader can tell whether the requirements are those of the document at hand."""
-    named = interface_document()
-
-    assert list(named) == ["title", "sha256", "taken"]
-    assert re.fullmatch(r"[0-9a-f]{64}", named["sha256"])
-    assert date.fromisoformat(named["taken"]) > date(2026, 1, 1)
 
 
 def test_the_form_of_the_requirements():
