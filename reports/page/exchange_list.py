@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
+from itertools import islice
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -23,8 +24,6 @@ _AROUND, _MOST_LINES = 2, 6
 """Of an excerpt: lines before the one that deviates, lines in all."""
 _DEEPEST = 32
 """Levels that are indented: a body that was cut may be as deep as it is long."""
-_MARKED = 300
-"""Characters that a mark takes, and what is said of it elsewhere."""
 
 
 MarkedPlace = tuple[str, str]
@@ -60,11 +59,6 @@ class Side(NamedTuple):
 
     head: list[Line]
     body: list[Line]
-
-    @property
-    def size(self) -> int:
-        """About how many characters it takes."""
-        return sum(len(line.indent) + len(line.html) + _MARKED * len(line.marks) for line in (*self.head, *self.body))
 
 
 Marks = list[tuple[str, ReportEntry]]
@@ -152,10 +146,8 @@ def excerpt(exchange: Evidence, requirement: ReportEntry) -> tuple[str, list[Lin
 
 LINKED = 3
 """Exchanges of a requirement or a finding that are linked, and shown."""
-MOST_CHARACTERS = 2_000_000
-"""Of exchanges that are shown whole: the page of a run of 5,000 stays below 5 MB. The others are a line each."""
-_FRAME = 1_500
-"""Characters of an exchange around its messages and its reproduce line."""
+MOST_WHOLE = 300
+"""Exchanges that are shown whole: each has a few thousand characters. The others are a line each."""
 
 
 Whole = dict[str, Side]
@@ -177,19 +169,14 @@ def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
         "linked": LINKED,
         "sent": len(run.exchanges),
         "base_url": document["environment"]["base_url"].rstrip("/"),
-        "whole": dict(_within((seen, _whole(seen, deviating.get(number, ()))) for number, seen in cited.items())),
+        "whole": {
+            number: _whole(seen, deviating.get(number, ()))
+            for number, seen in islice(cited.items(), MOST_WHOLE)
+            if seen["curl"]
+        },
         "deviating": deviating,
         "causes": by_requirement(document["findings"], "cause"),
     }
-
-
-def _within(wholes: Iterable[tuple[Evidence, Whole]]) -> Iterator[tuple[int, Whole]]:
-    """As many as the page has room for, of those whose content was kept."""
-    room = MOST_CHARACTERS
-    for seen, whole in wholes:
-        room -= len(escape(seen["curl"])) + _FRAME + sum(each.size for each in whole.values())
-        if seen["curl"] and room >= 0:
-            yield seen["number"], whole
 
 
 def _whole(seen: Evidence, deviating: Iterable[ReportEntry]) -> Whole:

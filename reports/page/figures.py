@@ -9,20 +9,13 @@ from typing import Any
 
 from reports.evidence import UNDOCUMENTED
 from reports.formats.conformance_json import RunDocument
-from reports.headline import counts_of, known_failures, known_in_words
-from reports.verdicts import ON_THE_SERVICE, ReportEntry, RunVerdict, Verdict, deviation, fails
+from reports.headline import known_in_words
+from reports.verdicts import ON_THE_SERVICE, ReportEntry, RunVerdict, Verdict, fails
 from reports.wording import grouped
 from spec.interface import operations
 from spec.message import Text, joined, say, say_many
 from spec.requirements import LEVELS, requirements
 
-MEANING = {
-    "documented": "stated",
-    "implied": "follows from what is stated",
-    "example": "one example value",
-    "not-shown": "stated to be not shown",
-    "robustness": "policy of the suite",
-}
 _NONE_TESTED = {
     "documented": say("No documented requirement was tested"),
     "robustness": say("No robustness requirement was tested"),
@@ -58,20 +51,6 @@ def _of_level(level: str, failed: int, *, tested: int, testable: int) -> Text:
         level=say(level),
         failing=failing,
     )
-
-
-def levels(document: RunDocument) -> list[dict[str, Any]]:
-    """The table of counts, one entry for each level; robustness last, apart from conformance."""
-    return [
-        {
-            "name": level,
-            "meaning": MEANING[level],
-            "deviation": deviation(level, document["environment"]["fail_on"]),
-            "known": known_failures(document, level),
-            "shown": counts_of(document, level),
-        }
-        for level in sorted(document["counts"], key=lambda level: level == "robustness")
-    ]
 
 
 def by_heading(entries: Iterable[ReportEntry]) -> list[dict[str, Any]]:

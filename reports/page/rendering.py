@@ -24,7 +24,7 @@ from reports.formats.conformance_json import RunDocument, document_of
 from reports.headline import headline, left_out, permitted, result_line, run_line
 from reports.language import ENGLISH, Language, language
 from reports.page.exchange_list import excerpt, exchange_list
-from reports.page.figures import by_heading, levels, tile, timeline
+from reports.page.figures import by_heading, tile, timeline
 from reports.run import Run
 from reports.show import printable
 from reports.verdicts import TESTED, ReportEntry, RunVerdict, Verdict, fails
@@ -93,7 +93,7 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
             "operations": [name for name in (*operations(), _GENERAL) if name in asked],
         },
         "verdicts": Verdict,
-        "levels": levels(document),
+        "levels": [*document["counts"]],
         "missing": _by_message(failing_first, Verdict.NOT_EXERCISED),
         "out_of_scope": _by_message(found, Verdict.OUT_OF_SCOPE),
         "sections": by_heading(one for one in found if one["level"] != "robustness"),

@@ -143,7 +143,6 @@ def test_without_javascript_and_on_paper(opened):
     text = explanation.get_by_text("Mask the tax document where the answer is built")
 
     assert page.locator(".finding").first.is_visible()
-    assert page.locator(".counts").is_visible()
     assert not page.locator(".filter-bar").is_visible()
     assert not page.locator(".finding .copy").first.is_visible()
     assert not text.is_visible()

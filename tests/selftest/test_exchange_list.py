@@ -10,12 +10,10 @@ from reports.evidence import Resending, evidence
 from reports.page import exchange_list
 from reports.page.exchange_list import LINKED, marks_of, message
 from reports.page.rendering import summary_html
-from reports.run import Run
 from reports.show import Display
-from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import FailureKind
 from spec.findings import finding
-from spec.requirements import read_yaml, requirements
+from spec.requirements import read_yaml
 from spec.rules import judge
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import recorded
@@ -96,17 +94,13 @@ def test_what_a_run_keeps_whole():
 
 def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
     """A requirement shows the first exchanges that it cites; those for which there is no room are a line each."""
-    monkeypatch.setattr(exchange_list, "MOST_CHARACTERS", 100_000)
-    shown, many = [one for one in recorded("failing").run.exchanges.values() if one["curl"]], 500
-    ids = [id for id, one in requirements().items() if not one.untestable][: many // LINKED]
-    run = Run(PROFILE, "http://127.0.0.1:1", narrowed=True, selected={*ids})
-    run.exchanges = {number: shown[number % len(shown)] | {"number": number} for number in range(many)}
-    cited = {id: tuple(range(LINKED * at, many)) for at, id in enumerate(ids)}
-    run.results += [RequirementResult(id, Verdict.FAIL, "status 500", numbers) for id, numbers in cited.items()]
-    run.close()
+    monkeypatch.setattr(exchange_list, "MOST_WHOLE", 1)
+    run, failing = (
+        recorded("failing").run,
+        next(one for one in recorded("failing").run.results if one.exchanges[LINKED:]),
+    )
     page = summary_html(run)
-    row = re.search(rf'<tr id="{ids[0]}".*?</tr>', page, re.S)[0]
+    row = re.search(rf'<tr id="{failing.id}".*?</tr>', page, re.S)[0]
 
-    assert len(set(re.findall(r'id="exchange-(\d+)"', page))) == LINKED * len(ids)
-    assert 5 < page.count('<details class="exchange') < many / 2
-    assert (row.count("#exchange-"), f"and {many - LINKED} more" in row) == (LINKED, True)
+    assert (page.count('<details class="exchange'), page.count('<p class="exchange') > 5) == (1, True)
+    assert (row.count("#exchange-"), " more" in row) == (LINKED, True)
