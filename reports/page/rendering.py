@@ -1,37 +1,37 @@
 """report.html: what a QA manager reads in a minute and an engineer acts on, placed into pytest-html's page.
 
-Nothing here trusts what it shows: the templates escape every value, a name that is not given is an error, and what
-cannot be seen is made visible. A sentence that the language does not know is shown in English, and marked as English.
+Each exchange stands in lines, marked where it deviates as the findings say. What cannot be seen is made visible.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable
-from functools import cache
+from dataclasses import dataclass, field
+from html import escape
+from itertools import islice
 from operator import itemgetter
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from reports.behaviour import drift_in_words, facts_in_words, facts_of_data
+from reports.behaviour import drift_in_words
+from reports.causes import by_requirement
 from reports.comparison import CHANGES
+from reports.evidence import Evidence
 from reports.explanation import fix_for
 from reports.formats.conformance_json import RunDocument, document_of
 from reports.headline import headline, left_out, permitted, result_line, run_line
-from reports.language import ENGLISH, Language, language
-from reports.page.exchange_list import excerpt, exchange_list
+from reports.json_tokens import is_json_like, tokens
 from reports.page.figures import by_heading, tile, timeline
+from reports.page.templates import template
 from reports.run import Run
-from reports.show import printable
+from reports.show import BYTE_ORDER_MARK, CUT, printable
 from reports.verdicts import TESTED, ReportEntry, RunVerdict, Verdict, fails
 from reports.wording import grouped, level_by_level
-from spec.facts import ANSWER
+from spec.findings import Finding
 from spec.interface import operations
-from spec.message import Message, Text, say
+from spec.json_text import parts_of_pointer, pointer, read_json
+from spec.message import Message, say
 from spec.requirements import requirements
 
 DIGESTED = {"Requirements": "ledger_sha256", "Schema": "schema_sha256", "Profile": "profile_sha256"}
@@ -119,83 +119,171 @@ def _by_message(entries: Iterable[ReportEntry], verdict: Verdict) -> dict[str, l
     return grouped([one for one in entries if one["verdict"] == verdict], itemgetter("message"))
 
 
-# -- templates, in the language of the page -------------------------------------------------------------------------
+# -- an exchange in lines -------------------------------------------------------------------------------------------
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
-OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
-"""Requirements of which values of the service are observed: they are in no language of ours."""
-_COMMENT = "# "
-_SHOWN = Markup('<span translate="no">{}</span>')
-_IN_ENGLISH = Markup('<span lang="en">{}</span>')
+_AROUND, _MOST_LINES = 2, 6
+"""Of an excerpt: lines before the one that deviates, lines in all."""
+_DEEPEST = 32
+"""Levels that are indented: a body that was cut may be as deep as it is long."""
 
 
-def frame(table_script: str, language_tag: str = ENGLISH) -> Template:
-    """The whole page around our part, which pytest-html fills in; `table_script` draws its table of tests.
-
-    The policy of the page permits the two scripts by their digests, and fetches nothing: markup that came through
-    in spite of all escaping would neither run nor reach another machine.
-    """
-    scripts = [template("report.js", language_tag).render(), table_script]
-    digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
-    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}"
-    return _environment(language_tag).get_template("frame.html", globals={"scripts": scripts, "policy": policy})
+MarkedPlace = tuple[str, str]
+"""The request or the response, and in it a header, a member of the body (a JSON pointer, `/` for all of it), or the
+first line (nothing)."""
 
 
-def template(name: str, language_tag: str = ENGLISH) -> Template:
-    """A template of the page in a language. Raises jinja2.TemplateNotFound."""
-    return _environment(language_tag).get_template(name)
+class Mark(NamedTuple):
+    """The requirement that a line deviates from; `missing` names the part that it lacks."""
+
+    requirement: ReportEntry
+    missing: str = ""
 
 
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+@dataclass
+class Line:
+    """A line: the name of a header or a member, if any, and the rest."""
+
+    text: str
+    name: str = ""
+    indent: str = ""
+    pointer: str | None = None  # to the JSON value that starts here
+    marks: list[Mark] = field(default_factory=list)
+
+    @property
+    def html(self) -> Markup:
+        """The line without its indentation. Quotes stay, which JSON is full of."""
+        return Markup(escape(self.name + self.text, quote=False))
 
 
-@cache
-def _environment(language_tag: str) -> Environment:
-    spoken = language(language_tag)
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
-    )
-    environment.install_gettext_callables(  # type: ignore[attr-defined]  # what the extension adds
-        spoken.gettext, spoken.ngettext, newstyle=True
-    )
-    environment.globals["language"] = spoken
-    filters = _Filters(spoken)
-    environment.filters |= {"said": filters.said, "observed": filters.observed, "command": filters.command}
-    environment.filters |= {"words": spoken.text, "moment": spoken.moment, "number": spoken.number}
-    return environment
+class Side(NamedTuple):
+    """A request or a response: its first line and its headers; its body."""
+
+    head: list[Line]
+    body: list[Line]
 
 
-class _Filters:
-    """The filters that templates show sentences with."""
+Marks = list[tuple[str, ReportEntry]]
+"""Places in a request or a response, each with what deviates there."""
 
-    def __init__(self, language: Language) -> None:
-        self._language = language
 
-    def said(self, text: Text) -> str:
-        """A text of the suite, as text of the page. What has no translation is marked as English."""
-        found = self._language.text(text)
-        is_english = self._language.tag != ENGLISH and " " in found and found == str(text)
-        return _IN_ENGLISH.format(found) if is_english else found
+def places_of(requirement: ReportEntry, exchange: int = 0) -> list[MarkedPlace]:
+    """The places in an exchange that show the findings of a requirement; each finding names its exchanges."""
+    found = [each for each in requirement["found"] if not each.exchanges or exchange in (0, *each.exchanges)]
+    return list(dict.fromkeys(place for each in found for place in _places(each))) or [("response", "")]
 
-    def observed(self, places: dict[str, list[str]], requirement_id: str) -> str:
-        """The observations of a requirement in one situation: names and types are in no language."""
-        link = Markup(f" {self._language.text(say('or'))} ")
-        body = facts_in_words(facts_of_data({place: places[place] for place in places if place != ANSWER}))
-        told = link.join(self._told(text, requirement_id) for text in places.get(ANSWER, ()))
-        return Markup(": ").join(filter(None, (told, body and _SHOWN.format(body))))
 
-    def _told(self, text: str, requirement_id: str) -> str:
-        """An answer begins with its status."""
-        if text[:3].isdecimal():
-            return _SHOWN.format(text)
-        return text if requirement_id in OF_THE_SERVICE else self.said(text)
+def _places(found: Finding) -> list[MarkedPlace]:
+    side, _, place = found.at.partition(" ")
+    if found.pointers:
+        return [("response", each or "/") for each in found.pointers]
+    return [(side, place)] * bool(place) + [("response", "")] * (side != "response")
 
-    def command(self, lines: str) -> str:
-        """Lines of a shell: a comment is said, all else stays."""
-        return "\n".join(self._language.text(line) if line.startswith(_COMMENT) else line for line in lines.split("\n"))
+
+def marks_of(deviating: Iterable[ReportEntry], side: str, exchange: int = 0) -> Marks:
+    """The marks of a request or a response."""
+    places = ((each, place) for each in deviating for place in places_of(each, exchange))
+    return [(place, each) for each, (its_side, place) in places if its_side == side]
+
+
+def message(first: str, content: Evidence, marks: Marks) -> Side:
+    """The request or the response of an exchange. Its first line is marked where it lacks a header or a body."""
+    head = [Line(first), *(Line(f": {value}", name) for name, value in content["headers"])]
+    body = _body(content["body"])
+    for place, requirement in marks:
+        if place.startswith("/"):
+            line, missing = _holding(place, body or head[:1])
+        else:
+            named = (line for line in head[1:] if line.name.lower() == place.lower())
+            line, missing = next(((line, "") for line in named), (head[0], place))
+        line.marks.append(Mark(requirement, missing))
+    return Side(head, body)
+
+
+def _body(text: str) -> list[Line]:
+    """JSON in lines, also where it was cut, its tokens as they are; any other text as it is."""
+    plain = text.removeprefix(BYTE_ORDER_MARK)
+    is_cut = is_json_like(plain) and plain.endswith(CUT)
+    if not is_cut and not read_json(plain.encode("utf-8", "replace")).readable:
+        return [Line(line) for line in text.splitlines()]
+    lines, before = list[Line](), ""
+    for token in tokens(text):
+        if token.kind == "blank":
+            continue
+        closes = token.text in ("}", "]")
+        if not lines or before == "," or closes != (before in ("{", "[")):
+            here = None if closes else pointer(*token.path[1:])
+            lines.append(Line("", indent="  " * min(len(token.path) - 1, _DEEPEST), pointer=here))
+        before = token.text
+        if token.kind == "name":
+            lines[-1].name = before
+        else:
+            lines[-1].text += ": " if before == ":" else before
+    return lines
+
+
+def _holding(wanted: str, body: list[Line]) -> tuple[Line, str]:
+    """The last line that a pointer leads to. Where it leads to nothing, the line of what should hold it, and the name
+    that is missing there; the first line where no line shows it."""
+    missing, lines = "", {line.pointer: line for line in body}
+    while wanted and wanted not in lines:
+        missing = missing or parts_of_pointer(wanted)[-1]
+        wanted = wanted.rpartition("/")[0]
+    return lines.get(wanted, body[0]), missing * (wanted in lines)
+
+
+def excerpt(exchange: Evidence, requirement: ReportEntry) -> tuple[str, list[Line]]:
+    """The side that shows a deviation, and the header or the lines of its body that show it; else the first lines of
+    the body of the response, if there is one."""
+    side, place = places_of(requirement, exchange["number"])[0]
+    if side in exchange:
+        head, body = message("", exchange[side], [(place, requirement)])
+        start = next((max(at - _AROUND, 0) for at, line in enumerate(body) if line.marks), len(body))
+        if shown := [line for line in head[1:] if line.marks] or body[start:]:
+            return side, shown[:_MOST_LINES]
+    return "response", _body(exchange.get("response", {"body": ""})["body"])[:_MOST_LINES]
+
+
+# -- the exchanges that the page shows ------------------------------------------------------------------------------
+
+LINKED = 3
+"""Exchanges of a requirement or a finding that are linked, and shown."""
+MOST_WHOLE = 300
+"""Exchanges that are shown whole: each has a few thousand characters. The others are a line each."""
+
+
+Whole = dict[str, Side]
+"""An exchange that is shown whole: its request, and its response, or why there is none."""
+_NOTHING: Evidence = {"headers": [], "body": ""}
+
+
+def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
+    """The exchanges that the page cites, those of findings first, and those shown whole; what deviates in each."""
+    deviating: dict[int, list[ReportEntry]] = {}
+    for one in document["requirements"]:
+        for number in one["exchanges"] if one["verdict"] in (Verdict.FAIL, Verdict.WARN) else ():
+            deviating.setdefault(number, []).append(one)
+    citing = [*document["findings"], *document["requirements"], *document["not_cleaned_up"]]
+    numbers = dict.fromkeys(number for one in citing for number in one["exchanges"][:LINKED])
+    cited = {number: run.exchanges[number] for number in numbers if number in run.exchanges}
+    return {
+        "exchanges": cited,
+        "linked": LINKED,
+        "sent": len(run.exchanges),
+        "base_url": document["environment"]["base_url"].rstrip("/"),
+        "whole": {
+            number: _whole(seen, deviating.get(number, ()))
+            for number, seen in islice(cited.items(), MOST_WHOLE)
+            if seen["curl"]
+        },
+        "deviating": deviating,
+        "causes": by_requirement(document["findings"], "cause"),
+    }
+
+
+def _whole(seen: Evidence, deviating: Iterable[ReportEntry]) -> Whole:
+    request, result = seen["request"], str(seen["response"]["status"]) if "response" in seen else seen["failure"]
+    first = {"request": f"{request['method']} {request['url']}", "response": result}
+    return {
+        side: message(first[side], seen.get(side, _NOTHING), marks_of(deviating, side, seen["number"]))
+        for side in first
+    }

@@ -22,7 +22,8 @@ from reports.earlier_runs import UnreadableError, accepting, read_run, record_of
 from reports.formats.conformance_json import RunDocument, document_of
 from reports.formats.github import step_summary, workflow_commands
 from reports.language import language
-from reports.page.rendering import frame, page_title, summary_html
+from reports.page.rendering import page_title, summary_html
+from reports.page.templates import frame
 from reports.run import Run
 from reports.show import printable
 from reports.terminal import summary

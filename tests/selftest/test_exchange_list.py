@@ -7,9 +7,8 @@ import pytest
 
 from environments.secret_values import listed_secrets
 from reports.evidence import Resending, evidence
-from reports.page import exchange_list
-from reports.page.exchange_list import LINKED, marks_of, message
-from reports.page.rendering import summary_html
+from reports.page import rendering
+from reports.page.rendering import LINKED, excerpt, marks_of, message, summary_html
 from reports.show import Display
 from spec.exchange import FailureKind
 from spec.findings import finding
@@ -94,7 +93,7 @@ def test_what_a_run_keeps_whole():
 
 def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
     """A requirement shows the first exchanges that it cites; those for which there is no room are a line each."""
-    monkeypatch.setattr(exchange_list, "MOST_WHOLE", 1)
+    monkeypatch.setattr(rendering, "MOST_WHOLE", 1)
     run, failing = (
         recorded("failing").run,
         next(one for one in recorded("failing").run.results if one.exchanges[LINKED:]),

@@ -11,7 +11,8 @@ import pytest
 
 from reports.formats.conformance_json import document_of
 from reports.page.figures import tile
-from reports.page.rendering import frame, page_title, summary_html
+from reports.page.rendering import page_title, summary_html
+from reports.page.templates import frame
 from reports.run import Note, NoteKind, Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.message import say
