@@ -32,14 +32,6 @@ def test_every_testable_requirement_has_a_fix_and_a_scenario():
     assert [one.id for one in TESTABLE if not scenarios_of(one.id)] == []
 
 
-def test_the_page_has_the_same_fixes():
-    """A finding has one, folded up."""
-    page = summary_html(Run(SANDBOX, "https://staging.example.test", results=[WRONG]))
-
-    assert page.count('<details class="explained">') == 1
-    assert page.count(f"<p>{fix_for(requirements()[MASKED])}</p>") == 1
-
-
 # -- the command line -----------------------------------------------------------------------------------------------
 
 
