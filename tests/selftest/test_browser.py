@@ -83,7 +83,7 @@ def part(page, name):
 def test_one_page(opened):
     """Verdict, what was left out, provenance and the headline of the findings fit into one screen. Filters go together,
     and a screen reader is told how many are left; what is searched for, with the keyboard alone, stands in the address. A
-    link to what a filter hides clears it."""
+    link to what a filter hides clears it. On paper the first page has the verdict, the second begins with the findings."""
     page = opened("#?verdict=warn")
     parts = map(page.locator, (".banner", ".tiles", ".provenance", "#findings"))
     first_screen = [each.bounding_box()["y"] for each in parts]
@@ -114,6 +114,11 @@ def test_one_page(opened):
     settle(page)
     assert part(page, "executePix.id.present").is_visible()
 
+    page.emulate_media(media="print")
+    page.set_viewport_size(PAPER)
+    assert page.locator(".first").bounding_box()["height"] < PAPER["height"]
+    assert page.evaluate("getComputedStyle(document.getElementById('findings')).breakBefore") == "page"
+
 
 @exhaustive
 def test_a_foreign_script(chromium, report, tmp_path):
@@ -132,40 +137,6 @@ def test_a_foreign_script(chromium, report, tmp_path):
     assert page.evaluate("document.querySelectorAll('#results-table tbody').length") > 0
     assert asked == ["csp"]
     page.close()
-
-
-@exhaustive
-def test_without_javascript_and_on_paper(opened):
-    """Findings, figures and what usually fixes a finding; only filters and copy buttons need a script, and only on demand
-    exchanges and what is folded are printed. The first page has the verdict, the second begins with the findings."""
-    page = opened(java_script_enabled=False)
-    explanation = part(page, f"finding-{MASKED}").locator(".explained")
-    text = explanation.get_by_text("Mask the tax document where the answer is built")
-
-    assert page.locator(".finding").first.is_visible()
-    assert not page.locator(".filter-bar").is_visible()
-    assert not page.locator(".finding .copy").first.is_visible()
-    assert not text.is_visible()
-    explanation.locator("summary").press("Enter")
-    assert text.is_visible()
-    page.emulate_media(media="print")
-    assert not page.locator("#exchanges").is_visible()
-    page.set_viewport_size(PAPER)
-    assert page.locator(".first").bounding_box()["height"] < PAPER["height"]
-    assert page.evaluate("getComputedStyle(document.getElementById('findings')).breakBefore") == "page"
-
-
-@exhaustive
-@pytest.mark.parametrize("fragment", [f"finding-{MASKED}", MASKED, "exchange-{0}"])
-def test_what_a_ticket_cites(opened, fragment):
-    """The address of a finding, a requirement or an exchange shows it, folded or not."""
-    fragment = fragment.format(recorded("failing").document["findings"][0]["exchanges"][0])
-    page = opened(f"#{fragment}")
-    page.wait_for_timeout(100)
-    box = part(page, fragment).bounding_box()
-
-    assert box is not None
-    assert 0 <= box["y"] < DESK["height"]
 
 
 @exhaustive

@@ -8,20 +8,15 @@ import pytest
 from environments.secret_values import listed_secrets
 from reports.evidence import Resending, evidence
 from reports.page import rendering
-from reports.page.rendering import LINKED, excerpt, marks_of, message, summary_html
+from reports.page.rendering import LINKED, marks_of, message, summary_html
 from reports.show import Display
-from spec.exchange import FailureKind
-from spec.findings import finding
-from spec.requirements import read_yaml
 from spec.rules import judge
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.test_rules import CASES, broken
 
 ROOT = Path(__file__).parents[2]
-PROFILE = load("sandbox", folder=ROOT / "environments")
-RESENDING = Resending(Display(listed_secrets(PROFILE)), PROFILE)
-CASES = read_yaml(Path(__file__).with_name("rules.yaml"))["deviations"]
+RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
 
 
 def marked(found, exchange, side="response"):
@@ -57,14 +52,6 @@ def shown(body):
 
 
 class TestText:
-    def test_layout(self):
-        """One member or element on each line, as deep as it stands; markup is text."""
-        assert shown('{"code":0,"data":{"id":"a","none":{},"list":[1,\r\n"b"]}}') == [
-            *["{", '  "code": 0,', '  "data": {', '    "id": "a",', '    "none": {},'],
-            *['    "list": [', "      1,", '      "b"', "    ]", "  }", "}"],
-        ]
-        assert lines_of('{"<b>x</b>": "</pre>"}')[1].html == '"&lt;b&gt;x&lt;/b&gt;": "&lt;/pre&gt;"'
-
     @pytest.mark.parametrize(
         "body",
         [

@@ -28,29 +28,9 @@ def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
     assert ended.document["notes"][0].startswith("no operation succeeded (200 to ")
     assert TOKEN in ended.document["notes"][0]
     assert line.endswith(" more: no operation succeeded")
+    assert "supply" not in ended.output
+    assert "\nnext: python -m environments check " in ended.output
     assert "only -m not property: no operation succeeded; no failure, " in ended.document["headline"]
-
-
-def partial(least=None, **grants):
-    """The verdict of the run that only read, its reason and its headline, with other grants or a least coverage."""
-    run = recorded("partial").run
-    run = replace(run, profile=replace(run.profile, min_coverage=least), grants=replace(run.grants, **grants))
-    run.close()
-    document = document_of(run)
-    return str(document["verdict"]), str(document["incomplete"]), str(document["headline"])
-
-
-def test_what_a_verdict_rests_on():
-    """On a grant, and on the share that the profile asks for; an operation that granted nothing is named."""
-    granted = recorded("partial").run.grants.granted
-    lacking, below, least, one_less = (
-        partial(granted=set()), partial(0.9), partial(0.01), partial(granted=granted - {"listEntries"}),
-    )  # fmt: skip
-
-    assert lacking[:2] == ("incomplete", "no operation succeeded")
-    assert below[:2] == ("incomplete", "min_coverage (0.9) is not reached")
-    assert (least[0], least[2]) == ("partial", recorded("partial").document["headline"])
-    assert one_less[2] == f"{least[2]}; no request to listEntries succeeded"
 
 
 def test_a_selection_rests_on_its_own_operations():

@@ -15,7 +15,6 @@ from reports.page.rendering import page_title, summary_html
 from reports.page.templates import frame
 from reports.run import Note, NoteKind, Observation, Run
 from reports.verdicts import RequirementResult, Verdict
-from spec.message import say
 from spec.requirements import interface_document, requirements
 from tests.harness.reporter import HtmlPage
 from tests.selftest.hand_made import SANDBOX
@@ -141,18 +140,6 @@ class TestWhatIsShownIsText:
 
 
 class TestTheFirstMinute:
-    def test_robustness_apart(self, run):
-        """Robustness has its own headline, and its failures do not count among those of conformance."""
-        add(run, CRASH, Verdict.FAIL, "status 500", [1])
-        add(run, DIGIT, Verdict.PASS)
-
-        assert in_order(
-            page(run).text,
-            "Conformance1 of 1 testable documented requirement tested, none fails",
-            "Robustness apart from conformance1 of 1 testable robustness requirement tested, 1 fails",
-            "Failing: robustness, apart from conformance 1",
-        )
-
     def test_a_partial_run_is_not_green_and_not_called_conformant(self, run):
         """Title, banner and tiles say how much was tested; a run that rests on nothing has no green tile, either."""
         add(run, DIGIT, Verdict.PASS)
@@ -166,48 +153,6 @@ class TestTheFirstMinute:
         assert "conformant" not in first.lower()
         assert on_nothing == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED
 
-    def test_nothing_tested(self):
-        """A run that tested nothing does not say that nothing failed."""
-        run = recorded("unreachable").run
-        text = page(run).text
-
-        assert "Nothing failed" not in text
-        assert in_order(text, f"{run.base_url} cannot be reached: the connection is refused", "Nothing was tested.")
-
-    def test_provenance(self, run, monkeypatch):
-        """Suite, seed, times and digests; the job that made the run is a link, and what a service says is text."""
-        run.close()
-        document = document_of(run)
-        said = {"ci_job": "https://ci.example/7", "service_version": [{"header": "Server", "value": "<b>1</b>"}]}
-        document["provenance"] |= said
-        monkeypatch.setattr("reports.page.rendering.document_of", lambda _: document)
-        source = summary_html(run)
-        stated = [document["provenance"][name] for name in ("suite_version", "seed", "started", "finished")]
-        digests = [document["provenance"][f"{name}_sha256"] for name in ("ledger", "schema", "profile")]
-
-        assert [value for value in (*stated, *digests) if str(value) not in source] == []
-        assert '<a href="https://ci.example/7" rel="noreferrer">' in source
-        assert "Server: &lt;b&gt;1&lt;/b&gt;" in source
-        assert "SHA256SUMS beside this one" in source
-        assert f"Judged against “{interface_document()['title']}”, taken on " in source
-        assert interface_document()["sha256"] in source
-
-    def test_what_was_left_out(self, run):
-        """Permissions by name; of what was missing the first reason, and how many there are; or nothing."""
-        add(run, DIGIT, Verdict.PASS)
-        before = page(run).text
-        for row_id, needed in ((CRASH, "fuzz"), (MASKED, "transfer")):
-            add(run, row_id, Verdict.OUT_OF_SCOPE, say("needs {needed} in allow", needed=needed))
-        for row_id, reason in ((KIND, "supply a code"), ("getBalance.exists", "ask the bank")):
-            add(run, row_id, Verdict.NOT_EXERCISED, reason)
-        run.close()
-
-        assert "Left out Nothing" in before
-        assert {entry["verdict"]: str(entry["why"]) for entry in left_out(document_of(run))} == {
-            Verdict.OUT_OF_SCOPE: "not in allow: transfer, fuzz",
-            Verdict.NOT_EXERCISED: "ask the bank; 1 more reason",
-        }
-
 
 class TestEvidence:
     def test_links(self):
@@ -218,6 +163,13 @@ class TestEvidence:
         assert {link.removeprefix("#") for link in shown.links} - {"data:,"} <= {*shown.ids}
         assert len(shown.ids) == len(set(shown.ids))
         assert {MASKED, f"finding-{MASKED}"} <= set(shown.ids)
+
+    def test_the_interface_document(self):
+        """The page names it by title, day and digest, so that a reader can tell whether it is the one at hand."""
+        text, named = Page(recorded("clean").text("report.html")).text, interface_document()
+
+        assert f"Judged against “{named['title']}”, taken on {named['taken']}." in text
+        assert f"Interface document SHA-256{named['sha256']}" in text
 
     def test_every_requirement(self):
         """Every requirement stands in the page of a whole run."""

@@ -43,24 +43,6 @@ def test_one_503_of_what_may_move_money_leaves_no_question(path, operation):
     assert (bodies.count(b"{}"), len(bodies)) == (1, 2)
 
 
-def test_trouble_that_does_not_pass_leaves_the_run_incomplete():
-    """Nobody has seen the endpoint."""
-    trial = try_in_memory(NotReady("/v1/transfer/internal", 10_000), ids={"transferInternal.exists"})
-
-    assert trial.exit_status == 6
-    assert str(trial.rows["transferInternal.exists"].message).startswith("no valid request succeeded (503 ")
-
-
-def test_an_execution_that_is_answered_503_leaves_the_endpoint_in_no_question():
-    """A synthetic code shows it; the real one is not sent again."""
-    service = NotReady(f"{EXECUTION}SBX", 10_000)
-    trial = try_in_memory(service, ids={"executePix.exists"})
-    paths = [seen.path for seen in service.seen]
-
-    assert trial.not_exercised == set()
-    assert len(paths) == len(set(paths)) > 0
-
-
 ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
 REFUSED = failed(FailureKind.NO_CONNECTION, "listEntries")
 

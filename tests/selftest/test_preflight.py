@@ -51,18 +51,6 @@ def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(form, after
     assert not trial.failing
 
 
-@pytest.mark.parametrize("form", ["403", "login page"])
-def test_a_token_that_is_wrong_from_the_start_is_said_in_whatever_form_it_is_refused(form):
-    """It is answered like any wrong token, which says nothing about the endpoints. Whether an execution that was
-    redirected moved money comes first."""
-    trial = try_in_memory(Refuses(FORMS[form], ()))
-    said = next(note for note in trial.notes if not note.startswith("OUTCOME UNKNOWN"))
-
-    assert said.startswith("no operation succeeded (")
-    assert "the token may be wrong or expired, check auth (PIX_SANDBOX_TOKEN)" in said
-    assert not trial.failing
-
-
 def test_a_token_that_is_refused_for_a_while_has_not_expired():
     """It is accepted again, so nothing is excused for it."""
     trial = try_in_memory(Refuses(FORMS["401"], {*range(30), *range(34, 999)}))
