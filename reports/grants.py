@@ -14,7 +14,7 @@ from environments.profiles.model import Auth
 from spec.answers import LATER, RefusalKind, is_granted, is_page, refusal_kind
 from spec.exchange import VALID, Exchange
 from spec.interface import READS, operations
-from spec.message import Text, in_a_row, joined, say, say_many
+from spec.message import Text, in_a_row, say, say_many
 
 NOTHING_GRANTED = say("no operation succeeded")
 _NOT_READY = LATER | {RefusalKind.GATEWAY}
@@ -103,11 +103,11 @@ class Grants:
             )
             return
         source = auth.token_env or ("token_command" if auth.token_command else "token_file")
-        told = say(
-            "no operation succeeded ({answers}): the token may be wrong or expired, check auth ({source})",
-            **{"answers": shown, "source": source},
+        where = say("base_url may lead elsewhere, or ") if commonest in ("302", "303", "404") else ""
+        yield say(
+            "no operation succeeded ({answers}): {where}the token may be wrong or expired, check auth ({source})",
+            **{"answers": shown, "where": where, "source": source},
         )
-        yield joined((told, say("or base_url leads elsewhere") if commonest in ("302", "303", "404") else ""))
 
 
 @dataclass

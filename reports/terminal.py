@@ -58,8 +58,10 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
 def _next_step(document: dict[str, Any], run: Run) -> str:
     """One line on what to do about the verdict; empty where there is nothing to do."""
     failing = [each["cause"] for each in document["findings"] if each["verdict"] == Verdict.FAIL]
-    if failing:
+    if failing and not run.grants.refused_all:
         return f"pytest --explain={failing[0]} says what usually fixes it"
+    if run.profile.redirected:
+        return "python -m environments new NAME writes a profile that may permit more"
     if document["selection"] and document["verdict"] == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
     verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document["verdict"]

@@ -12,7 +12,7 @@ from typing import Any
 from environments.profiles.model import EMBEDDED
 from reports.behaviour import data_of_behaviour, in_words
 from reports.causes import findings
-from reports.evidence import MOVES_MONEY, Evidence
+from reports.evidence import MAY_MOVE, MOVES_MONEY, Evidence
 from reports.headline import headline
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import NoteKind, Run
@@ -24,6 +24,7 @@ from spec.message import Text, joined, say
 from spec.requirements import Requirement, interface_document
 
 FILE = "conformance.json"
+_MONEY = (MOVES_MONEY, MAY_MOVE)
 FORMAT = "1.5"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 RunDocument = dict[str, Any]
@@ -166,7 +167,7 @@ def _told_apart(result: RequirementResult) -> dict[str, Text]:
 def _line(finding: Mapping[str, Any], exchanges: Mapping[int, Evidence]) -> str:
     """A line that sends again what shows the finding, one that moves no money where there is one; else empty."""
     lines = [exchanges[number]["curl"] for number in finding["exchanges"] if number in exchanges]
-    return min(filter(None, lines), key=lambda line: line.startswith(MOVES_MONEY), default="")
+    return min(filter(None, lines), key=lambda line: [line.startswith(each) for each in _MONEY], default="")
 
 
 def _left(run: Run) -> RunDocument:

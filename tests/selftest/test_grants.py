@@ -54,7 +54,7 @@ def notes_of(*exchanges):
             {"listAccounts": 401, "getBalance": 401, "listEntries": 403},
             f"401 to 2 requests, 403 to 1 request): {TOKEN}",
         ),
-        ({"listAccounts": 404}, f"404 to 1 request): {TOKEN}; or base_url leads elsewhere"),
+        ({"listAccounts": 404}, f"404 to 1 request): base_url may lead elsewhere, or {TOKEN}"),
         ({"listAccounts": 503}, "503 to 1 request): the service was not ready, run again later"),
         ({"listAccounts": 496}, ""),
         ({"listAccounts": 401, "getBalance": 200}, ""),
