@@ -17,7 +17,6 @@ from spec.exchange import Exchange
 from spec.facts import facts_of, text_of
 from spec.interface import PREPARING
 from spec.json_text import is_number, leaves_of, pointer, read_json
-from spec.message import Message, say
 from spec.requirements import requirements
 
 if TYPE_CHECKING:
@@ -51,24 +50,12 @@ class Prepared:
         """The codes in these answers that may be sent."""
         return [code for exchange in exchanges if (code := self.codes.get(exchange.number))]
 
-    def not_executed(self, sent: Iterable[Exchange]) -> Iterator[Message]:
-        """One line for each transfer with a body of the profile that was prepared and not executed, and one for all
-        others, whose accounts are synthetic. `sent` is all that may have prepared one."""
-        prepared = [seen for seen in sent if seen.operation in PREPARING and may_have_prepared(seen)]
-        for exchange in prepared:
-            why = self._outcomes.get(self.codes.get(exchange.number), _NOT_SENT)
-            if exchange.valid and why:
-                yield say(
-                    "a transfer of {operation} (exchange {number}: {answer}): not executed: {why}",
-                    operation=exchange.operation,
-                    number=exchange.number,
-                    answer=say(exchange.summary),
-                    why=say(why),
-                )
-        if synthetic := [seen.number for seen in prepared if not seen.valid]:
-            yield say(
-                "{n} transfers of synthetic accounts, from exchange {first}", n=len(synthetic), first=synthetic[0]
-            )
+    def not_executed(self, sent: Iterable[Exchange]) -> Iterator[tuple[Exchange, str]]:
+        """Each exchange that may have prepared a transfer, and why that was not executed: "" where it was, or may have
+        been. `sent` is all that was sent."""
+        for seen in sent:
+            if seen.operation in PREPARING and may_have_prepared(seen):
+                yield seen, self._outcomes.get(self.codes.get(seen.number), _NOT_SENT)
 
 
 def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:

@@ -3,7 +3,7 @@ shown."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -22,7 +22,7 @@ from spec.answers import is_refusal
 from spec.exchange import Exchange
 from spec.facts import renamed
 from spec.interface import operations
-from spec.message import changed, say
+from spec.message import Message, changed, say
 from spec.rules import Reproduction
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import DeviationError, OutOfScope, Recording, current
@@ -63,7 +63,7 @@ class Collector:
             LeftKey(changed(key.name, foreign), key.state.value, key.owned, tuple(key.exchanges))
             for key in door.keys.not_cleaned_up()
         )
-        run.not_executed += door.guard.prepared.not_executed(door.exchanges)
+        run.not_executed += _not_executed(door)
         run.grants = Grants.of_exchanges(door.exchanges)
         run.unsent = {why: [name for name in operations() if name in names] for why, names in door.unsent.items()}
         whole = self._numbers_of_whole_ones()
@@ -92,6 +92,23 @@ class Collector:
     def evidence(self, exchange: Exchange) -> Evidence:
         """An exchange as it may be shown."""
         return evidence(exchange, self.resending)
+
+
+def _not_executed(door: Door) -> Iterator[Message]:
+    """One line for each transfer with a body of the profile that was prepared and not executed, and one for all others,
+    whose accounts are synthetic."""
+    prepared = list(door.guard.prepared.not_executed(door.exchanges))
+    for seen, why in prepared:
+        if seen.valid and why:
+            yield say(
+                "a transfer of {operation} (exchange {number}: {answer}): not executed: {why}",
+                operation=seen.operation,
+                number=seen.number,
+                answer=say(seen.summary),
+                why=say(why),
+            )
+    if synthetic := [seen.number for seen, _ in prepared if not seen.valid]:
+        yield say("{n} transfers of synthetic accounts, from exchange {first}", n=len(synthetic), first=synthetic[0])
 
 
 def _is_unexpected(exchange: Exchange) -> bool:

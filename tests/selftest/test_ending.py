@@ -78,8 +78,8 @@ def test_what_is_on_the_wire_is_cut(tmp_path):
         assert (a_run.events, a_run.door.guard.unknown) == (["sent", "unknown"], [executed.number])
         assert later.open([CODE]) == []
         assert [key.state for key in a_run.door.keys.not_cleaned_up()] == [KeyState.MAYBE]
-        [listed] = a_run.door.guard.prepared.not_executed(exchanges)
-        assert str(listed).startswith("a transfer of createPix (exchange ")
+        [(listed, _)] = a_run.door.guard.prepared.not_executed(exchanges)
+        assert listed.operation == "createPix"
 
 
 def test_nothing_is_sent_after_that(service, a_run):
