@@ -15,8 +15,8 @@ from reports.wording import capped, exchanges_in_words, first_few, grouped, list
 
 _IN_ONE_LINE = (Verdict.OUT_OF_SCOPE,)
 """Verdicts of requirements that are told by their number and the reason alone."""
-_MOST_LEFT = 3
-"""Lines about transfers that were not executed: the report has all of them."""
+_MOST_SAID = 5
+"""Lines about what was not exercised, and about transfers that were not executed: the report has all of them."""
 _NEXT = {
     RunVerdict.INCOMPLETE: "supply what the lines above name as missing, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
@@ -41,7 +41,7 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
     yield from (f"{each['counted']}: {each['why']}" for each in left_out(document) if each["verdict"] in _IN_ONE_LINE)
     for why, keys in grouped(run.not_cleaned_up, attrgetter("why")).items():
         yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
-    yield from (f"not cleaned up: {left}" for left in capped(run.not_executed, _MOST_LEFT))
+    yield from (f"not cleaned up: {left}" for left in capped(run.not_executed, _MOST_SAID))
     yield from (f"note: {note.text}" for note in run.notes() if not note.is_alert)
     yield from (f"  {line}" for line in count_lines(document))
     if run.accepted:
@@ -95,8 +95,10 @@ def _drift(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _untested(run: Run) -> Iterator[str]:
-    """Requirements that the verdict misses, of the levels that count for it, by why they were not exercised."""
+    """Requirements that the verdict misses, of the levels that count for it, by why they were not exercised; the reason
+    of most requirements first."""
     counting = [result for requirement, result in run.requirements() if requirement.level in run.profile.fail_on]
     missing = [result for result in counting if result.verdict == Verdict.NOT_EXERCISED]
-    for reason, group in grouped(missing, attrgetter("message")).items():
-        yield f"not exercised: {first_few([one.id for one in group])}: {reason}"
+    groups = sorted(grouped(missing, attrgetter("message")).values(), key=len, reverse=True)
+    lines = [f"{first_few([one.id for one in group])}: {group[0].message}" for group in groups]
+    yield from (f"not exercised: {line}" for line in capped(lines, _MOST_SAID))

@@ -111,7 +111,10 @@ def warn_of(code: str, seen: list[Exchange]) -> None:
 
 # -- the documented request is enough -----------------------------------------------------------------------------
 
-_NOT_UNDERSTOOD = say("no registration was understood: perhaps the account holds as many keys as it may")
+_NOT_UNDERSTOOD = say(
+    "no registration was understood: perhaps the service expects another body, or the account holds as many keys as it "
+    "may"
+)
 
 
 def needs_more(executions: Executions) -> Judgement:
