@@ -278,9 +278,7 @@ def _parser() -> argparse.ArgumentParser:
 
     new = commands.add_parser("new", parents=[profile], help="write a profile, which only reads by default")
     new.add_argument("--base-url", required=True, metavar="URL", help="address of the service, without /v1")
-    new.add_argument(
-        "--account", action="append", default=[], metavar="ID", help="one that the token may see; repeatable"
-    )
+    new.add_argument("--account", action="append", default=[], metavar="ID", help="that the token may see; repeatable")
     new.add_argument("--ca-bundle", metavar="FILE", help="authority that signed the certificate of the service, as PEM")
     new.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="such as rate=5; repeatable")
     new.add_argument("--prepare-with", choices=PREPARING, metavar="OPERATION", help="permit it, and prepare transfers")
