@@ -24,6 +24,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     add("--examples", type=whole_number("--examples", 1), help="generated requests for each operation and phase")
     add("--parallel", type=whole_number("--parallel", 1, 64), help="requests on the wire at once")
     add("--no-report", action="store_true", help="print the results, write no files")
+    add("--recorded", action="append", help="judge these HAR files, folders or globs, and send nothing")
+    add("--scheduler", help="of a Dask cluster, which judges them: tcp://HOST:PORT")
     add("--accept", action="store_true", help="write what is observed to NAME.observed.yaml")
     add("--plan", action="store_true", help="print what the run would send, and send nothing")
     add("--explain", nargs="?", const="", metavar="ID", help="explain a requirement, or list a group")

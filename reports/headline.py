@@ -69,7 +69,7 @@ def headline(document: Mapping[str, Any]) -> Headline:
     if verdict in _NO_VERDICT:
         why = document["incomplete"] and joined((document["incomplete"], _NO_VERDICT_ON_IT))
         return Headline(word, "", why or _NO_VERDICT[verdict])
-    scope = [permitted(document["environment"]["allow"])]
+    scope = [document["recorded"] or permitted(document["environment"]["allow"])]
     scope += [say("only {selection}", selection=document["selection"])] if document["selection"] else []
     return Headline(word, joined(scope, ", "), joined(_sentence(document)))
 

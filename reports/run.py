@@ -113,6 +113,7 @@ class Run:
     profile: Profile
     base_url: str
     selection: str | None = None
+    recorded: Text = ""  # the recorded traffic that it judges, in place of what a run sends
     narrowed: bool = False
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     suite: Mapping[str, str | None] = field(default_factory=suite)  # at the start

@@ -62,6 +62,8 @@ def _next_step(document: dict[str, Any], run: Run) -> str:
         return f"pytest --explain={failing[0]} says what usually fixes it"
     if run.profile.redirected:
         return "python -m environments new NAME writes a profile that may permit more"
+    if document["recorded"]:
+        return ""
     if document["selection"] and document["verdict"] == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
     verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document["verdict"]

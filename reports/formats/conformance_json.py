@@ -63,6 +63,7 @@ def _set_up(run: Run) -> RunDocument:
         "incomplete": result.why,
         "exit_status": result.verdict.exit_status,
         "selection": run.selection,
+        "recorded": run.recorded,
         "alerts": [{"kind": _word(note.kind), "text": note.text} for note in run.notes() if note.is_alert],
         "notes": [note.text for note in run.notes()],
     }

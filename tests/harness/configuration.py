@@ -28,7 +28,7 @@ from reports.show import Display
 from reports.wording import one_line
 from reports.writing import RUNS
 from spec.requirements import requirements
-from tests.harness.controller import SendAll, open_run
+from tests.harness.controller import SendAll, open_recorded, open_run
 from tests.harness.options import HELPING, PRINTING, SHOWING, language_of, options_given, refuse_options
 from tests.harness.selection import group_of, only_selftests, requirement_of, selection, take_ids
 
@@ -65,6 +65,9 @@ def _configure(config: pytest.Config, plan_of: PlanOf, send: SendAll) -> None:
         _refuse_linked_cache(config)
         before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
         config.add_cleanup(lambda: _set_umask(before))
+        if config.getoption("recorded"):
+            open_recorded(config, profile)
+            return
         started = start_journal(profile) if config.getoption("new_journal") else ""
         run = open_run(config, profile, resend, send)
         run.said += [Note(NoteKind.SET_UP, started)] * bool(started)

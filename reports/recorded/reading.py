@@ -1,0 +1,90 @@
+"""Files of recorded traffic, judged one by one: in this process, in several, or by the workers of a Dask cluster.
+
+What is said of a file depends on the file and the profile alone, and merges in any order: a file whose worker died is
+judged again by another one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager
+from functools import partial, reduce
+from glob import escape, glob
+from importlib import import_module
+from multiprocessing import get_context
+from typing import Any, TextIO
+
+from environments.profiles.model import Profile, ProfileError
+from reports.recorded.entry import address_of, exchange_of
+from reports.recorded.har import DamagedError, entries
+from reports.recorded.tally import Counting, Tally, merge
+from spec.exchange import Exchange
+from spec.message import say
+
+_ENCODING, _ERRORS = "utf-8-sig", "surrogateescape"
+_TRIES_AGAIN = 3
+
+
+def files_of(patterns: Sequence[str]) -> list[str]:
+    """The files that the paths, folders, globs and addresses lead to. Raises ProfileError where there is none."""
+    found = list(dict.fromkeys(file for pattern in patterns for file in _files_at(pattern)))
+    if not found:
+        raise ProfileError(f"--recorded: no file there: {', '.join(patterns)}; expected HAR files, a folder or a glob")
+    return found
+
+
+def _files_at(pattern: str) -> list[str]:
+    if "://" in pattern:
+        return [file.full_name for file in _library("fsspec").open_files(pattern)]
+    if os.path.isdir(pattern):
+        pattern = f"{escape(pattern)}/**/*.har"
+    return sorted(filter(os.path.isfile, glob(pattern, recursive=True)))
+
+
+def _library(name: str) -> Any:
+    """A library that only some users of recorded traffic need."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ProfileError(f'--recorded: {name} is not installed: pip install "pix-conformance[recorded]"') from None
+
+
+def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None = None) -> Tally:
+    """Judge the files, with a scheduler by the workers of its cluster."""
+    judge = partial(tally_of, profile=profile)
+    if len(files) == 1 and not scheduler:
+        return merge(Tally(), judge(files[0]))
+    executor: Executor = ProcessPoolExecutor(mp_context=get_context("spawn"))
+    if scheduler:
+        executor = _library("distributed").Client(scheduler).get_executor(retries=_TRIES_AGAIN)
+    with executor:
+        return reduce(merge, executor.map(judge, files), Tally())
+
+
+def tally_of(file: str, profile: Profile) -> Tally:
+    """Judge one file as far as it can be read."""
+    counting, number, base_url = Counting(file, profile), 0, address_of(profile.base_url)
+    try:
+        with _opened(file) as text:
+            for number, entry in enumerate(entries(text), 1):
+                found = exchange_of(entry, number, base_url)
+                if isinstance(found, Exchange):
+                    counting.take(found)
+                else:
+                    counting.miss(found, number)
+    except DamagedError as error:
+        counting.miss(error.why, number + 1)
+    except OSError as error:
+        counting.miss(say("cannot be read: {why}", why=error.strerror or type(error).__name__), number + 1)
+    return counting.tally
+
+
+def _opened(file: str) -> AbstractContextManager[TextIO]:
+    if "://" in file:
+        opened: AbstractContextManager[TextIO] = _library("fsspec").open(
+            file, "rt", compression="infer", encoding=_ENCODING, errors=_ERRORS
+        )
+        return opened
+    return open(file, encoding=_ENCODING, errors=_ERRORS)

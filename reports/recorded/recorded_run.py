@@ -1,0 +1,126 @@
+"""The run that recorded traffic makes: its tally as results, with the exchanges that show its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+
+from environments.profiles.model import EMBEDDED, Profile, ProfileError
+from environments.secret_values import listed_secrets
+from reports.grants import Grants
+from reports.recorded.entry import NOT_OURS
+from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, SHAPE, Seen, Tally
+from reports.run import Note, NoteKind, Observation, Run
+from reports.show import Display
+from reports.verdicts import TESTED, RequirementResult, Results, Verdict, deviation
+from reports.wording import moment_in_words, written
+from spec.facts import renamed
+from spec.findings import Finding, templates
+from spec.interface import operations
+from spec.message import Text, in_a_row, say, say_many
+from spec.requirements import Requirement, requirements
+from spec.rules import RULES
+
+_ONE_IS_ENOUGH = (".exists", "Pix.type.example", ".Success.example", ".Key.example")
+"""Ends of the requirements that hold where one answer shows it. Others may be about a key that was registered before,
+or of another type; an endpoint that answered is there."""
+_ASKS = say("needs a question asked of the service; recorded traffic asks none")
+_NOT_SHOWN = say("no recorded answer shows it")
+_NOTHING = say("no recorded exchange shows anything: check base_url, and where the traffic was recorded")
+
+
+def recorded_profile(profile: Profile) -> Profile:
+    """The profile of a service whose traffic was recorded. Its runs are compared with each other alone. Raises
+    ProfileError for the embedded sandbox."""
+    if profile.base_url == EMBEDDED:
+        raise ProfileError("--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS")
+    return replace(profile, name=f"{profile.name}-recorded", redirected="")
+
+
+class RecordedRun(Run):
+    """A run that sent nothing. A requirement that no exchange shows does not make it incomplete: recorded traffic may
+    never show it. What could not be judged of the recording does."""
+
+    _unjudged: Text = ""
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, int], int]:
+        """The numbers of the exchanges that are shown, by file and entry."""
+        return {}
+
+    def take(self, tally: Tally) -> None:
+        """Take over what the traffic shows."""
+        self.recorded = _in_words(tally)
+        self.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
+        self._take_gaps(tally)
+        clean = Display(listed_secrets(self.profile)).line
+        found: dict[str, list[Finding]] = {}
+        for (_, id, *_), first in tally.of(SHAPE):
+            self.observations.append(Observation(id, renamed(first[0].what, clean)))
+            self.results.append(RequirementResult(id, Verdict.OBSERVED))
+        for key, first in tally.of(ALIKE):
+            found.setdefault(key[1], []).append(self._finding(first, tally.times[key], _answers(tally, key[1])))
+        for id in filter(partial(_answers, tally), requirements()):
+            findings, verdict = tuple(found.get(id, ())), Verdict.PASS
+            if tally.times[HELD, id] and id.endswith(_ONE_IS_ENOUGH):
+                findings = ()
+            elif findings:
+                levels = (templates()[each.code].get("level", requirements()[id].level) for each in findings)
+                verdict = min((deviation(level, self.profile.fail_on) for level in levels), key=[*Verdict].index)
+            numbers = dict.fromkeys(number for each in findings for number in each.exchanges)
+            self.results.append(RequirementResult(id, verdict, exchanges=tuple(numbers), findings=findings))
+
+    def _finding(self, first: list[Seen], times: int, answers: int) -> Finding:
+        """A finding that says how often it was seen, and where first."""
+        numbers = []
+        found: Finding = first[0].what[0]
+        for seen in first:
+            number = self._numbers.setdefault(seen[:2], len(self._numbers) + 1)
+            self.exchanges[number] = seen.what[1] | {"number": number}
+            numbers.append(number)
+        where = {"number": f"{first[0].entry:,}", "file": first[0].file}
+        often = {"times": f"{times:,}", "answers": f"{answers:,}"}
+        counted = say("{times} of {answers}, first at entry {number} of {file}", **often, **where)
+        return replace(found, exchanges=tuple(numbers), shown_by=counted)
+
+    def _take_gaps(self, tally: Tally) -> None:
+        """A line for each file and reason."""
+        for key, ((file, number, why), *_) in tally.of(GAP):
+            parts = {"why": why, "file": file, "times": f"{tally.times[key]:,}", "number": f"{number:,}"}
+            if why in NOT_OURS:
+                self.said.append(Note(NoteKind.CUT, say("{times} recorded entries were {why}", **parts)))
+            else:
+                self._unjudged = say("not all of the recording could be judged")
+                text = say("{file}: {why} ({times}, first at entry {number})", **parts)
+                self.said.append(Note(NoteKind.SET_UP, text))
+
+    def _missing(self, results: Results, share: float) -> Iterator[Text]:
+        yield "" if any(result.verdict in TESTED for _, result in results) else _NOTHING
+        yield self._unjudged
+
+    def _untested(self, requirement: Requirement) -> RequirementResult:
+        if requirement.untestable:
+            return super()._untested(requirement)
+        can_show = requirement.id in RULES or requirement.id.endswith((".exists", ".shape"))
+        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, _NOT_SHOWN if can_show else _ASKS)
+
+
+def _answers(tally: Tally, id: str) -> int:
+    return tally.times[HELD, id] + tally.times[BROKEN, id]
+
+
+def _in_words(tally: Tally) -> Text:
+    """The traffic that the verdict rests on."""
+    number = tally.times[EXCHANGES]
+    count = say_many(
+        "judged from recorded traffic: {count} exchange",
+        "judged from recorded traffic: {count} exchanges",
+        n=number,
+        count=f"{number:,}",
+    )
+    if tally.since > tally.until:
+        return count
+    since, until = (moment_in_words(written(datetime.fromtimestamp(at, UTC))) for at in (tally.since, tally.until))
+    return in_a_row([count, say("from {since} to {until}", since=since, until=until)], ", ")

@@ -1,0 +1,139 @@
+"""What recorded traffic shows, counted. Tallies of parts of the traffic merge in any order.
+
+What is kept does not grow with the traffic: counts, and of each finding the first few exchanges, as they may be shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from heapq import nsmallest
+from math import inf
+from typing import Any, NamedTuple
+
+from environments.credentials import is_secret
+from environments.profiles.model import Profile
+from environments.profiles.parts import Header
+from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
+from reports.evidence import Evidence, outline
+from reports.recorded.entry import NOT_OURS
+from reports.recorded.forms import Forms
+from reports.show import Display
+from reports.wording import grouped
+from spec.answers import is_refusal, succeeded
+from spec.exchange import Exchange, Response
+from spec.findings import Finding
+from spec.interface import operations
+from spec.json_text import leaves_of, read_json
+from spec.message import Message, Text, say
+from spec.observed import answer_of
+from spec.requirements import requirements
+
+EXCHANGES = ("exchanges",)
+HELD, BROKEN, ALIKE, SHAPE, GAP = "held", "broken", "alike", "shape", "gap"
+"""Sorts of what is counted, each by requirement: exchanges that hold, or deviate; deviations that differ in nothing but
+where they are recorded; observed answers. And, by file and reason, entries that are not judged."""
+TallyKey = tuple[str, ...]
+_MOST_FIRST, _MOST_KEYS = 3, 20
+"""Of what is alike, those that are kept; different ones of a requirement or a file."""
+_PLACE, _PIECE = re.compile(r"/[0-9]+(?=/|$)"), re.compile(r"[^\s;,=]{4,}")
+
+
+class Seen(NamedTuple):
+    """One of the first: where it is recorded, and what may be shown of it."""
+
+    file: str
+    entry: int
+    what: Any
+
+
+@dataclass
+class Tally:
+    """All that is known of a part of the traffic, which lies between two moments (seconds of the epoch)."""
+
+    times: Counter[TallyKey] = field(default_factory=Counter)
+    first: dict[TallyKey, list[Seen]] = field(default_factory=dict)
+    since: float = inf
+    until: float = -inf
+
+    def of(self, sort: str) -> list[tuple[TallyKey, list[Seen]]]:
+        """The first of each key of a sort, those that were seen most often before others."""
+        found = [(key, first) for key, first in self.first.items() if key[0] == sort]
+        return sorted(found, key=lambda each: (-self.times[each[0]], each[0]))
+
+
+def merge(one: Tally, other: Tally) -> Tally:
+    """The tally of both parts. Of too many keys the same are kept, whatever was merged before."""
+    first = {
+        key: nsmallest(_MOST_FIRST, one.first.get(key, []) + other.first.get(key, []), key=lambda seen: seen[:2])
+        for key in {*one.first, *other.first}
+    }
+    groups = grouped(first, lambda key: key[:2])
+    kept = {key for keys in groups.values() for key in nsmallest(_MOST_KEYS, keys)}
+    times = Counter({key: count for key, count in (one.times + other.times).items() if key in kept or key not in first})
+    first = {key: first[key] for key in kept}
+    return Tally(times, first, min(one.since, other.since), max(one.until, other.until))
+
+
+class Counting:
+    """Makes the tally of one file."""
+
+    def __init__(self, file: str, profile: Profile) -> None:
+        self.tally, self._file, self._profile, self._forms = Tally(), file, profile, Forms()
+
+    def miss(self, why: Text, number: int) -> None:
+        """Count an entry that is not judged, or what is wrong with the file."""
+        self._count((GAP, "" if why in NOT_OURS else self._file, str(why)), number, lambda: why)
+
+    def take(self, exchange: Exchange) -> None:
+        """Judge an exchange, which has a response."""
+        tally, response, number = self.tally, exchange.response, exchange.number
+        assert response is not None
+        tally.times[EXCHANGES] += 1
+        if at := exchange.started:
+            tally.since, tally.until = min(tally.since, at), max(tally.until, at)
+        for id, judgement in self._forms.judged(exchange, response):
+            tally.times[HELD if judgement.holds else BROKEN, id] += 1
+            for found in judgement.findings:
+                values = [part.template if isinstance(part, Message) else str(part) for _, part in found.parameters]
+                places = [_PLACE.sub("/*", pointer) for pointer in found.pointers]
+                show = partial(self._shown, found, exchange, response)
+                self._count((ALIKE, id, found.code, *values, *places), number, show)
+        if succeeded(exchange) and (id := f"{exchange.operation}.shape") in requirements():
+            facts = answer_of(exchange)
+            self._count((SHAPE, id, str(sorted(facts))), number, lambda: facts)
+
+    def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:
+        first = self.tally.first.setdefault(key, [])
+        self.tally.times[key] += 1
+        if len(first) < _MOST_FIRST:
+            first.append(Seen(self._file, number, show()))
+        if len(self.tally.first) > _MOST_KEYS * len(requirements()):
+            self.tally = merge(self.tally, Tally())
+
+    def _shown(self, found: Finding, exchange: Exchange, response: Response) -> tuple[Finding, Evidence]:
+        """What may be shown of a deviation. What the request names is hidden in the answer, too."""
+        display = Display(_secrets_of(exchange, self._profile))
+        where = say("entry {number} of {file}", number=f"{exchange.number:,}", file=self._file)
+        seen, media_type, refusal = outline(exchange), response.header("Content-Type"), is_refusal(response)
+        body = display.body(response.start, media_type, refusal=refusal, size=response.size)
+        seen["request"] |= {"headers": [["(recorded)", str(where)]], "body": display.body(exchange.request.body)}
+        seen["response"] |= {"headers": display.headers(response.headers[:50]), "body": body}
+        pointers = tuple(map(display.pointer, found.pointers))
+        return replace(found.map(display.foreign), pointers=pointers, requirement=""), seen
+
+
+def _secrets_of(exchange: Exchange, profile: Profile) -> Secrets:
+    """What the profile lists, and what the request names or proves itself with."""
+    secrets, request = listed_secrets(profile), exchange.request
+    for name, value in request.headers:
+        if is_secret(Header(name)):
+            secrets.learn_secret("credential", *_PIECE.findall(value))
+    sent = leaves_of(read_json(request.body).value)
+    secrets.learn(IDENTIFIER, *(leaf for path, leaf in sent if isinstance(leaf, str) and path != ("pixKeyType",)))
+    if operations()[exchange.operation].path_parameter:
+        secrets.learn(IDENTIFIER, request.last_segment)
+    return secrets
