@@ -1,9 +1,11 @@
-"""Commands on the files of runs: `python -m reports compare A B` says what changed from run A to run B."""
+"""Commands: `python -m reports compare A B` says what changed from run A to run B, and `python -m reports recorded FILE…`
+judges recorded traffic as `pytest --recorded=FILE` does, which takes the options, too."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,7 +36,10 @@ def text(comparison: RunDocument) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: nothing got worse; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["recorded"]:
+        return _judge_recorded(given[1:])
+    options = _parser().parse_args(given)
     display = Display(Secrets())
     try:
         comparison = compared(read_run(Path(options.a)), read_run(Path(options.b)), display.line)
@@ -43,6 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return WRONG_USE
     _print("\n".join(text(comparison)))
     return WORSE if comparison["worse"] else SAME
+
+
+def _judge_recorded(given: Sequence[str]) -> int:
+    """Have pytest judge the files. Without one it says so, and starts no run that sends."""
+    files = [f"--recorded={each}" for each in given if not each.startswith("-")] or ["--recorded="]
+    options = [each for each in given if each.startswith("-")]
+    return subprocess.call([sys.executable, "-m", "pytest", *files, *options])
 
 
 def _print(text: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import yaml
 from environments.profiles.loading import document
 from environments.profiles.model import ProfileError, shown, today
 from reports.behaviour import Behaviour, PlainData, data_of_behaviour
+from reports.comparison import compared, follows
 from reports.formats.conformance_json import FILE, RunDocument
 from reports.provenance import VERSION
 from reports.wording import read_moment
@@ -50,6 +52,18 @@ def read_run(path: Path) -> RunDocument:
         why = {FileNotFoundError: "no such file", UnreadableError: error}.get(type(error), "not JSON of a run")
         raise UnreadableError(f"{path}: {why}; expected the {FILE} of a run, or its folder") from None
     return document
+
+
+def comparison_of(
+    now: RunDocument, *, named: RunDocument | None, before: Path | None, clean: Callable[[str], str]
+) -> RunDocument | None:
+    """The comparison of a run with the one that the user names, or else with the run before it; None where that is
+    missing or not comparable."""
+    try:
+        was = named or (read_run(before) if before else None)
+    except UnreadableError:
+        return None
+    return compared(was, now, clean) if was and (named or follows(was, now)) else None
 
 
 def content_of(path: Path, most_bytes: int) -> bytes:

@@ -16,7 +16,7 @@ import pytest
 
 from environments.credentials import protect
 from environments.door.journal import Outcome, canonical
-from environments.door.opening import journal_in_words, journal_of
+from environments.door.opening import journal_in_words, journal_of, start_journal
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets
@@ -64,7 +64,7 @@ def _configure(config: pytest.Config, plan_of: PlanOf, send: SendAll) -> None:
     elif not options_given(config, SHOWING):
         _refuse_linked_cache(config)
         before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
-        config.add_cleanup(lambda: _set_umask(before))
+        config.add_cleanup(lambda: os.umask(before))  # type: ignore[arg-type]  # what it returns is dropped
         if config.getoption("recorded"):
             open_recorded(config, profile)
             return
@@ -92,14 +92,6 @@ def code_to_resend(profile: Profile, code: str) -> str:
     return supplied
 
 
-def start_journal(profile: Profile) -> str:
-    """Start a journal for the codes of a profile. Gives a line about it. Raises ProfileError where there is nothing to
-    start."""
-    if profile.is_sandbox:
-        raise ProfileError("--new-journal: a sandbox has no journal; leave it out")
-    return journal_of(profile).start()
-
-
 def _profile(config: pytest.Config) -> Profile:
     profile = load(config.getoption("environment"), base_url=config.getoption("base_url", None) or None)
     parallel = config.getoption("parallel") or profile.limits.parallel
@@ -113,10 +105,6 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
         folder = config.rootpath / os.path.expanduser(os.path.expandvars(config.getini("cache_dir")))
         for link in filter(Path.is_symlink, (folder, *folder.rglob("*"))):
             raise pytest.UsageError(f"cache_dir: {link} is a symbolic link; delete it, or set -p no:cacheprovider")
-
-
-def _set_umask(mask: int) -> None:
-    os.umask(mask)
 
 
 class Planner:

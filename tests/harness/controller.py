@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TextIO
 
 import pytest
 
@@ -17,8 +17,7 @@ from environments.credentials import forget_variables, open_target
 from environments.door.opening import open_client, open_door
 from environments.profiles.model import Profile
 from environments.secret_values import listed_secrets
-from reports.earlier_runs import read_record, read_run
-from reports.formats.conformance_json import RunDocument
+from reports.earlier_runs import read_record
 from reports.provenance import ci_job
 from reports.recorded.reading import files_of, tally_of_all
 from reports.recorded.recorded_run import RecordedRun, recorded_profile
@@ -35,17 +34,18 @@ from tests.harness.session import SENT, SESSION, Interruption, Session
 EVERY_S, EVERY_S_IN_PLACE = 15.0, 0.25
 _NEW_LINE = "\r\x1b[K"
 """Carriage return, and a line without text (ECMA-48, EL)."""
-AnyRun = TypeVar("AnyRun", bound=Run)
 SendAll = Callable[[pytest.Config, Session, Sequence[pytest.Item]], object]
 """Sends all that the tests judge: tests/harness does not import tests/traffic."""
 
 
 def open_run(config: pytest.Config, profile: Profile, resend: Container[str], send: SendAll) -> Run:
     """Open the target and the folder of the report, and register what carries the run out. Gives its model."""
-    named, record = _named(config), read_record(profile.record)
+    record = read_record(profile.record)
     target = open_target(profile)
     config.add_cleanup(target.stop)
-    run = _run_of(config, Run, profile, target.base_url)
+    given, chosen, examples = config.getoption("seed"), selection(config), examples_of(config, profile)
+    seed = secrets.randbelow(10**9) if given is None else given
+    run = Run(profile, target.base_url, chosen.text, narrowed=chosen.narrowed, seed=seed, examples=examples)
     run.record = record
     folder = _report_folder(config, run)
     door = open_door(profile, target, resend=resend)
@@ -55,47 +55,25 @@ def open_run(config: pytest.Config, profile: Profile, resend: Container[str], se
     collector = Collector(run, target.secrets, door, shows=folder is not None)
     session = config.stash[SESSION] = Session(profile, run, door, open_client(door, profile), collector)
     carrying_out = {"watcher": Watcher(profile, collector), "controller": Controller(session, interruption, send)}
-    _register(config, run, folder, collector.display, named, **carrying_out)
+    _register(config, run, folder, collector.display, **carrying_out)
     forget_variables(profile)
     return run
 
 
 def open_recorded(config: pytest.Config, profile: Profile) -> None:
-    """Register what judges recorded traffic in place of a run: no target is opened, and no secret fetched."""
-    named, files, profile = _named(config), files_of(config.getoption("recorded")), recorded_profile(profile)
-    run = _run_of(config, RecordedRun, profile, profile.base_url)
-    display = Display(listed_secrets(profile))
-    _register(config, run, _report_folder(config, run), display, named, controller=Judge(run, files))
+    """Register what judges recorded traffic in place of a run: no target is opened, and no secret is fetched."""
+    files, profile, chosen = files_of(config.getoption("recorded")), recorded_profile(profile), selection(config)
+    run = RecordedRun(profile, profile.base_url, selection=chosen.text, narrowed=chosen.narrowed)
+    _register(config, run, _report_folder(config, run), Display(listed_secrets(profile)), controller=Judge(run, files))
 
 
-def _named(config: pytest.Config) -> RunDocument | None:
-    other = config.getoption("compare_with")
-    return None if other is None else read_run(Path(other))
-
-
-def _register(
-    config: pytest.Config,
-    run: Run,
-    folder: Path | None,
-    display: Display,
-    named: RunDocument | None,
-    **carrying_out: object,
-) -> None:
+def _register(config: pytest.Config, run: Run, folder: Path | None, display: Display, **carrying_out: object) -> None:
     pen = Pen(display, quiet=config.getoption("verbose", 0) <= 0)
     config.add_cleanup(pen.put_down)
     run.ci_job = ci_job(os.environ, display.foreign)
-    before = folder if config.getoption("report_dir") else folder and folder.with_name("latest")
-    reporter = Reporter(run, folder, display.line, named=named, before=before, accepts=config.getoption("accept"))
-    for name, plugin in {"pen": pen, "reporter": reporter, **carrying_out}.items():
+    plugins = {"pen": pen, "reporter": Reporter(config, run, folder, display.line), **carrying_out}
+    for name, plugin in plugins.items():
         config.pluginmanager.register(plugin, f"conformance-{name}")
-
-
-def _run_of(config: pytest.Config, model: type[AnyRun], profile: Profile, base_url: str) -> AnyRun:
-    """The model of the run, as the command line and the profile want it."""
-    given = config.getoption("seed")
-    seed = secrets.randbelow(10**9) if given is None else given
-    chosen, examples = selection(config), examples_of(config, profile)
-    return model(profile, base_url, selection=chosen.text, narrowed=chosen.narrowed, seed=seed, examples=examples)
 
 
 def _report_folder(config: pytest.Config, run: Run) -> Path | None:

@@ -46,7 +46,8 @@ def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
     yield from _kept_by_journal(door)
     mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
     yield from door.token_monitor.notes
-    yield from _certificate_refused(door.exchanges)
+    if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in door.exchanges):
+        yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
     if any(map(is_granted, mine)) and not door.guard.notes:  # they say the first cause
         yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.expects_success])
 
@@ -88,11 +89,6 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
             number=len(guard.offered),
             supplied=supplied,
         )
-
-
-def _certificate_refused(exchanges: Sequence[Exchange]) -> Iterator[Text]:
-    if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in exchanges):
-        yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 
 
 def _codes_refused(executed: Sequence[Exchange]) -> Iterator[Text]:

@@ -17,8 +17,7 @@ from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
 from reports.behaviour import behaviour_of, drifts
-from reports.comparison import compared, follows
-from reports.earlier_runs import UnreadableError, accepting, read_run, record_of, write_record
+from reports.earlier_runs import accepting, comparison_of, read_run, record_of, write_record
 from reports.formats.conformance_json import RunDocument, document_of
 from reports.formats.github import step_summary, workflow_commands
 from reports.language import language
@@ -40,25 +39,18 @@ none of its own."""
 
 
 class Reporter:
-    """The files go to `folder`, None for none. `named` is the run that --compare-with names, `before` the path of the
-    run before this one. With `accepts` what was observed is written to the record.
+    """The files go to `folder`, None for none. The command line may name the run to compare with, in place of the one
+    before, and have what was observed written to the record.
 
     The runner of GitHub takes each line that begins with `::` for a command, and a body that a service sent may stand
     in such a line: while tests run, it is told to take none.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        folder: Path | None,
-        clean: Clean,
-        *,
-        named: RunDocument | None,
-        before: Path | None,
-        accepts: bool,
-    ) -> None:
-        self.run, self.folder = run, folder
-        self._clean, self._named, self._before, self._accepts = clean, named, before, accepts
+    def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
+        self.run, self.folder, self._clean, self._accepts = run, folder, clean, config.getoption("accept")
+        named = config.getoption("compare_with")
+        self._named = None if named is None else read_run(Path(named))
+        self._before = folder if config.getoption("report_dir") else folder and folder.with_name("latest")
         self._document: RunDocument = {}
         self._sums = ""
         self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
@@ -138,18 +130,6 @@ class Reporter:
             why = f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
             self.run.unwritten = why
             self._write_files()
-
-
-def comparison_of(
-    now: RunDocument, *, named: RunDocument | None, before: Path | None, clean: Clean
-) -> RunDocument | None:
-    """The comparison of a run with the one that the user names, or else with the run before it; None where that is
-    missing or not comparable."""
-    try:
-        was = named or (read_run(before) if before else None)
-    except UnreadableError:
-        return None
-    return compared(was, now, clean) if was and (named or follows(was, now)) else None
 
 
 def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from environments.sandbox import Service
 from reports.__main__ import text
 from reports.comparison import CHANGES, compared
-from tests.harness.reporter import comparison_of
+from reports.earlier_runs import comparison_of
 from tests.selftest.recorded_runs import record, recorded, run_here
 
 ROW, OTHER = "executePix.document.masked", "executePix.name.type"

@@ -7,7 +7,7 @@ import pytest
 
 from reports import earlier_runs
 from reports.__main__ import main
-from tests.harness.reporter import comparison_of
+from reports.earlier_runs import comparison_of
 from tests.selftest.test_comparison import ROW, RUN, changed
 
 ESCAPES = "\x1b[31m\x9b2J\x07\r\n\u202e"
