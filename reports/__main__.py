@@ -1,11 +1,10 @@
-"""Commands: `python -m reports compare A B` says what changed from run A to run B, and `python -m reports recorded FILE…`
-judges recorded traffic as `pytest --recorded=FILE` does, which takes the options, too."""
+"""Commands: `python -m reports compare A B` says what changed from run A to run B, `python -m reports recorded FILE…`
+judges recorded traffic."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from environments.secret_values import Secrets
 from reports.comparison import CHANGES, compared
 from reports.earlier_runs import UnreadableError, read_run
 from reports.formats.conformance_json import RunDocument
+from reports.recorded.reading import judge_files
 from reports.show import Display
 from reports.wording import one_line
 from spec.requirements import requirements
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0: nothing got worse; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["recorded"]:
-        return _judge_recorded(given[1:])
+        return judge_files(given[1:])
     options = _parser().parse_args(given)
     display = Display(Secrets())
     try:
@@ -48,13 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return WRONG_USE
     _print("\n".join(text(comparison)))
     return WORSE if comparison["worse"] else SAME
-
-
-def _judge_recorded(given: Sequence[str]) -> int:
-    """Have pytest judge the files. Without one it says so, and starts no run that sends."""
-    files = [f"--recorded={each}" for each in given if not each.startswith("-")] or ["--recorded="]
-    options = [each for each in given if each.startswith("-")]
-    return subprocess.call([sys.executable, "-m", "pytest", *files, *options])
 
 
 def _print(text: str) -> None:

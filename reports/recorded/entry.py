@@ -12,7 +12,7 @@ import zlib
 from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -56,9 +56,9 @@ def exchange_of(entry: Any, number: int, base_url: str) -> Exchange | Text:
         response = _response(answer)
         is_documented = _is_documented(operation, request) and not (path.query and operation.result)
         started, elapsed_s = _moment(entry.get("startedDateTime")), float(entry.get("time") or 0) / 1000
-    except (AttributeError, LookupError, TypeError, ValueError, RecursionError, zlib.error):
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, zlib.error):
         return _NO_ENTRY
-    credential = UNKNOWN if is_page(response) else _credential(_named(request.headers).get("authorization", ""))
+    credential = UNKNOWN if is_page(response) else _credential(named(request.headers).get("authorization", ""))
     is_told = response.status != 200 or not response.cut  # else it may be a refusal in an envelope
     return Exchange(
         number,
@@ -84,9 +84,8 @@ def _credential(authorization: str) -> str:
 
 def _moment(text: object) -> float:
     """Seconds of the epoch; 0 where no moment is recorded."""
-    with suppress(TypeError, ValueError):
-        moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # anything may stand there
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    with suppress(ArithmeticError, OSError, TypeError, ValueError):
+        return datetime.fromisoformat(text).timestamp()  # type: ignore[arg-type]  # anything may stand there
     return 0.0
 
 
@@ -113,7 +112,7 @@ def _is_documented(operation: Operation, request: Request) -> bool:
     """True if the body is as documented: with each documented member, as nothing says which may be left out."""
     if (schema := _schema_of(operation)) is None:
         return not request.body
-    media_type = _named(request.headers).get("content-type", "").partition(";")[0].strip().lower()
+    media_type = named(request.headers).get("content-type", "").partition(";")[0].strip().lower()
     with suppress(ValueError, RecursionError):
         return media_type == "application/json" and schema.is_valid(json.loads(request.body))
     return False
@@ -138,8 +137,8 @@ def _response(answer: Mapping[str, Any]) -> Response:
     content, status = answer.get("content") or {}, int(answer["status"])
     headers = _headers(answer) or (("Content-Type", str(content.get("mimeType", ""))),)
     body, is_whole = _content(content)
-    named = _named(headers)
-    coding, length = named.get("content-encoding", ""), named.get("content-length", "")
+    by_name = named(headers)
+    coding, length = by_name.get("content-encoding", ""), by_name.get("content-length", "")
     if coding and body.startswith(_GZIP):
         inflating = zlib.decompressobj(_GZIP_ALONE)
         body, is_whole = inflating.decompress(body, _LARGEST), inflating.eof
@@ -154,12 +153,12 @@ def _response(answer: Mapping[str, Any]) -> Response:
 
 def _headers(written: Mapping[str, Any]) -> Headers:
     """The headers, without those of HTTP/2 that are none."""
-    listed = written.get("headers") or ()
-    pairs = listed.items() if isinstance(listed, dict) else ((each["name"], each["value"]) for each in listed)
+    pairs = ((each["name"], each["value"]) for each in written.get("headers") or ())
     return tuple((str(name), str(value)) for name, value in pairs if name[:1] != ":")
 
 
-def _named(headers: Headers) -> dict[str, str]:
+def named(headers: Headers) -> dict[str, str]:
+    """The headers by their names in lower case."""
     return {name.lower(): value for name, value in headers}
 
 

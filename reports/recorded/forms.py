@@ -13,8 +13,11 @@ from typing import Any
 
 from spec.answers import (
     RefusalKind,
+    code_of,
     data_of,
     envelope_of,
+    find,
+    grants_protected_result,
     is_judged_as_success,
     refusal_kind,
     registered,
@@ -89,6 +92,13 @@ def _kinds(members: Mapping[str, Any] | None) -> tuple[object, ...]:
 
 def _kind(value: object) -> tuple[object, ...]:
     return type(value), is_integer(value)
+
+
+def grants_something(exchange: Exchange, response: Response) -> bool:
+    """True if the answer is a success as documented. One of `Success: "false"` is none."""
+    data = data_of(response)
+    is_whole = succeeded(exchange) and response.status == 200 and code_of(response) == 0
+    return bool(is_whole and data) and (find(data or {}, "Success") is None or grants_protected_result(exchange))
 
 
 # -- what is no rule ------------------------------------------------------------------------------------------------

@@ -95,7 +95,10 @@ class _Window:
                 is_torn = error.msg.startswith("Unterminated") or error.pos + _TORN > len(self._text)
                 if not is_torn:
                     raise DamagedError(_NOT_JSON) from None
-                self._read_on()
+                if len(self._text) - self._at > _LARGEST:
+                    raise DamagedError(_TOO_LARGE) from None
+                if not self._grow():
+                    raise DamagedError(_CUT) from None
             except (ValueError, RecursionError):
                 raise DamagedError(_TOO_LARGE) from None
             else:
@@ -103,12 +106,6 @@ class _Window:
                     continue
                 self._at = end
                 return value
-
-    def _read_on(self) -> None:
-        if len(self._text) - self._at > _LARGEST:
-            raise DamagedError(_TOO_LARGE)
-        if not self._grow():
-            raise DamagedError(_CUT)
 
     def _takes(self, character: str) -> bool:
         is_next = self.next == character

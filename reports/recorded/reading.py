@@ -7,6 +7,8 @@ judged again by another one.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager
@@ -25,6 +27,13 @@ from spec.message import say
 
 _ENCODING, _ERRORS = "utf-8-sig", "surrogateescape"
 _TRIES_AGAIN = 3
+
+
+def judge_files(given: Sequence[str]) -> int:
+    """Have pytest judge the files, with the options that are given. Without a file it says so, and starts no run that
+    sends."""
+    files = [f"--recorded={each}" for each in given if each[:1] != "-"] or ["--recorded="]
+    return subprocess.call([sys.executable, "-m", "pytest", *files, *(each for each in given if each[:1] == "-")])
 
 
 def files_of(patterns: Sequence[str]) -> list[str]:

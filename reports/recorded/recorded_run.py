@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
-from environments.secret_values import listed_secrets
 from reports.grants import Grants
 from reports.recorded.entry import NOT_OURS
-from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, SHAPE, Seen, Tally
-from reports.run import Note, NoteKind, Observation, Run
-from reports.show import Display
+from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, Seen, Tally
+from reports.run import Note, NoteKind, Run
 from reports.verdicts import TESTED, RequirementResult, Results, Verdict, deviation
 from reports.wording import moment_in_words, written
-from spec.facts import renamed
 from spec.findings import Finding, templates
 from spec.interface import operations
 from spec.message import Text, in_a_row, say, say_many
@@ -45,23 +42,17 @@ class RecordedRun(Run):
 
     _unjudged: Text = ""
 
-    @cached_property
-    def _numbers(self) -> dict[tuple[str, int], int]:
-        """The numbers of the exchanges that are shown, by file and entry."""
-        return {}
-
     def take(self, tally: Tally) -> None:
         """Take over what the traffic shows."""
         self.recorded = _in_words(tally)
         self.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
         self._take_gaps(tally)
-        clean = Display(listed_secrets(self.profile)).line
         found: dict[str, list[Finding]] = {}
-        for (_, id, *_), first in tally.of(SHAPE):
-            self.observations.append(Observation(id, renamed(first[0].what, clean)))
-            self.results.append(RequirementResult(id, Verdict.OBSERVED))
+        numbers: dict[object, int] = {}
         for key, first in tally.of(ALIKE):
-            found.setdefault(key[1], []).append(self._finding(first, tally.times[key], _answers(tally, key[1])))
+            found.setdefault(key[1], []).append(
+                self._finding(first, tally.times[key], _answers(tally, key[1]), numbers)
+            )
         for id in filter(partial(_answers, tally), requirements()):
             findings, verdict = tuple(found.get(id, ())), Verdict.PASS
             if tally.times[HELD, id] and id.endswith(_ONE_IS_ENOUGH):
@@ -69,21 +60,18 @@ class RecordedRun(Run):
             elif findings:
                 levels = (templates()[each.code].get("level", requirements()[id].level) for each in findings)
                 verdict = min((deviation(level, self.profile.fail_on) for level in levels), key=[*Verdict].index)
-            numbers = dict.fromkeys(number for each in findings for number in each.exchanges)
-            self.results.append(RequirementResult(id, verdict, exchanges=tuple(numbers), findings=findings))
+            cited = dict.fromkeys(number for each in findings for number in each.exchanges)
+            self.results.append(RequirementResult(id, verdict, exchanges=tuple(cited), findings=findings))
 
-    def _finding(self, first: list[Seen], times: int, answers: int) -> Finding:
+    def _finding(self, first: list[Seen], times: int, answers: int, numbers: dict[object, int]) -> Finding:
         """A finding that says how often it was seen, and where first."""
-        numbers = []
         found: Finding = first[0].what[0]
-        for seen in first:
-            number = self._numbers.setdefault(seen[:2], len(self._numbers) + 1)
-            self.exchanges[number] = seen.what[1] | {"number": number}
-            numbers.append(number)
+        cited = [numbers.setdefault(seen[:2], len(numbers) + 1) for seen in first]
+        self.exchanges |= {number: seen.what[1] | {"number": number} for number, seen in zip(cited, first, strict=True)}
         where = {"number": f"{first[0].entry:,}", "file": first[0].file}
         often = {"times": f"{times:,}", "answers": f"{answers:,}"}
         counted = say("{times} of {answers}, first at entry {number} of {file}", **often, **where)
-        return replace(found, exchanges=tuple(numbers), shown_by=counted)
+        return replace(found, exchanges=tuple(cited), shown_by=counted)
 
     def _take_gaps(self, tally: Tally) -> None:
         """A line for each file and reason."""
@@ -103,7 +91,7 @@ class RecordedRun(Run):
     def _untested(self, requirement: Requirement) -> RequirementResult:
         if requirement.untestable:
             return super()._untested(requirement)
-        can_show = requirement.id in RULES or requirement.id.endswith((".exists", ".shape"))
+        can_show = requirement.id in RULES or requirement.id.endswith(".exists")
         return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, _NOT_SHOWN if can_show else _ASKS)
 
 

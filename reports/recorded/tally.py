@@ -19,24 +19,24 @@ from environments.profiles.model import Profile
 from environments.profiles.parts import Header
 from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
 from reports.evidence import Evidence, outline
-from reports.recorded.entry import NOT_OURS
-from reports.recorded.forms import Forms
+from reports.recorded.entry import NOT_OURS, UNKNOWN, named
+from reports.recorded.forms import Forms, grants_something
 from reports.show import Display
 from reports.wording import grouped
-from spec.answers import is_refusal, succeeded
+from spec.answers import is_refusal
 from spec.exchange import Exchange, Response
 from spec.findings import Finding
 from spec.interface import operations
 from spec.json_text import leaves_of, read_json
 from spec.message import Message, Text, say
-from spec.observed import answer_of
 from spec.requirements import requirements
 
 EXCHANGES = ("exchanges",)
-HELD, BROKEN, ALIKE, SHAPE, GAP = "held", "broken", "alike", "shape", "gap"
-"""Sorts of what is counted, each by requirement: exchanges that hold, or deviate; deviations that differ in nothing but
-where they are recorded; observed answers. And, by file and reason, entries that are not judged."""
+HELD, BROKEN, ALIKE, GAP = "held", "broken", "alike", "gap"
+"""Sorts of what is counted: exchanges that hold, or deviate, by requirement; deviations that differ in nothing but
+where they are recorded; entries that are not judged, by file and reason."""
 TallyKey = tuple[str, ...]
+_MOST_TOKENS = 100_000
 _MOST_FIRST, _MOST_KEYS = 3, 20
 """Of what is alike, those that are kept; different ones of a requirement or a file."""
 _PLACE, _PIECE = re.compile(r"/[0-9]+(?=/|$)"), re.compile(r"[^\s;,=]{4,}")
@@ -83,6 +83,7 @@ class Counting:
 
     def __init__(self, file: str, profile: Profile) -> None:
         self.tally, self._file, self._profile, self._forms = Tally(), file, profile, Forms()
+        self._tokens = set[int]()
 
     def miss(self, why: Text, number: int) -> None:
         """Count an entry that is not judged, or what is wrong with the file."""
@@ -92,6 +93,7 @@ class Counting:
         """Judge an exchange, which has a response."""
         tally, response, number = self.tally, exchange.response, exchange.number
         assert response is not None
+        exchange = self._with_its_token_known(exchange, response)
         tally.times[EXCHANGES] += 1
         if at := exchange.started:
             tally.since, tally.until = min(tally.since, at), max(tally.until, at)
@@ -102,9 +104,16 @@ class Counting:
                 places = [_PLACE.sub("/*", pointer) for pointer in found.pointers]
                 show = partial(self._shown, found, exchange, response)
                 self._count((ALIKE, id, found.code, *values, *places), number, show)
-        if succeeded(exchange) and (id := f"{exchange.operation}.shape") in requirements():
-            facts = answer_of(exchange)
-            self._count((SHAPE, id, str(sorted(facts))), number, lambda: facts)
+
+    def _with_its_token_known(self, exchange: Exchange, response: Response) -> Exchange:
+        """The exchange; its credential is unknown until its token was granted something in this file. What a service
+        answers to another token is not shown: it may be a 200, too."""
+        token = hash(named(exchange.request.headers).get("authorization"))
+        if grants_something(exchange, response):
+            if len(self._tokens) > _MOST_TOKENS:
+                self._tokens.clear()
+            self._tokens.add(token)
+        return exchange if token in self._tokens else replace(exchange, credential=UNKNOWN, valid=False)
 
     def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:
         first = self.tally.first.setdefault(key, [])
