@@ -153,8 +153,8 @@ def _response(answer: Mapping[str, Any]) -> Response:
 
 def _headers(written: Mapping[str, Any]) -> Headers:
     """The headers, without those of HTTP/2 that are none."""
-    pairs = ((each["name"], each["value"]) for each in written.get("headers") or ())
-    return tuple((str(name), str(value)) for name, value in pairs if name[:1] != ":")
+    listed = written.get("headers") or ()
+    return tuple([(str(each["name"]), str(each["value"])) for each in listed if each["name"][:1] != ":"])
 
 
 def named(headers: Headers) -> dict[str, str]:

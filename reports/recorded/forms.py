@@ -7,6 +7,7 @@ judge the first one, and what they said is remembered.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -42,13 +43,15 @@ _OTHER_TYPES = {"undocumented": "undocumented-type", "EVP": "type-EVP", "letterC
 
 
 class Forms:
-    """Judges exchanges, and remembers the forms of their answers."""
+    """Judges exchanges, and remembers the forms of their answers. `held` counts the exchanges that hold all of some
+    requirements."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], list[Judged]] = {}
+        self.held = Counter[tuple[str, ...]]()
+        self._known: dict[tuple[object, ...], tuple[tuple[str, ...], list[Judged]]] = {}
 
     def judged(self, exchange: Exchange, response: Response) -> Iterator[Judged]:
-        """All that the exchange shows."""
+        """All that the exchange shows, but for what is counted in `held`."""
         by_form, others, of_all = _rules_of(exchange.operation)
         yield from _told_by(of_all, exchange)
         yield from _beyond_the_rules(exchange, response)
@@ -62,8 +65,12 @@ class Forms:
         if form not in self._known:
             if len(self._known) > _MOST_FORMS:
                 self._known.clear()
-            self._known[form] = [*_told_by(by_form, exchange)]
-        yield from self._known[form]
+            told = [*_told_by(by_form, exchange)]
+            holding = tuple(id for id, judgement in told if judgement.holds)
+            self._known[form] = holding, [each for each in told if each[1].deviates]
+        held, deviating = self._known[form]
+        self.held[held] += 1
+        yield from deviating
 
 
 def _told_by(ids: Iterable[str], exchange: Exchange) -> Iterator[Judged]:

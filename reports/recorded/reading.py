@@ -87,7 +87,7 @@ def tally_of(file: str, profile: Profile) -> Tally:
         counting.miss(error.why, number + 1)
     except OSError as error:
         counting.miss(say("cannot be read: {why}", why=error.strerror or type(error).__name__), number + 1)
-    return counting.tally
+    return counting.finished()
 
 
 def _opened(file: str) -> AbstractContextManager[TextIO]:

@@ -85,6 +85,12 @@ class Counting:
         self.tally, self._file, self._profile, self._forms = Tally(), file, profile, Forms()
         self._tokens = set[int]()
 
+    def finished(self) -> Tally:
+        """The tally, once all is judged."""
+        for ids, times in self._forms.held.items():
+            self.tally.times.update({(HELD, id): times for id in ids})
+        return self.tally
+
     def miss(self, why: Text, number: int) -> None:
         """Count an entry that is not judged, or what is wrong with the file."""
         self._count((GAP, "" if why in NOT_OURS else self._file, str(why)), number, lambda: why)
@@ -109,11 +115,14 @@ class Counting:
         """The exchange; its credential is unknown until its token was granted something in this file. What a service
         answers to another token is not shown: it may be a 200, too."""
         token = hash(named(exchange.request.headers).get("authorization"))
-        if grants_something(exchange, response):
-            if len(self._tokens) > _MOST_TOKENS:
-                self._tokens.clear()
-            self._tokens.add(token)
-        return exchange if token in self._tokens else replace(exchange, credential=UNKNOWN, valid=False)
+        if token in self._tokens:
+            return exchange
+        if not grants_something(exchange, response):
+            return replace(exchange, credential=UNKNOWN, valid=False)
+        if len(self._tokens) > _MOST_TOKENS:
+            self._tokens.clear()
+        self._tokens.add(token)
+        return exchange
 
     def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:
         first = self.tally.first.setdefault(key, [])

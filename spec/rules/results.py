@@ -37,8 +37,10 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     document = text_in(exchange, "document")
     if is_fully_visible(document):
         return _of("document", "document-visible", exchange)
-    documented = {pointer_to(data_in, field.name, exchange) for field in operations()["executePix"].result}
     clear = [pointer(*path) for path, leaf in leaves_of(json_in(exchange)) if is_unmasked(document, str(leaf))]
+    if not clear:
+        return None
+    documented = {pointer_to(data_in, field.name, exchange) for field in operations()["executePix"].result}
     other = [at for at in clear if at not in documented]
     is_the_key = pointer_to(data_in, "key", exchange) in clear  # a key may be the tax document
     return finding("document-visible", *other) if other and not is_the_key else None

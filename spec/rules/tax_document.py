@@ -11,11 +11,12 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stdnum.br import cnpj, cpf
 
-_LONGEST = 200
-"""Characters of a field that are looked at."""
+_LONGEST, _FEWEST = 200, 11
+"""Characters of a field that are looked at, and those of a CPF."""
 _MASK = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too
 _SIGN = re.compile(rf"[{_MASK}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
 _END = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$")
@@ -69,8 +70,10 @@ def is_fully_visible(document: str) -> bool:
 def is_unmasked(document: str, text: str) -> bool:
     """True if a text has in clear what a masked document hides: with the characters that this one shows, and with right
     check digits or the usual punctuation."""
-    mask = _plain(document)
-    return any(clear.likelihood and _agreement(mask, clear.characters) >= _SURE for clear in _clear(_plain(text)))
+    mask, shown = _plain(document), _plain(text)
+    if len(shown) < _FEWEST:
+        return False
+    return any(clear.likelihood and _agreement(mask, clear.characters) >= _SURE for clear in _clear(shown))
 
 
 def is_fully_masked(document: str) -> bool:
@@ -78,6 +81,7 @@ def is_fully_masked(document: str) -> bool:
     return not any(character.isalnum() and character not in "xX" for character in document)
 
 
+@lru_cache(10_000)
 def _plain(document: str) -> str:
     """The field as people read it: entities, wide digits and characters without a width make no difference."""
     shown = re.sub(r"<[^<>]*>", "", html.unescape(document[: 20 * _LONGEST]))
