@@ -39,7 +39,6 @@ _BY_FORM = re.compile(
 """Requirements whose rules see no more than the form of an answer."""
 _MOST_FORMS = 1_000
 _OF_THE_BODY = ("body.pixKey", "body.account", "body.pixKeyType")
-_OTHER_TYPES = {"undocumented": "undocumented-type", "EVP": "type-EVP", "letterCase": "type-lower-case"}
 
 
 class Forms:
@@ -103,9 +102,9 @@ def _kind(value: object) -> tuple[object, ...]:
 
 def grants_something(exchange: Exchange, response: Response) -> bool:
     """True if the answer is a success as documented. One of `Success: "false"` is none."""
-    data = data_of(response)
+    data = data_of(response) or {}
     is_whole = succeeded(exchange) and response.status == 200 and code_of(response) == 0
-    return bool(is_whole and data) and (find(data or {}, "Success") is None or grants_protected_result(exchange))
+    return bool(data) and is_whole and (find(data, "Success") is None or grants_protected_result(exchange))
 
 
 # -- what is no rule ------------------------------------------------------------------------------------------------
@@ -123,15 +122,9 @@ def _beyond_the_rules(exchange: Exchange, response: Response) -> Iterator[Judged
     if operation == "registerPixKey":
         sent = read_json(exchange.request.body).value
         named = sent.get("pixKeyType") if isinstance(sent, dict) else None
-        if isinstance(named, str) and named not in KEY_TYPES and not named.isdecimal():
-            yield _of_another_type(named, exchange)
+        if isinstance(named, str) and not (named.isdecimal() or named.upper() in (*KEY_TYPES, "EVP")):
+            found = deviates(finding("undocumented-type"), exchange) if registered(exchange) else holds()
+            yield "registerPixKey.pixKeyType.undocumented", found
         elif registered(exchange) and exchange.valid:
             held += [f"registerPixKey.{what}" for what in (f"pixKeyType.{named}", *_OF_THE_BODY)]
     yield from ((id, holds()) for id in held if id in requirements())
-
-
-def _of_another_type(named: str, exchange: Exchange) -> Judged:
-    """A key type that is not documented: it is not registered."""
-    what = "EVP" if named == "EVP" else "letterCase" if named.upper() in KEY_TYPES else "undocumented"
-    found = deviates(finding(_OTHER_TYPES[what]), exchange) if registered(exchange) else holds()
-    return f"registerPixKey.pixKeyType.{what}", found

@@ -11,12 +11,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import AbstractContextManager
 from functools import partial, reduce
 from glob import escape, glob
 from importlib import import_module
 from multiprocessing import get_context
-from typing import Any, TextIO
+from typing import Any
 
 from environments.profiles.model import Profile, ProfileError
 from reports.recorded.entry import address_of, exchange_of
@@ -25,8 +24,7 @@ from reports.recorded.tally import Counting, Tally, merge
 from spec.exchange import Exchange
 from spec.message import say
 
-_ENCODING, _ERRORS = "utf-8-sig", "surrogateescape"
-_TRIES_AGAIN = 3
+_TEXT = {"encoding": "utf-8-sig", "errors": "surrogateescape"}
 
 
 def judge_files(given: Sequence[str]) -> int:
@@ -67,7 +65,7 @@ def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None =
         return merge(Tally(), judge(files[0]))
     executor: Executor = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if scheduler:
-        executor = _library("distributed").Client(scheduler).get_executor(retries=_TRIES_AGAIN)
+        executor = _library("distributed").Client(scheduler).get_executor(retries=3)  # of what raises
     with executor:
         return reduce(merge, executor.map(judge, files), Tally())
 
@@ -90,10 +88,8 @@ def tally_of(file: str, profile: Profile) -> Tally:
     return counting.finished()
 
 
-def _opened(file: str) -> AbstractContextManager[TextIO]:
+def _opened(file: str) -> Any:
+    """A context that gives the text of a file."""
     if "://" in file:
-        opened: AbstractContextManager[TextIO] = _library("fsspec").open(
-            file, "rt", compression="infer", encoding=_ENCODING, errors=_ERRORS
-        )
-        return opened
-    return open(file, encoding=_ENCODING, errors=_ERRORS)
+        return _library("fsspec").open(file, "rt", compression="infer", **_TEXT)
+    return open(file, **_TEXT)  # type: ignore[call-overload]  # of these two, mypy does not know the types

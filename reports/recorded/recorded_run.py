@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from math import isfinite
 
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from reports.grants import Grants
@@ -16,7 +17,7 @@ from reports.verdicts import TESTED, RequirementResult, Results, Verdict, deviat
 from reports.wording import moment_in_words, written
 from spec.findings import Finding, templates
 from spec.interface import operations
-from spec.message import Text, in_a_row, say, say_many
+from spec.message import Text, say, say_many
 from spec.requirements import Requirement, requirements
 from spec.rules import RULES
 
@@ -74,15 +75,13 @@ class RecordedRun(Run):
         return replace(found, exchanges=tuple(cited), shown_by=counted)
 
     def _take_gaps(self, tally: Tally) -> None:
-        """A line for each file and reason."""
+        """A line for each reason and file."""
         for key, ((file, number, why), *_) in tally.of(GAP):
-            parts = {"why": why, "file": file, "times": f"{tally.times[key]:,}", "number": f"{number:,}"}
-            if why in NOT_OURS:
-                self.said.append(Note(NoteKind.CUT, say("{times} recorded entries were {why}", **parts)))
-            else:
+            parts = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{number:,}", "file": file}
+            line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parts)
+            self.said.append(Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line))
+            if why not in NOT_OURS:
                 self._unjudged = say("not all of the recording could be judged")
-                text = say("{file}: {why} ({times}, first at entry {number})", **parts)
-                self.said.append(Note(NoteKind.SET_UP, text))
 
     def _missing(self, results: Results, share: float) -> Iterator[Text]:
         yield "" if any(result.verdict in TESTED for _, result in results) else _NOTHING
@@ -101,14 +100,13 @@ def _answers(tally: Tally, id: str) -> int:
 
 def _in_words(tally: Tally) -> Text:
     """The traffic that the verdict rests on."""
-    number = tally.times[EXCHANGES]
-    count = say_many(
-        "judged from recorded traffic: {count} exchange",
-        "judged from recorded traffic: {count} exchanges",
-        n=number,
+    moments = [datetime.fromtimestamp(at, UTC) for at in (tally.since, tally.until) if isfinite(at)]
+    since, until = map(moment_in_words, map(written, moments)) if moments else ("?", "?")
+    return say_many(
+        "judged from recorded traffic: {count} exchange, from {since} to {until}",
+        "judged from recorded traffic: {count} exchanges, from {since} to {until}",
+        n=(number := tally.times[EXCHANGES]),
         count=f"{number:,}",
+        since=since,
+        until=until,
     )
-    if tally.since > tally.until:
-        return count
-    since, until = (moment_in_words(written(datetime.fromtimestamp(at, UTC))) for at in (tally.since, tally.until))
-    return in_a_row([count, say("from {since} to {until}", since=since, until=until)], ", ")

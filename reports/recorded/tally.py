@@ -73,8 +73,9 @@ def merge(one: Tally, other: Tally) -> Tally:
     }
     groups = grouped(first, lambda key: key[:2])
     kept = {key for keys in groups.values() for key in nsmallest(_MOST_KEYS, keys)}
-    times = Counter({key: count for key, count in (one.times + other.times).items() if key in kept or key not in first})
-    first = {key: first[key] for key in kept}
+    times = one.times + other.times
+    for key in first.keys() - kept:
+        del times[key], first[key]
     return Tally(times, first, min(one.since, other.since), max(one.until, other.until))
 
 
@@ -119,9 +120,8 @@ class Counting:
             return exchange
         if not grants_something(exchange, response):
             return replace(exchange, credential=UNKNOWN, valid=False)
-        if len(self._tokens) > _MOST_TOKENS:
-            self._tokens.clear()
-        self._tokens.add(token)
+        if len(self._tokens) < _MOST_TOKENS:
+            self._tokens.add(token)
         return exchange
 
     def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:

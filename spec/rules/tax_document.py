@@ -86,9 +86,10 @@ def _plain(document: str) -> str:
     """The field as people read it: entities, wide digits and characters without a width make no difference."""
     shown = re.sub(r"<[^<>]*>", "", html.unescape(document[: 20 * _LONGEST]))
     text = unicodedata.normalize("NFKC", shown.replace("…", "*")).upper()
-    seen = (character for character in text if unicodedata.category(character) not in ("Cf", "Mn", "Me"))
-    read = "".join(str(unicodedata.decimal(character, character)) for character in seen)
-    return " ".join(_LABEL.sub(" ", read).split())[:_LONGEST]
+    if not text.isascii():
+        seen = (character for character in text if unicodedata.category(character) not in ("Cf", "Mn", "Me"))
+        text = "".join(str(unicodedata.decimal(character, character)) for character in seen)
+    return " ".join(_LABEL.sub(" ", text).split())[:_LONGEST]
 
 
 def _clear(text: str) -> Iterator[_Clear]:
