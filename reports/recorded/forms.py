@@ -101,10 +101,13 @@ def _kind(value: object) -> tuple[object, ...]:
 
 
 def grants_something(exchange: Exchange, response: Response) -> bool:
-    """True if the answer is a success as documented. One of `Success: "false"` is none."""
-    data = data_of(response) or {}
-    is_whole = succeeded(exchange) and response.status == 200 and code_of(response) == 0
-    return bool(data) and is_whole and (find(data, "Success") is None or grants_protected_result(exchange))
+    """True if the answer is a success as documented."""
+    return succeeded(exchange) and response.status == 200 and code_of(response) == 0 and bool(data_of(response))
+
+
+def declines(exchange: Exchange, response: Response) -> bool:
+    """True if a member Success says no, in whichever result."""
+    return bool(find(data_of(response) or {}, "Success")) and not grants_protected_result(exchange)
 
 
 # -- what is no rule ------------------------------------------------------------------------------------------------

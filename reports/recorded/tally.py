@@ -20,7 +20,7 @@ from environments.profiles.parts import Header
 from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
 from reports.evidence import Evidence, outline
 from reports.recorded.entry import NOT_OURS, UNKNOWN, named
-from reports.recorded.forms import Forms, grants_something
+from reports.recorded.forms import Forms, declines, grants_something
 from reports.show import Display
 from reports.wording import grouped
 from spec.answers import is_refusal
@@ -36,7 +36,6 @@ HELD, BROKEN, ALIKE, GAP = "held", "broken", "alike", "gap"
 """Sorts of what is counted: exchanges that hold, or deviate, by requirement; deviations that differ in nothing but
 where they are recorded; entries that are not judged, by file and reason."""
 TallyKey = tuple[str, ...]
-_MOST_TOKENS = 100_000
 _MOST_FIRST, _MOST_KEYS = 3, 20
 """Of what is alike, those that are kept; different ones of a requirement or a file."""
 _PLACE, _PIECE = re.compile(r"/[0-9]+(?=/|$)"), re.compile(r"[^\s;,=]{4,}")
@@ -116,13 +115,11 @@ class Counting:
         """The exchange; its credential is unknown until its token was granted something in this file. What a service
         answers to another token is not shown: it may be a 200, too."""
         token = hash(named(exchange.request.headers).get("authorization"))
-        if token in self._tokens:
-            return exchange
-        if not grants_something(exchange, response):
-            return replace(exchange, credential=UNKNOWN, valid=False)
-        if len(self._tokens) < _MOST_TOKENS:
+        is_granted = token in self._tokens or grants_something(exchange, response)
+        if is_granted and not declines(exchange, response):
             self._tokens.add(token)
-        return exchange
+            return exchange
+        return replace(exchange, credential=UNKNOWN, valid=False)
 
     def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:
         first = self.tally.first.setdefault(key, [])
