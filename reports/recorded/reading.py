@@ -84,7 +84,7 @@ def tally_of(file: str, profile: Profile) -> Tally:
     except DamagedError as error:
         counting.miss(error.why, number + 1)
     except OSError as error:
-        counting.miss(say("cannot be read: {why}", why=error.strerror or type(error).__name__), number + 1)
+        counting.miss(say("cannot be read: {why}", why=type(error).__name__), number + 1)
     return counting.finished()
 
 
