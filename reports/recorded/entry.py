@@ -30,7 +30,7 @@ UNKNOWN = "unknown"
 NOT_OURS = _ELSEWHERE, _UNDOCUMENTED = say("at another address"), say("to no documented operation")
 """Reasons why an entry is not judged that lie in no fault of the recording."""
 _NO_ENTRY, _NO_RESPONSE = say("not as in HAR 1.2"), say("without a response")
-_NOT_RECORDED = say("the body is not recorded as it was sent")
+_NOT_RECORDED = "the body is not recorded as it was sent"
 _TOKEN = re.compile(r"Bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
 """RFC 6750, section 2.1."""
 _REDACTED = re.compile(r"redact|mask|filter|remov|hidden|sanit|omit|secret|token|xxx|\.\.\.|(.)\1{7}", re.IGNORECASE)
@@ -147,7 +147,7 @@ def _response(answer: Mapping[str, Any]) -> Response:
         is_whole = length == "0" or status in (204, 304)
     elif length.isdecimal() and not coding:
         is_whole &= int(length) <= len(body)
-    return Response(status, headers, body, cut="" if is_whole else str(_NOT_RECORDED))
+    return Response(status, headers, body, cut="" if is_whole else _NOT_RECORDED)
 
 
 def _headers(written: Mapping[str, Any]) -> Headers:

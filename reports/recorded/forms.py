@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
 from spec.answers import (
     RefusalKind,
-    code_of,
     data_of,
     envelope_of,
     find,
@@ -101,8 +101,10 @@ def _kind(value: object) -> tuple[object, ...]:
 
 
 def grants_something(exchange: Exchange, response: Response) -> bool:
-    """True if the answer is a success as documented."""
-    return succeeded(exchange) and response.status == 200 and code_of(response) == 0 and bool(data_of(response))
+    """True if the answer is a result, or has numbers, objects or arrays as data: not a word on why there is none."""
+    held = (data_of(response) or {}).values()
+    is_told = grants_protected_result(exchange) or any(isinstance(value, Decimal | dict | list) for value in held)
+    return is_told and succeeded(exchange) and response.status == 200
 
 
 def declines(exchange: Exchange, response: Response) -> bool:

@@ -28,7 +28,7 @@ from spec.exchange import Exchange, Response
 from spec.findings import Finding
 from spec.interface import operations
 from spec.json_text import leaves_of, read_json
-from spec.message import Message, Text, say
+from spec.message import Message, Text
 from spec.requirements import requirements
 
 EXCHANGES = ("exchanges",)
@@ -132,10 +132,12 @@ class Counting:
     def _shown(self, found: Finding, exchange: Exchange, response: Response) -> tuple[Finding, Evidence]:
         """What may be shown of a deviation. What the request names is hidden in the answer, too."""
         display = Display(_secrets_of(exchange, self._profile))
-        where = say("entry {number} of {file}", number=f"{exchange.number:,}", file=self._file)
         seen, media_type, refusal = outline(exchange), response.header("Content-Type"), is_refusal(response)
         body = display.body(response.start, media_type, refusal=refusal, size=response.size)
-        seen["request"] |= {"headers": [["(recorded)", str(where)]], "body": display.body(exchange.request.body)}
+        seen["request"] |= {
+            "headers": [["(recorded)", f"entry {exchange.number:,} of {self._file}"]],
+            "body": display.body(exchange.request.body),
+        }
         seen["response"] |= {"headers": display.headers(response.headers[:50]), "body": body}
         pointers = tuple(map(display.pointer, found.pointers))
         return replace(found.map(display.foreign), pointers=pointers, requirement=""), seen
