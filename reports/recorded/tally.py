@@ -97,6 +97,8 @@ class Counting:
 
     def take(self, exchange: Exchange) -> None:
         """Judge an exchange, which has a response."""
+        if len(self.tally.first) > _MOST_KEYS * len(requirements()):
+            self.tally = merge(self.tally, Tally())
         tally, response, number = self.tally, exchange.response, exchange.number
         assert response is not None
         exchange = self._with_its_token_known(exchange, response)
@@ -126,8 +128,6 @@ class Counting:
         self.tally.times[key] += 1
         if len(first) < _MOST_FIRST:
             first.append(Seen(self._file, number, show()))
-        if len(self.tally.first) > _MOST_KEYS * len(requirements()):
-            self.tally = merge(self.tally, Tally())
 
     def _shown(self, found: Finding, exchange: Exchange, response: Response) -> tuple[Finding, Evidence]:
         """What may be shown of a deviation. What the request names is hidden in the answer, too."""

@@ -17,7 +17,7 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.sandbox import Service
 from reports.formats.conformance_json import document_of
 from reports.recorded.entry import exchange_of
-from reports.recorded.reading import tally_of
+from reports.recorded.reading import judge_files, tally_of
 from reports.recorded.recorded_run import RecordedRun
 from reports.recorded.tally import BROKEN, GAP, HELD, Tally, merge
 from spec.exchange import Exchange
@@ -363,6 +363,13 @@ def test_a_wrong_command_line_is_one_line(options, said, tmp_path, monkeypatch):
     result = run_here(f"--recorded={path}", "--no-report", *options)
 
     assert (result.status, result.output.strip().splitlines()[-1]) == (4, f"ERROR: {said}")
+
+
+def test_without_a_file_no_run_is_started(capfd):
+    """python -m reports recorded, with options alone, sends nothing: exit status 4."""
+    status = judge_files(["--environment=sandbox"])
+
+    assert (status, "--recorded: no file there" in capfd.readouterr().err) == (4, True)
 
 
 def test_nothing_of_a_recording_is_copied(tmp_path):
