@@ -111,11 +111,3 @@ def record_of_keys(profile: Profile, *, run: str) -> KeyRecord:
 def open_client(door: Door, profile: Profile) -> Client:
     """The client that goes through the door."""
     return Client(door, headers=resolve_headers(profile), correlation_header=profile.correlation_header)
-
-
-def start_journal(profile: Profile) -> str:
-    """Start a journal for the codes of a profile. Gives a line about it. Raises ProfileError where there is nothing to
-    start."""
-    if profile.is_sandbox:
-        raise ProfileError("--new-journal: a sandbox has no journal; leave it out")
-    return journal_of(profile).start()

@@ -16,7 +16,7 @@ import pytest
 
 from environments.credentials import protect
 from environments.door.journal import Outcome, canonical
-from environments.door.opening import journal_in_words, journal_of, start_journal
+from environments.door.opening import journal_in_words, journal_of
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets
@@ -90,6 +90,14 @@ def code_to_resend(profile: Profile, code: str) -> str:
     if entry and entry.outcome is Outcome.SUCCESS:
         raise ProfileError(f"--resend-code: this code was executed at {entry.at}, the journal says: prepare a new one")
     return supplied
+
+
+def start_journal(profile: Profile) -> str:
+    """Start a journal for the codes of a profile. Gives a line about it. Raises ProfileError where there is nothing to
+    start."""
+    if profile.is_sandbox:
+        raise ProfileError("--new-journal: a sandbox has no journal; leave it out")
+    return journal_of(profile).start()
 
 
 def _profile(config: pytest.Config) -> Profile:

@@ -40,22 +40,20 @@ SendAll = Callable[[pytest.Config, Session, Sequence[pytest.Item]], object]
 
 def open_run(config: pytest.Config, profile: Profile, resend: Container[str], send: SendAll) -> Run:
     """Open the target and the folder of the report, and register what carries the run out. Gives its model."""
-    record = read_record(profile.record)
     target = open_target(profile)
     config.add_cleanup(target.stop)
     given, chosen, examples = config.getoption("seed"), selection(config), examples_of(config, profile)
     seed = secrets.randbelow(10**9) if given is None else given
     run = Run(profile, target.base_url, chosen.text, narrowed=chosen.narrowed, seed=seed, examples=examples)
-    run.record = record
-    folder = _report_folder(config, run)
+    run.record = read_record(profile.record)
     door = open_door(profile, target, resend=resend)
     config.add_cleanup(door.close)
     interruption = Interruption(door.ending.stop)
     config.add_cleanup(interruption.restore)
-    collector = Collector(run, target.secrets, door, shows=folder is not None)
+    collector = Collector(run, target.secrets, door, shows=not config.getoption("no_report"))
     session = config.stash[SESSION] = Session(profile, run, door, open_client(door, profile), collector)
     carrying_out = {"watcher": Watcher(profile, collector), "controller": Controller(session, interruption, send)}
-    _register(config, run, folder, collector.display, **carrying_out)
+    _register(config, run, collector.display, **carrying_out)
     forget_variables(profile)
     return run
 
@@ -63,16 +61,16 @@ def open_run(config: pytest.Config, profile: Profile, resend: Container[str], se
 def open_recorded(config: pytest.Config, profile: Profile) -> None:
     """Register what judges recorded traffic in place of a run: no target is opened, and no secret is fetched."""
     files, profile, chosen = files_of(config.getoption("recorded")), recorded_profile(profile), selection(config)
-    run = RecordedRun(profile, profile.base_url, selection=chosen.text, narrowed=chosen.narrowed)
-    _register(config, run, _report_folder(config, run), Display(listed_secrets(profile)), controller=Judge(run, files))
+    run = RecordedRun(profile, profile.base_url, chosen.text, narrowed=chosen.narrowed)
+    _register(config, run, Display(listed_secrets(profile)), controller=Judge(run, files))
 
 
-def _register(config: pytest.Config, run: Run, folder: Path | None, display: Display, **carrying_out: object) -> None:
+def _register(config: pytest.Config, run: Run, display: Display, **carrying_out: object) -> None:
     pen = Pen(display, quiet=config.getoption("verbose", 0) <= 0)
     config.add_cleanup(pen.put_down)
     run.ci_job = ci_job(os.environ, display.foreign)
-    plugins = {"pen": pen, "reporter": Reporter(config, run, folder, display.line), **carrying_out}
-    for name, plugin in plugins.items():
+    reporter = Reporter(config, run, _report_folder(config, run), display.line)
+    for name, plugin in {"pen": pen, "reporter": reporter, **carrying_out}.items():
         config.pluginmanager.register(plugin, f"conformance-{name}")
 
 

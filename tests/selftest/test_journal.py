@@ -13,11 +13,11 @@ from filelock import FileLock, Timeout
 from environments.__main__ import main
 from environments.door.event_log import JournalError, LogKey
 from environments.door.journal import Journal, Outcome, outcome_of
-from environments.door.opening import journal_of, start_journal
+from environments.door.opening import journal_of
 from environments.profiles.loading import load
 from environments.profiles.model import ProfileError
 from spec.exchange import FailureKind
-from tests.harness.configuration import code_from, code_to_resend
+from tests.harness.configuration import code_from, code_to_resend, start_journal
 from tests.selftest.exchanges import execution, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.services import trouble_with_money as trouble

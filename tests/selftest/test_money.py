@@ -3,11 +3,11 @@
 import pytest
 import requests
 
-from environments.door.opening import start_journal
 from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
 from environments.sandbox import Response
 from spec.interface import operations, operations_reached
+from tests.harness.configuration import start_journal
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import (
     CODE,

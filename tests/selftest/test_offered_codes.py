@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from environments.door.opening import start_journal
 from environments.door.wrong_tokens import FORMS, authorization
 from environments.sandbox import Refusal
 from spec.interface import operations_reached
+from tests.harness.configuration import start_journal
 from tests.selftest.services.one_run import BOTH, Bank, Run, bank_profile, notes_of, whole_run
 from tests.selftest.services.serving import EXECUTION, Raw, is_real, real_codes, served_by
 from tests.selftest.services.signed import Signing
