@@ -38,10 +38,8 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     if is_fully_visible(document):
         return _of("document", "document-visible", exchange)
     clear = [pointer(*path) for path, leaf in leaves_of(json_in(exchange)) if is_unmasked(document, str(leaf))]
-    if not clear:
-        return None
-    documented = {pointer_to(data_in, field.name, exchange) for field in operations()["executePix"].result}
-    other = [at for at in clear if at not in documented]
+    fields = operations()["executePix"].result
+    other = [at for at in clear if at not in {pointer_to(data_in, field.name, exchange) for field in fields}]
     is_the_key = pointer_to(data_in, "key", exchange) in clear  # a key may be the tax document
     return finding("document-visible", *other) if other and not is_the_key else None
 

@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from stdnum.br import cnpj, cpf
 
-_LONGEST, _FEWEST = 200, 11
-"""Characters of a field that are looked at, and those of a CPF."""
+_LONGEST = 200
+"""Characters of a field that are looked at."""
 _MASK = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too
 _SIGN = re.compile(rf"[{_MASK}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
 _END = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$")
@@ -71,9 +71,9 @@ def is_unmasked(document: str, text: str) -> bool:
     """True if a text has in clear what a masked document hides: with the characters that this one shows, and with right
     check digits or the usual punctuation."""
     mask, shown = _plain(document), _plain(text)
-    if len(shown) < _FEWEST:
-        return False
-    return any(clear.likelihood and _agreement(mask, clear.characters) >= _SURE for clear in _clear(shown))
+    return len(shown) > 10 and any(
+        clear.likelihood and _agreement(mask, clear.characters) >= _SURE for clear in _clear(shown)
+    )
 
 
 def is_fully_masked(document: str) -> bool:

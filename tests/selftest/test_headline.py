@@ -19,7 +19,8 @@ def document(verdict="partial", *rows, allow=("read",), **changes):
         "verdict": verdict,
         "incomplete": "",
         "environment": {**where, "allow": list(allow), "fail_on": ["documented", "robustness"]},
-        "selection": None, "recorded": "",
+        "selection": None,
+        "recorded": "",
         "requirements": [*rows, row("executePix.id.type", "documented", "out-of-scope")],
         "coverage": {
             "documented": {"tested": 5, "testable": 84},
