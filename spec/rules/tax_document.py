@@ -71,7 +71,7 @@ def is_unmasked(document: str, text: str) -> bool:
     """True if a text has in clear what a masked document hides: with the characters that this one shows, and with right
     check digits or the usual punctuation."""
     mask, shown = _plain(document), _plain(text)
-    return len(shown) > 10 and any(
+    return len(shown) > 10 and any(  # a CPF has 11
         clear.likelihood and _agreement(mask, clear.characters) >= _SURE for clear in _clear(shown)
     )
 

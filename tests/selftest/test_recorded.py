@@ -225,7 +225,7 @@ def test_three_bad_answers_of_four_thousand(tmp_path):
     assert problems(document) == []
     assert document["headline"].startswith(
         "NON-CONFORMANT, judged from recorded traffic: 4,000 exchanges, "
-        "from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC: 1 documented requirement fails"
+        "from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC: fails 1 documented requirement"
     )
     assert [(each["cause"], str(each["message"]), each["exchanges"]) for each in document["findings"]] == [
         (
