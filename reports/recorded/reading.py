@@ -24,8 +24,6 @@ from reports.recorded.tally import Counting, Tally, merge
 from spec.exchange import Exchange
 from spec.message import say
 
-_TEXT = {"encoding": "utf-8-sig", "errors": "surrogateescape"}
-
 
 def judge_files(given: Sequence[str]) -> int:
     """Have pytest judge the files, with the options that are given. Without a file it says so, and starts no run that
@@ -36,15 +34,17 @@ def judge_files(given: Sequence[str]) -> int:
 
 def files_of(patterns: Sequence[str]) -> list[str]:
     """The files that the paths, folders, globs and addresses lead to. Raises ProfileError where there is none."""
-    found = list(dict.fromkeys(file for pattern in patterns for file in _files_at(pattern)))
-    if not found:
-        raise ProfileError(f"--recorded: no file there: {', '.join(patterns)}; expected HAR files, a folder or a glob")
-    return found
+    if found := list(dict.fromkeys(file for pattern in patterns for file in _files_at(pattern))):
+        return found
+    raise ProfileError(f"--recorded: no file there: {', '.join(patterns)}; expected HAR files, a folder or a glob")
 
 
 def _files_at(pattern: str) -> list[str]:
     if "://" in pattern:
-        return [file.full_name for file in _library("fsspec").open_files(pattern)]
+        try:
+            return [file.full_name for file in _library("fsspec").open_files(pattern)]
+        except (ImportError, ValueError) as error:  # what the scheme needs is not installed, or there is none
+            raise ProfileError(f"--recorded: {error}") from None
     if os.path.isdir(pattern):
         pattern = f"{escape(pattern)}/**/*.har"
     return sorted(filter(os.path.isfile, glob(pattern, recursive=True)))
@@ -74,7 +74,10 @@ def tally_of(file: str, profile: Profile) -> Tally:
     """Judge one file as far as it can be read."""
     counting, number, base_url = Counting(file, profile), 0, address_of(profile.base_url)
     try:
-        with _opened(file) as text:
+        opened: Any = partial(open, file)
+        if "://" in file:
+            opened = partial(_library("fsspec").open, file, "rt", compression="infer")
+        with opened(encoding="utf-8-sig", errors="surrogateescape") as text:
             for number, entry in enumerate(entries(text), 1):
                 found = exchange_of(entry, number, base_url)
                 if isinstance(found, Exchange):
@@ -86,10 +89,3 @@ def tally_of(file: str, profile: Profile) -> Tally:
     except OSError as error:
         counting.miss(say("cannot be read: {why}", why=type(error).__name__), number + 1)
     return counting.finished()
-
-
-def _opened(file: str) -> Any:
-    """A context that gives the text of a file."""
-    if "://" in file:
-        return _library("fsspec").open(file, "rt", compression="infer", **_TEXT)
-    return open(file, **_TEXT)  # type: ignore[call-overload]  # of these two, mypy does not know the types
