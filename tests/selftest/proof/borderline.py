@@ -176,7 +176,7 @@ for _operation in (*READS, *PREPARING):
             continue
         mentioned(
             "borderline", f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", Answers,
-            f"{_operation}.{_row}",
+            f"{_operation}.{_row}", *(["registerPixKey.status"] if _operation == READ[0] and _name in NO_CODE[1:] else ()),
             hides=(
                 *(f"{_operation}.{row}" for row in _hidden),
                 *(("executePix.value.matches",) if _operation == "createPix" and _name in NO_CODE else ()),

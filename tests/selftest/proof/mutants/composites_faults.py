@@ -19,8 +19,8 @@ _RULES_OF_VALUES = {
     "registerPixKey": ("Success.text", "Success.letterCase", "Success.example", "Key.matches"),
 }
 _EXACT_NAMES = {
-    "executePix": ("id.matches", "date.unit", "accountType.meaning", "status.values", "error.example", "value.matches"),
-    "registerPixKey": ("Key.matches", "Key.example"),
+    "executePix": ("date.unit", "accountType.meaning", "status.values", "value.matches"),
+    "registerPixKey": ("Key.matches",),
 }
 
 

@@ -59,7 +59,7 @@ for _operation in ("listEntries", "registerPixKey", "createPix"):
         )  # fmt: skip
 
 
-@mutant("endpoint gone", "deletePixKey.exists", hides=DELETION)
+@mutant("endpoint gone", "deletePixKey.exists", hides=DELETION, warns=("registerPixKey.status",))
 class DeletePixKeyIsGoneAndNoKeyIsListed(Gone):
     """The deletion is answered with 404, and the list shows no keys."""
 
