@@ -12,6 +12,7 @@ from environments.door.outgoing import NotSentError, Sending
 from environments.door.preparing import Prepared
 from spec.answers import refuses_the_token
 from spec.exchange import Exchange
+from spec.message import Text
 
 _MOST_UNKNOWN, _MOST_REFUSED_TOKENS = 2, 2
 """Unknown outcomes in a row, and executions that are refused with 401, after which no further code is sent."""
@@ -43,7 +44,7 @@ class ExecutionGuard:
         self.offered: set[str] = set()
         self.earlier: list[JournalEntry] = []
         self.supplied_trouble = self.journal_trouble = ""
-        self.notes: list[str] = []
+        self.notes: list[Text] = []
         self.prepared, self.journal = Prepared(), journal
         self.read_again: Callable[[], bool] = lambda: False
         self._budget, self._token = budget, token

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spec.message import joined
 from tests.harness.judging import require_permission, supplied
 from tests.harness.session import SENT
 from tests.traffic.phases import RunTraffic
@@ -30,5 +31,5 @@ def registrations(traffic: Traffic) -> Registrations:
     """Refusals, registrations and deletions of keys."""
     found = traffic.sent(register)
     supplied(not found.missing, found.missing)
-    require_permission(found.answers or not found.left_out, "; ".join(dict.fromkeys(found.left_out.values())))
+    require_permission(found.answers or not found.left_out, joined(found.left_out.values()))
     return found

@@ -21,15 +21,12 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import Exchange, Response
+from spec.message import say
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, to_try
 from tests.traffic.scenario import Traffic, scenario
 
-PERHAPS_SPENT = (
-    "exchange {} refused a code that wrong tokens were sent with, and a code without them was executed, or the refusal "
-    "is a conflict: perhaps spent by a wrong token"
-)
 _EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
 _ROBUST = tuple(f"{_EXECUTE}.{what}" for what in ROBUSTNESS)
 _SHOWN_BY_A_PAIR = f"{_EXECUTE}.id.matches"
@@ -218,7 +215,14 @@ class _Sender:
         found.prepared.update({exchange.number} if is_prepared else ())
         if is_offered:
             found.offered.add(exchange.number)
-            self._door.guard.notes += [PERHAPS_SPENT.format(each.number) for each in found.perhaps_spent[:1]]
+            self._door.guard.notes += [
+                say(
+                    "exchange {number} refused a code that wrong tokens were sent with, and a code without them was "
+                    "executed, or the refusal is a conflict: perhaps spent by a wrong token",
+                    number=each.number,
+                )
+                for each in found.perhaps_spent[:1]
+            ]
 
     def _execute_pair(self, codes: list[str]) -> None:
         """Execute two transfers that the run prepared at the same time, on a sandbox."""

@@ -28,10 +28,9 @@ from spec.exchange import VALID, Exchange
 from spec.findings import Judgement
 from spec.json_text import read_json
 from spec.key_list import Listing, Place
-from spec.message import say
+from spec.message import Text, say
 from tests.traffic.together import Together
 
-NOT_FOR_THIS_ACCOUNT = "not_for_this_account of the profile names {}"
 REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
 UNKNOWN_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
@@ -70,7 +69,7 @@ class Registrations:
     effects: list[Exchange] = field(default_factory=list)  # refused, and listed like an accepted key
     let_in: list[Exchange] = field(default_factory=list)  # the same, without a valid token
     lost: list[Exchange] = field(default_factory=list)  # accepted, and not listed: all, or at the same time
-    left_out: dict[str, str] = field(default_factory=dict)  # why a key type is out of scope
+    left_out: dict[str, Text] = field(default_factory=dict)  # why a key type is out of scope
     missing: str = ""  # why nothing was sent
 
     @property
@@ -150,8 +149,9 @@ class Registrar:
         self.look_before_all()
         free = [key for key in self.profile.pix_keys if self._is_permitted(key) and self._make_free(key)]
         for name in {key.type for key in self.profile.pix_keys} - {key.type for key in free}:
-            excluded = name in self.profile.not_for_this_account
-            self.found.left_out[name] = NOT_FOR_THIS_ACCOUNT.format(name) if excluded else REGISTERED_BEFORE
+            excluded = say("not_for_this_account of the profile names {type}", type=name)
+            is_excluded = name in self.profile.not_for_this_account
+            self.found.left_out[name] = excluded if is_excluded else REGISTERED_BEFORE
         return free
 
     def _is_permitted(self, key: PixKey) -> bool:

@@ -77,9 +77,6 @@ SURVEYS = (
 INVALID_BODIES = (*SURVEYS, "body.required", "account.relation", "pixKey.format")
 """Requirements that invalid registrations are sent for."""
 
-Wants = Callable[..., bool]
-"""True where one of the requirements that it is called with is selected."""
-
 
 @dataclass(frozen=True)
 class Reach:
