@@ -1,4 +1,4 @@
-"""Verdicts of requirements and of a run. Pure: results in, verdict and exit status out (design, Verdicts)."""
+"""Verdicts of requirements and of a run. Pure: results in, verdict and exit status out."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from reports.formats.junit import junit
 
 RUNS = Path(__file__).parent / "runs"
 PAGE = "report.html"
-"""Written by pytest-html, after the others."""
+"""Written by pytest-html, before the others."""
 SUMS = "SHA256SUMS"
 OUTPUTS: Mapping[str, Callable[[RunDocument], str]] = {
     FILE: as_json,
