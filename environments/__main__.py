@@ -27,7 +27,7 @@ from environments.door.opening import journal_in_words, journal_of, open_client,
 from environments.door.run_keys import name_of
 from environments.profiles.loading import document, from_example, gaps, load, named, path_of
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, fill, shown
-from reports.show import Display
+from reports.show import Display, printable
 from reports.writing import write
 from spec.answers import RefusalKind, is_granted, refused_or_lost
 from spec.interface import PREPARING, operations
@@ -36,7 +36,7 @@ CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
 """Exit statuses, as those of a run. LEFT: keys are left."""
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
-_UNKNOWN = "its value is not known: delete it by hand, and set key_at in the profile"
+_UNKNOWN = "its value is not known: delete it by hand, set key_at in the profile, and call cleanup --yes"
 _FORGOTTEN = "its value is not known: delete it by hand; --yes makes the record forget it, as key_at is set"
 
 
@@ -136,8 +136,8 @@ def _check(profile: Profile) -> int:
     for each, line in _state(profile):
         status = max(status, each, key=(CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE).index)
         print(line)
-    ready = f"pytest --environment={named(profile.path)} --plan"
-    print(f"not ready: a run would end with exit status {status}" if status else f"ready: {ready}")
+    ready = f"ready: pytest --environment={named(profile.path)} --plan"
+    print(f"not ready: a run would end with exit status {status}" if status else ready)
     return status
 
 
@@ -161,8 +161,9 @@ def _state(profile: Profile) -> Iterator[tuple[int, str]]:
 def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
     if profile.base_url != EMBEDDED:
         require_variables(profile)
-        for key in _left_by_runs(profile, record_of_keys(profile, run="check")):
-            yield CLEAN, f"key left by an earlier run: {key.name}: python -m environments cleanup {named(profile.path)}"
+        if left := list(_left_by_runs(profile, record_of_keys(profile, run="check"))):
+            status = any(not key.value for key in left) * INCOMPLETE  # no further RANDOM key is registered
+            yield status, f"keys left by earlier runs: {len(left)}; python -m environments cleanup NAME lists them"
     with _opened(replace(profile, allow=profile.allow & {"read"})) as client:
         for entry in client.door.guard.earlier:
             yield CLEAN, f"outcome of an execution at {entry.at}: {_outcome(entry)}"
@@ -199,12 +200,12 @@ def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
         for place, key in enumerate(profile.pix_keys):
             if key.key and record.state(account, key.type, key.key):
                 keeps = "" if key.disposable or profile.is_sandbox else _OF_THE_OPERATOR
-                yield _Left(str(name_of(profile.pix_keys, place)), account, key.type, key.key, False, keeps)
+                yield _Left(f"{name_of(profile.pix_keys, place)}", account, key.type, key.key, False, keeps)
     for account, event in record.left(profile.accounts):
         key_type, value = event["type"], event.get("key") or None
         unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
         keeps = (unknown if value is None else "") if account else _ANOTHER_ACCOUNT
-        named = value or f"made by the service at {event['at']}"
+        named = printable(value or f"made by the service at {event['at']}")[:80]
         yield _Left(f"{key_type} {named}", account, key_type, value, True, keeps)
 
 
@@ -237,10 +238,8 @@ def _delete(client: Client, body: Any, key: _Left) -> bool:
         return False
     filled = fill(body, account=key.account, key=key.value or "", type=key.type)
     exchange = client.send("deletePixKey", key.account, json=filled)
-    was_gone = refused_or_lost(exchange) is RefusalKind.NOT_FOUND
-    is_gone = was_gone or is_granted(exchange)
-    done = "already gone" if was_gone else "deleted" if is_gone else "not deleted"
-    print(f"{done}: {key.name} ({exchange.summary})")
+    is_gone = is_granted(exchange) or refused_or_lost(exchange) is RefusalKind.NOT_FOUND
+    print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({exchange.summary})")
     return is_gone
 
 

@@ -68,9 +68,19 @@ def test_a_key_that_a_run_registered_is_deleted(cleanup, service, tmp_path):
     named = "left by an earlier run: EMAIL, number 2 of pix_keys"
     assert listed == (1, [named, "nothing was deleted: --yes deletes the keys without a reason to stay"])
     assert before == set()
-    assert cleanup(profile, "--yes") == (0, [named, "deleted: EMAIL, number 2 of pix_keys (200 application/json)"])
+    assert cleanup(profile, "--yes") == (0, [named, "gone: EMAIL, number 2 of pix_keys (200 application/json)"])
     assert gone_from(service) == {EMAIL}
     assert cleanup(profile, "--yes") == NOTHING
+
+
+def test_a_key_of_half_a_surrogate_pair_is_listed(cleanup, service, tmp_path):
+    """A generated one that was perhaps registered has no bytes in UTF-8."""
+    status, lines = cleanup(profile_of(tmp_path, service, ("\ud800", MAYBE), **NO_SANDBOX), "--yes")
+
+    assert (status, lines) == (
+        1,
+        [r"left by an earlier run: RANDOM \ud800", r"not deleted: RANDOM \ud800 (400 application/json)"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +94,15 @@ def test_a_key_that_a_run_registered_is_deleted(cleanup, service, tmp_path):
         ([(EMAIL, MAYBE)], DISPOSABLE, {EMAIL}),
         ([(OURS, MAYBE), ("a7", REGISTERED)], NO_SANDBOX, {OURS, "a7"}),
     ],
-    ids=["never sent", "seen gone", "a sandbox", "perhaps", "registered", "disposable", "synthetic and made"],
+    ids=[
+        "never sent",
+        "seen gone",
+        "a sandbox",
+        "perhaps",
+        "registered",
+        "disposable",
+        "synthetic and made",
+    ],
 )
 def test_only_a_key_that_is_disposable_is_deleted(events, changes, gone, cleanup, service, tmp_path):
     """A key of the profile stays elsewhere than on a sandbox: lists may have hidden that it was there before."""
