@@ -166,25 +166,25 @@ _UNSIGNED = "the token without a signature (none)"
 _SUBJECT = f"{MARK}subject"
 FORMS = (
     Form(ANOTHER, _another),
+    Form(f"{ANOTHER} under bearer", _another, scheme="bearer "),
     Form("an empty bearer"),
-    Form("Basic credentials", scheme="Basic " + b64encode(b"pixconf:pixconf").decode()),
+    Form("the text null", scheme="Bearer null"),
     Form(_UNSIGNED, _unsigned("none")),
     Form("the token with an expired exp", _claiming(exp=_EXPIRED), restorable=True),
     Form("the token of another subject", _claiming(sub=_SUBJECT), restorable=True),
-    Form("the token with another bit in its signature", _with_another_bit, restorable=True),
     Form("the token cut short", _cut_short, restorable=True),
     Form("the token lengthened", _lengthened, restorable=True),
-    Form("the token with a character before it", lambda token: "x" + token, restorable=True),
     Form("the token in another letter case", _in_another_letter_case, restorable=True),
-    Form("the token with another ending", _with_another_ending, restorable=True),
     Form("the token backwards", lambda token: token[::-1], restorable=True),
-    Form("the text null", scheme="Bearer null"),
     Form("the text undefined", scheme="Bearer undefined"),
+    Form("the token with a character before it", lambda token: "x" + token, restorable=True),
+    Form("the token with another bit in its signature", _with_another_bit, restorable=True),
+    Form("the token with another ending", _with_another_ending, restorable=True),
+    Form("Basic credentials", scheme="Basic " + b64encode(b"pixconf:pixconf").decode()),
     Form("the token without a signature (NONE)", _unsigned("NONE")),
     Form("the token without a signature (None)", _unsigned("None")),
     Form(f"{_UNSIGNED} under bearer", _unsigned("none"), scheme="bearer "),
     Form("the token with an nbf in the future", _claiming(nbf=_NOT_YET), restorable=True),
-    Form("the expired token of another subject", _claiming(exp=_EXPIRED, sub=_SUBJECT), restorable=True),
 )
 """The table of forms, what is most often let in first."""
 OTHER_SCHEMES = (
@@ -285,7 +285,8 @@ class Row(NamedTuple):
 def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
     """The table, in pairs of a form and a way: the first form, no header in each way that is not about it, and each
     form once; then the first form in each way; then the rest."""
-    extra, apart = list(WAYS)[:2], [way for way in list(WAYS)[2:-1] if has_a_body or way != _CHUNKS]
+    *written, _ = WAYS
+    extra, apart = written[:2], [way for way in written[2:] if has_a_body or way != _CHUNKS]
     bare = [Row(NO_HEADER, (way,)) for way in (*extra, *apart) if WAYS[way][:2] != _SCHEME]
     ways = [tuple(filter(None, pair)) for pair in zip_longest(apart, extra)]
     first, *others = map(Row, credentials)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from reports.verdicts import RequirementResult, Verdict, deviation
-from spec.exchange import Exchange
+from spec.answers import refused_or_lost
+from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
 from spec.message import say
 from spec.requirements import requirements
@@ -28,8 +29,10 @@ class Findings:
     cut: str = ""  # why a request was not sent
 
     def take(self, case: Case, exchange: Exchange) -> None:
-        """Keep an exchange to judge."""
-        if exchange.number:
+        """Keep an exchange to judge; where no connection was accepted, the attempts before it, too."""
+        if refused_or_lost(exchange) is FailureKind.NO_CONNECTION:
+            self.taken += [(case, seen) for seen in self.reproduction.exchanges if seen.request == exchange.request]
+        elif exchange.number:
             self.taken.append((case, exchange))
         else:
             self.cut = self.cut or exchange.summary
@@ -68,9 +71,9 @@ def _of_generated(one: Finding, seen: list[tuple[Case, Exchange]], seed: int) ->
 
 
 def _deviating(requirement: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
-    numbers = tuple(number for each in findings for number in each.exchanges)
+    numbers = (number for each in findings for number in each.exchanges)
     verdict = deviation(requirements()[requirement].level, fail_on)
-    return RequirementResult(requirement, verdict, exchanges=numbers, findings=findings)
+    return RequirementResult(requirement, verdict, exchanges=tuple(numbers), findings=findings)
 
 
 @cache

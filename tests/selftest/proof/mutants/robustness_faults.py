@@ -96,7 +96,7 @@ INPUTS = {
     "registerPixKey": {
         **MALFORMED, **NO_TOKEN, **UNKNOWN, **NO_OBJECT,
         "AnEmptyObject": ("an empty object", lambda r: r.body == b"{}"),
-        "ADeepBody": ("a deeply nested body", lambda r: r.body.startswith(b'{"a":{"a":')),
+        "ADeepBody": ("a deeply nested body", lambda r: r.body.startswith(b"[[[[")),
         "AForm": ("a form", lambda r: "form" in r.header("Content-Type")),
         "AMissingKey": ("a missing pixKey", lacks("pixKey")),
         "AMissingKind": ("a missing pixKeyType", lacks("pixKeyType")),
