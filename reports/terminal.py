@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from operator import attrgetter
+from shlex import quote
 from typing import Any
 
 from environments.profiles.loading import named
@@ -58,16 +60,20 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
 def _next_step(document: dict[str, Any], run: Run) -> str:
     """One line on what to do about the verdict; empty where there is nothing to do."""
     failing = [each["cause"] for each in document["findings"] if each["verdict"] == Verdict.FAIL]
+    name = quote(named(run.profile.path))
     if failing and not run.grants.refused_all:
-        return f"pytest --explain={failing[0]} says what usually fixes it"
+        return f"pytest --environment={name} --explain={failing[0]} says what usually fixes it"
     if run.profile.redirected:
         return "python -m environments new NAME writes a profile that may permit more"
     if document["recorded"]:
         return ""
     if document["selection"] and document["verdict"] == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
+    limit = re.search(r"limits\.\w+", f"{document['incomplete']} {next(_untested(run), '')}")
+    if limit and document["verdict"] == RunVerdict.INCOMPLETE:
+        return f"raise {limit[0]} in {name}, and run again"
     verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document["verdict"]
-    return _NEXT.get(verdict, "").format(name=named(run.profile.path))
+    return _NEXT.get(verdict, "").format(name=name)
 
 
 def _failure(finding: dict[str, Any]) -> Iterator[str]:

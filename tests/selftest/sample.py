@@ -25,6 +25,7 @@ def sample() -> str:
     with tempfile.TemporaryDirectory() as folder:
         ended = record(Path(folder), ShowsTheTaxDocument, "-q", "-k", "executePix.document")
     output = ended.output.replace(ended.run.base_url, ADDRESS).replace(str(ended.folder), REPORT)
+    output = output.replace(f"{folder}/staging.yaml", "staging")
     return DIGEST.sub("9f86d081…b0f00a08", output).partition("\n---")[0].strip() + "\n"
 
 

@@ -1,6 +1,7 @@
 """Findings: one for each cause, whatever number of requirements, operations and kinds of traffic show it; and the summary."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -137,6 +138,21 @@ def run():
     return run
 
 
+@pytest.mark.parametrize(
+    ("why", "step"),
+    [
+        ("supply pix_keys", "supply what the lines above name as missing, and run again"),
+        ("limits.duration (5 s) is over", "raise limits.duration in '/tmp/a b.yaml', and run again"),
+    ],
+)
+def test_an_incomplete_run_ends_with_what_it_lacks(why, step):
+    """Where a limit of the profile cut it short, that is the limit; a path is quoted for the shell."""
+    run = hand_made(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
+    run.profile = replace(run.profile, path=Path("/tmp/a b.yaml"))
+
+    assert list(summary(document_of(run), run, "", ""))[-2] == f"next: {step}"
+
+
 def test_order_of_the_summary(run):
     """The verdict and where it was found, the alerts, the findings, and then all that can wait. Alerts have a kind."""
     document = document_of(run)
@@ -163,7 +179,7 @@ def test_order_of_the_summary(run):
         "  not-shown    1 observed",
         "report: report.html",
         "SHA256 (SHA256SUMS) = 9f86",
-        f"next: pytest --explain={DIGIT} says what usually fixes it",
+        f"next: pytest --environment=staging --explain={DIGIT} says what usually fixes it",
         "verdict: NON-CONFORMANT, exit status 1",
     ]
     assert [alert["kind"] for alert in document["alerts"]] == ["outcome-unknown", "set-up", "left", "redirected"]
