@@ -13,6 +13,7 @@ from environments.profiles.model import PixKey, Profile
 from reports.wording import listed, needed_for
 from spec.exchange import VALID, Exchange
 from spec.interface import MARK, PREPARING, operations
+from spec.message import Text
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Plan:
     denied: frozenset[str] = frozenset()
     executes: bool = False
     barred: Sequence[str] = ()
-    cut: Sequence[str] = ()
+    cut: Sequence[Text] = ()
     journal_trouble: str = ""
 
     def to(self, *names: str) -> list[Exchange]:
@@ -134,7 +135,7 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
         yield f"each once: {', and '.join(executed)}"
     if plan.barred:
         yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
-    yield from plan.cut
+    yield from map(str, plan.cut)
     if in_sequences := [seen for seen in asked if seen.part]:
         yield f"{len(in_sequences)} more of a transfer that the run prepares, to see if a balance follows"
     if not asked and not plan.barred:

@@ -135,7 +135,7 @@ class Run:
     examples: int = 0
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
-    unsent: Mapping[str, Sequence[str]] = field(default_factory=dict)  # operations that a limit cut short, by the limit
+    unsent: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # what a limit cut short, by the limit
     ended_by: str = ""  # the limit that ended the sending
     requests: int = 0
     executions: int = 0
@@ -176,6 +176,7 @@ class Run:
 
     def _missing(self, results: Results, share: float) -> Iterator[Text]:
         """Reasons why a run without a failure is no verdict on the service. The first that is not empty counts."""
+        yield NOTHING_GRANTED if self.grants.refused_all else ""
         yield say("the journal could not be used, which stopped executions") if self.journal_trouble else ""
         yield "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
         yield self.grants.lacking(self.operations)

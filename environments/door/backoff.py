@@ -14,6 +14,7 @@ from environments.door.budget import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind, refused_or_lost, succeeded
 from spec.exchange import VALID, Exchange, FailureKind, Response
+from spec.message import Text
 
 WAITS_S = (1.0, 2.0, 4.0)
 """Seconds before each attempt after the first, where the service names no time."""
@@ -37,7 +38,7 @@ class Backoff:
     places on the wire, `window` of `most`. `unsent` gets the operations that it gave up
     waiting for, by the reason."""
 
-    def __init__(self, budget: Budget, unsent: dict[str, set[str]]) -> None:
+    def __init__(self, budget: Budget, unsent: dict[Text, set[str]]) -> None:
         self.most = self.window = budget.limits.parallel
         self._budget, self._ending, self._unsent = budget, budget.ending, unsent
         self._on_the_wire: list[Sending] = []
@@ -126,7 +127,7 @@ class Backoff:
             goes_again = sending.repeatable if is_unknown else not sending.executes
         sending.put_off += 1
         if exchange.valid and not goes_again:
-            self._unsent.setdefault(IN_VAIN, set()).add(exchange.operation)
+            self._unsent[IN_VAIN].add(exchange.operation)
         return goes_again
 
     def _may_be_lost_again(self, sending: Sending) -> bool:
@@ -160,7 +161,7 @@ class Liveness:
     def __init__(self, ask: Callable[[], Exchange | None]) -> None:
         self.unreachable = ""
         self._ask = ask
-        self._timeouts: Counter[str] = Counter()
+        self._timeouts = Counter[str]()
         self._failed_in_a_row = 0
 
     def refuse_the_dead(self, sending: Sending) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -26,6 +27,7 @@ from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
+from spec.message import Text
 
 T = TypeVar("T")
 _CLEANS_UP = ("listPixKeys", "deletePixKey")
@@ -73,7 +75,7 @@ class Door:
         keys: Keys | None = None,
     ) -> None:
         self.exchanges: list[Exchange] = []
-        self.unsent: dict[str, set[str]] = {}
+        self.unsent = defaultdict[Text, set[str]](set)
         self.budget, self.secrets, self.keys = budget, target.secrets, keys or Keys()
         token = target.secrets.token
         self.guard = ExecutionGuard(budget, journal, token)
@@ -243,7 +245,7 @@ class Door:
         if sending.number:
             return
         if isinstance(why, LimitError):
-            self.unsent.setdefault(str(why), set()).add(sending.intent.operation)
+            self.unsent[str(why)].add(sending.intent.operation)
         sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, str(why)), time.time())
 
 

@@ -1,5 +1,6 @@
 """A service that limits its callers gets fewer requests at once, and none while it asks to wait, from any thread of a run."""
 
+from collections import defaultdict
 from contextlib import ExitStack
 
 import pytest
@@ -38,7 +39,7 @@ def backoff_of(time, **limits):
     budget = Budget(Limits(**limits))
     budget.ending = Ending(clock=lambda: time.now)
     budget.ending.sleep = time.sleep
-    return Backoff(budget, {})
+    return Backoff(budget, defaultdict(set))
 
 
 def request_to(operation="listAccounts", *, code=None, **intent):

@@ -1,5 +1,6 @@
 """Verdicts of requirements and runs are pure functions of results."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
 from itertools import combinations
@@ -32,9 +33,10 @@ def results(told):
     ]
 
 
-def ended(rows, granted=("executePix",), profile=SANDBOX, **state):
+def ended(rows, granted=("executePix",), answered=(), profile=SANDBOX, **state):
     """The verdict of a run with these results, in this state, and why."""
-    run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=Grants(granted=set(granted)), **state)
+    grants = Grants({name: Counter(answers) for name, answers in dict(answered).items()}, granted=set(granted))
+    run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=grants, **state)
     run.requirements = lambda: rows
     return str(run.result().verdict), str(run.result().why)
 
@@ -106,6 +108,7 @@ LIMIT = "limits.duration (900 s) is reached"
         ({"journal_trouble": True}, "the journal could not be used, which stopped executions"),
         ({"ended_by": LIMIT}, LIMIT),
         ({"granted": ()}, "no operation succeeded"),
+        ({"granted": (), "journal_trouble": True, "answered": {"executePix": {"401": 7}}}, "no operation succeeded"),
     ],
 )
 def test_what_stopped_a_run_is_named(state, why):

@@ -21,7 +21,7 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import Exchange, Response
-from spec.message import say
+from spec.message import Text, say
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, to_try
@@ -54,7 +54,7 @@ class Executions:
     offered: set[int] = field(default_factory=set)
     generous: list[Exchange] = field(default_factory=list)
     preparations: list[Exchange] = field(default_factory=list)
-    missing: str = ""
+    missing: Text = ""
 
     @property
     def successes(self) -> list[Exchange]:
@@ -139,20 +139,26 @@ class _Sender:
         """Each code once that there is room for, and whether the run prepared it; and the number of those that are not
         for the same moment. On a sandbox two are, and have the first share of limits.executions; then come the supplied
         codes that the journal lets this run send, then those of other transfers that the run prepares."""
-        profile, guard, limit = self._profile, self._door.guard, self._profile.limits.executions
-        plan, usable = profile.transactions.prepare, guard.open(profile.transactions.codes)
+        profile, limit = self._profile, self._profile.limits.executions
+        plan, usable = profile.transactions.prepare, self._door.guard.open(profile.transactions.codes)
         may_pair = profile.is_sandbox and plan and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
         at_once = 2 if may_pair and limit >= _LEAST_WITH_A_PAIR else 0
         supplied = usable[: limit - at_once]
         asked = plan.count if plan else 0
         wanted = min(asked, limit - at_once - len(supplied))
-        in_all, ordinary, left_out = len(usable) + asked, len(supplied) + wanted, ""
+        in_all, ordinary = len(usable) + asked, len(supplied) + wanted
+        left_out: Text = ""
         if ordinary < in_all:
-            left_out = f"limits.executions ({limit}) leaves out {in_all - ordinary} of {in_all} transaction codes"
+            left_out = say(
+                "limits.executions ({limit}) leaves out {number} of {in_all} transaction codes",
+                limit=limit,
+                number=in_all - ordinary,
+                in_all=in_all,
+            )
             self._door.unsent[left_out] = {_EXECUTE}
         return self._in_order(supplied, wanted + at_once, left_out), ordinary
 
-    def _in_order(self, supplied: list[str], wanted: int, left_out: str) -> Iterator[tuple[str, bool]]:
+    def _in_order(self, supplied: list[str], wanted: int, left_out: Text) -> Iterator[tuple[str, bool]]:
         """The supplied codes; then those of transfers that are prepared when these were sent, or why there is none."""
         guard = self._door.guard
         yield from ((code, False) for code in supplied)
