@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import requests
 
+import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.door.outgoing import Intent, Sending
 from environments.door.run_keys import Keys
@@ -15,7 +16,7 @@ from spec.interface import MARK
 from spec.key_list import Listing
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.proof.registry import VARIANTS
+from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
 from tests.selftest.services.one_run import Bank, bank_profile, whole_run
 from tests.traffic.registrar import REGISTERED_BEFORE
@@ -271,6 +272,18 @@ def test_an_account_without_room_is_said():
     trial = try_in_memory(service, ids={"registerPixKey.pixKeyType.CNPJ"})
 
     assert "the account may hold no more keys" in str(trial.rows["registerPixKey.pixKeyType.CNPJ"].message)
+
+
+def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
+    """Every registration is refused alike, and the finding says why: no key is advised to be deleted."""
+    names = ("body.pixKey", "body.account", "contentType.accepted", "pixKeyType.CNPJ")
+    ids = [f"registerPixKey.{name}" for name in names]
+    rows = try_in_memory(MUTANTS.specimens["RegistrationWantsOtherNames"].make(), ids=set(ids)).rows
+    found, body, content_type, cnpj = (str(rows[id].message) for id in ids)
+
+    assert found.endswith("is refused as documented and accepted with other names for all fields")
+    assert body == content_type == "no registration as documented was understood"
+    assert cnpj.startswith("no CNPJ key was registered: ") and "hold" not in cnpj and "set not_for" not in cnpj
 
 
 # -- how a key stands in a list ---------------------------------------------------------------------------------------

@@ -144,9 +144,10 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
         return registrations.broken[requirement_id]
     if registrations.understood:
         return holds(*registrations.understood[:1])
+    why = say("no registration as documented was understood") if registrations.broken else _NOT_UNDERSTOOD
     if requirement_id == "registerPixKey.contentType.accepted":
-        return json_is_understood(registrations.answers, _NOT_UNDERSTOOD)
-    return inconclusive(_NOT_UNDERSTOOD, *registrations.answers[:1])
+        return json_is_understood(registrations.answers, why)
+    return inconclusive(why, *registrations.answers[:1])
 
 
 # -- values that the run itself knows ------------------------------------------------------------------------------

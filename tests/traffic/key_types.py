@@ -49,23 +49,24 @@ def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
     found, refused, name = registrar.found, tried[-1], type_sent(tried[-1])
     if understood := [seen for seen in tried if is_understood(seen) or seen in found.effects]:
         return holds(understood[0])
-    kind, answer = refused_or_lost(refused), say(refused.summary)
+    answer = say(refused.summary)
+    why = say("no {type} key was registered: {answer}", type=name, answer=answer)
+    if found.broken:
+        return inconclusive(why, refused)
     remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=name)
     if is_refused_outright(refused) and indistinguishable(*found.fresh):
         remedy = say(
             "every registration is refused alike: the account may hold no more keys: delete some, or name another one"
         )
-    is_about_it = kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE) and not found.broken
+    is_about_it = refused_or_lost(refused) in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
     if is_about_it and not (name == "RANDOM" and registrar.holds_an_unknown_key()):
         for again in _send_on_and_on(registrar, refused):
             if is_understood(again):
                 registrar.undo(again)
                 return holds(again)
         if controls := [] if _is_listed(registrar, refused) else _accept_another(registrar, name):
-            other = type_sent(controls[0])
-            breach = finding("key-type-refused", name=name, answer=answer, other=other, remedy=remedy)
+            breach = finding("key-type-refused", name=name, answer=answer, other=type_sent(controls[0]), remedy=remedy)
             return deviates(breach, refused, *controls)
-    why = say("no {type} key was registered: {answer}", type=name, answer=answer)
     return inconclusive(joined((why, remedy)), refused)
 
 
@@ -87,7 +88,7 @@ def _is_listed(registrar: Registrar, refused: Exchange) -> bool:
 def _accept_another(registrar: Registrar, name: str) -> list[Exchange]:
     """A registration of another type that was accepted and is undone, and the same one accepted again; else nothing."""
     found = registrar.found
-    spelled = (*found.tried[Attempted.LOWER_CASE], *found.tried[Attempted.NUMERIC])
+    spelled = found.tried[Attempted.LOWER_CASE] + found.tried[Attempted.NUMERIC]
     for accepted in (*found.accepted, *filter(registered, spelled)):
         if type_sent(accepted) != name and registrar.undo(accepted):
             control = registrar.register(body_sent(accepted), valid=accepted.valid)
