@@ -48,6 +48,7 @@ def sentence(document: RunDocument) -> str:
     parts = [
         permitted(document["environment"]["allow"]),
         *["only a part of the requirements was selected"] * (document["selection"] is not None),
+        document["incomplete"],
         result_line(document),
         *["cut short"] * bool(document["cut"]),
         sent(document),

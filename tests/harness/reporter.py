@@ -89,10 +89,9 @@ class Reporter:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         report = self.run.unwritten or (str(self.folder / PAGE) if self.folder else "")
         terminalreporter.section("conformance")
-        for line in summary(self._document, self.run, self._clean(report), self._sums):
-            terminalreporter.write_line(OurLine(line))
+        *lines, verdict = summary(self._document, self.run, self._clean(report), self._sums)
         commands = (f"::{self._github}::", *workflow_commands(self._document)) if self._github else ()
-        for line in commands:
+        for line in (*lines, *commands, verdict):
             terminalreporter.write_line(OurLine(line))
 
     def _conclude(self) -> None:

@@ -1,6 +1,7 @@
 """What a run tells GitHub: ids, statements, words and counts of the suite, escaped; a service gives no command."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from environments.profiles.model import KnownFailure
 from reports.formats.conformance_json import document_of
 from reports.formats.github import error_command, step_summary, workflow_commands
+from reports.grants import Grants
 from reports.run import LeftKey, Note, NoteKind, Observation
 from spec.facts import said
 from spec.findings import finding
@@ -77,6 +79,15 @@ def test_a_run_without_a_verdict_on_the_service_is_an_error(state, verdict):
     assert [re.sub("::read only; .*", "", line) for line in lines] == (
         [f"::error title=PIX conformance%3A {verdict}"] if verdict != "partial" else []
     )
+
+
+def test_an_incomplete_run_says_why():
+    """The annotation and the summary give the reason of the headline."""
+    made = document(*PASSING, grants=Grants({"executePix": Counter({"401": 7})}))
+    (command,) = workflow_commands(made)
+
+    assert "; no operation succeeded; no failure, 1 of 2 tested" in command
+    assert "; no operation succeeded; no failure, 1 of 2 tested" in step_summary(made)
 
 
 def test_the_summary_of_a_partial_run():
@@ -151,5 +162,6 @@ def test_a_service_gives_no_commands(job, tmp_path):
     assert (result.status, INJECTED in result.output) == (1, False)
     assert stop.removeprefix("::stop-commands") == start.removesuffix("::")
     assert taken == ["::error"]
+    assert [line for line in result.output.splitlines() if line[:1] != "="][-1].startswith("verdict: ")
     assert text == f"before\n{step_summary(result.document)}"
     assert "127.0.0.1" not in text
