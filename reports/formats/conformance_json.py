@@ -205,11 +205,12 @@ def proof_line() -> Text:
         proof = json.loads(SUMMARY.read_text("utf-8"))
         return say(
             "this suite catches {caught} of {faults} seeded faults and passes {passed} of {services} "
-            "conforming services",
+            "conforming services (as proved on {date})",
             caught=proof["mutants"]["right"],
             faults=proof["mutants"]["total"],
             passed=proof["variants"]["right"],
             services=proof["variants"]["total"],
+            date=proof["date"][:10],
         )
     except (OSError, ValueError, KeyError, TypeError):
         return ""
