@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import IntEnum, auto
 from functools import cached_property
+from shlex import quote
 from typing import Any
 
 from environments.profiles.loading import named
@@ -226,7 +227,7 @@ class Run:
     def _left(self) -> Iterator[Text]:
         """Number of keys not cleaned up, and the command that deletes them where the key record has them."""
         if self.not_cleaned_up:
-            name, is_recorded = named(self.profile.path), self.profile.base_url != EMBEDDED
+            name, is_recorded = quote(named(self.profile.path)), self.profile.base_url != EMBEDDED
             left = say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(self.not_cleaned_up))
             if is_recorded:
                 left = say(
