@@ -72,10 +72,8 @@ class Note:
 
 def outcome_unknown(whose: Text, remedy: Text) -> Note:
     """An execution of which no answer says whether money was moved."""
-    return Note(
-        NoteKind.OUTCOME_UNKNOWN,
-        say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(whose), remedy=message_of(remedy)),
-    )
+    text = say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(whose), remedy=message_of(remedy))
+    return Note(NoteKind.OUTCOME_UNKNOWN, text)
 
 
 @dataclass(frozen=True)
@@ -102,9 +100,8 @@ class LeftKey:
     def in_words(self) -> Text:
         """One line."""
         exchanges = exchanges_in_words(self.exchanges)
-        return say(
-            "{what}: {why} ({exchanges})", what=message_of(self.what), why=message_of(self.why), exchanges=exchanges
-        )
+        what, why = message_of(self.what), message_of(self.why)
+        return say("{what}: {why} ({exchanges})", what=what, why=why, exchanges=exchanges)
 
 
 @dataclass
@@ -281,8 +278,8 @@ class Run:
         return replace(result, why=in_words(seen)) if seen and result.verdict == Verdict.OBSERVED else result
 
     def _explained(self, requirement: Requirement, result: RequirementResult) -> RequirementResult:
-        """The result; where it was not exercised, with the reasons why not all requests to its operation were sent. A
-        service that granted nothing is the only reason."""
+        """The result; where it was not exercised, with the reasons why not all requests were sent, or that alone that
+        nothing was granted."""
         if result.verdict != Verdict.NOT_EXERCISED:
             return result
         if self.grants.refused_all:
