@@ -116,7 +116,8 @@ def test_the_first_run_begins_a_journal(checkout):
         write_profile(checkout.folder, server.base_url).rename(checkout.folder / "environments/staging.yaml")
         fetched = checkout.sh(FETCH)
         refused = checkout.run(NEW_JOURNAL="false")
-        status, output = checkout.run(CHECK="real", STATUS="real", ENVIRONMENT="environments/staging.yaml")
+        ours = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder)}
+        status, output = checkout.run(CHECK="real", STATUS="real", **ours)
 
     assert (fetched[0], refused[0]) == (0, 4)
     assert "the journal of earlier runs is missing" in refused[1]

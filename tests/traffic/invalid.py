@@ -131,7 +131,7 @@ OBSERVED: Mapping[str, frozenset[str]] = {
     _REGISTER: frozenset(
         {
             "unknown", "a synthetic key", "missing", "null", "a number", "account: text", "account: an object",
-            "a long text", "text outside the basic plane", "text with NUL", "empty", "cut short", "body: an array",
+            "a very long text", "text outside the basic plane", "text with NUL", "empty", "cut short", "body: an array",
             "a text", "an empty object", "very deeply nested", "no UTF-8", "a form",
         }
     ),

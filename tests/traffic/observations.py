@@ -52,7 +52,7 @@ Name = tuple[str, str, str]
 
 # -- the classes of invalid requests ------------------------------------------------------------------------------
 
-_LARGE = frozenset({"very long", "a long text", "long", "long, and cut short"})
+_LARGE = frozenset({"very long", "a very long text", "long"})
 """The classes that show whether a service limits the size of a request."""
 COMPLETE: Name = (_REGISTER, "pixKey", "a synthetic key")
 """A registration of a synthetic key with every field: what lacks one is compared with it."""
