@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from environments.profiles.model import Profile
 
-_OWN = MARK + secrets.token_hex(16)
+_OWN = f"{MARK}{secrets.token_hex(16)}"
 """The wrong token where the right one is short: random, so it is no token of anybody."""
 _LEAST = 16
 """A wrong token without so many characters of the right one does not tell it."""
@@ -185,6 +185,7 @@ FORMS = (
     Form("the token without a signature (None)", _unsigned("None")),
     Form(f"{_UNSIGNED} under bearer", _unsigned("none"), scheme="bearer "),
     Form("the token with an nbf in the future", _claiming(nbf=_NOT_YET), restorable=True),
+    Form("the expired token of another subject", _claiming(exp=_EXPIRED, sub=_SUBJECT), restorable=True),
 )
 """The table of forms, what is most often let in first."""
 OTHER_SCHEMES = (
