@@ -88,13 +88,16 @@ def _try(specimen: Specimen, parallel: int | None = None) -> Trial:
 def differences(specimen: Specimen, judge: Callable[[Specimen, int | None, Trial], Difference]) -> list[str]:
     """What is not as declared: at each number of requests in flight, where the specimen is one of parallel requests."""
     if not specimen.parallel:
-        return judge(specimen, None, _try(specimen)).lines()
+        return _judged(specimen, None, judge).lines()
     tried = {number: _judged(specimen, number, judge) for number in NUMBERS}
     return [f"--parallel={number}: {line}" for number, difference in tried.items() for line in difference.lines()]
 
 
-def _judged(specimen: Specimen, number: int, judge: Callable[[Specimen, int | None, Trial], Difference]) -> Difference:
-    """A fault that does not show is tried up to three times: on a busy machine, requests that should meet may not."""
+def _judged(
+    specimen: Specimen, number: int | None, judge: Callable[[Specimen, int | None, Trial], Difference]
+) -> Difference:
+    """A fault that does not show is tried up to three times: on a busy machine, requests that should meet, or go over
+    one connection, may not."""
     for _ in range(3):
         difference = judge(specimen, number, _try(specimen, number))
         if not difference.missing:
