@@ -190,7 +190,7 @@ class _Left:
     type: str
     value: str | None
     ours: bool
-    keeps: str = ""
+    keeps: str
 
 
 def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:

@@ -1,7 +1,7 @@
 """An entry of a HAR 1.2 file as an exchange, as browsers, mitmproxy, Playwright, Charles and converters write it.
 
-A recording does not say whether a token was right: one that is there in full counts as valid, and a refusal tells of
-the others. Where the answer is a page for people, the token may have expired.
+A recording does not say whether a token was right: here one that is there in full may be, and `tally.py` counts it as
+valid once it was granted something. Where the answer is a page for people, the token may have expired.
 """
 
 from __future__ import annotations

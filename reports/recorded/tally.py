@@ -15,6 +15,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from environments.profiles.model import Profile
+from environments.profiles.parts import SECRET_HEADER
 from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
 from reports.evidence import Evidence, outline
 from reports.recorded.entry import NOT_OURS, UNKNOWN, named
@@ -37,8 +38,6 @@ TallyKey = tuple[str, ...]
 _MOST_FIRST, _MOST_KEYS = 3, 20
 """Of what is alike, those that are kept; different ones of a requirement or a file."""
 _PLACE, _PIECE = re.compile(r"/[0-9]+(?=/|$)"), re.compile(r"[^\s;,=]{4,}")
-_CREDENTIAL = re.compile("auth|cookie|key|pass|secret|sign|token", re.IGNORECASE)
-"""Names of headers that prove who asks."""
 
 
 class Seen(NamedTuple):
@@ -147,7 +146,7 @@ def _secrets_of(exchange: Exchange, profile: Profile) -> Secrets:
     """What the profile lists, and what the request names or proves itself with."""
     secrets, request = listed_secrets(profile), exchange.request
     for name, value in request.headers:
-        if _CREDENTIAL.search(name):
+        if re.search(SECRET_HEADER, name):
             secrets.learn_secret("credential", *_PIECE.findall(value))
     sent = leaves_of(read_json(request.body).value)
     secrets.learn(IDENTIFIER, *(leaf for path, leaf in sent if isinstance(leaf, str) and path != ("pixKeyType",)))

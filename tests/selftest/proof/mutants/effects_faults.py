@@ -3,7 +3,7 @@
 from environments.sandbox import Refusal, Service
 from tests.selftest.proof.mutants.making_faults import DELETION
 from tests.selftest.proof.registry import broken, mutant
-from tests.selftest.proof.variants.lawful_making import profile
+from tests.selftest.proof.variants.lawful_making import ForgetsKeys, profile
 
 _STATUS = "registerPixKey.status"
 _NOTHING_GRANTED = (
@@ -113,11 +113,5 @@ for _name, _text, _kinds, _warns in (
 
 
 @mutant("registration without effect", warns=("registerPixKey.status",), hides=DELETION)
-class RegistersNothing(KeepsKeys):
+class RegistersNothing(ForgetsKeys, KeepsKeys):
     """Every registration is granted, and no key is registered."""
-
-    def register(self, ledger, account_id, kind, value):
-        registration = super().register(ledger, account_id, kind, value)
-        if registration.accepted:
-            ledger.remove_key(registration.key)
-        return registration

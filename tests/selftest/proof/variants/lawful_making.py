@@ -121,3 +121,13 @@ class Adds(Finishes):
 
     def changed(self, request, response):
         return Response(response.status, response.body, (*response.headers, *self.FURTHER))
+
+
+class ForgetsKeys(Service):
+    """The sandbox, which registers no key that it says is registered."""
+
+    def register(self, ledger, account_id, kind, value):
+        registration = super().register(ledger, account_id, kind, value)
+        if registration.accepted:
+            ledger.remove_key(registration.key)
+        return registration

@@ -3,7 +3,7 @@
 from environments.sandbox import Key, Refusal, Service
 from environments.sandbox.service import Registration
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Finishes, Refuses, as_json, declined, empty
+from tests.selftest.proof.variants.lawful_making import Finishes, ForgetsKeys, Refuses, as_json, declined, empty
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 
 DELETED = {
@@ -132,14 +132,8 @@ class KeysGoLater(Service):
 
 
 @variant("pending")
-class RegistersNothingAtOnce(Service):
+class RegistersNothingAtOnce(ForgetsKeys):
     """Every well-formed registration is received, and none is done while the run lasts."""
-
-    def register(self, ledger, account_id, kind, value):
-        registration = super().register(ledger, account_id, kind, value)
-        if registration.accepted:
-            ledger.remove_key(registration.key)
-        return registration
 
     def remove(self, ledger, account_id, value):
         """A request to delete is received, too."""
