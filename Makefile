@@ -17,7 +17,7 @@ conformance: .venv/ready
 test: .venv/contributors
 	$(BIN)/pytest tests/selftest -p xdist -n 3 --dist=worksteal
 
-# For every save: lint beside the fast self-tests, in less than 20 seconds.
+# For every save: lint beside the fast self-tests.
 quick: .venv/contributors
 	$(MAKE) --jobs=2 --no-print-directory lint fast
 
