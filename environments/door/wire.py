@@ -84,8 +84,11 @@ class Wire(HTTPAdapter):
         afresh, code = sending.is_lost or not sending.repeatable, sending.code
         if code:
             self._first_code = self._first_code or code
-            afresh = code == self._first_code or not self._keeps_codes or self._found_closed()
-            time.sleep(_SETTLES_S)
+            pools = self.poolmanager.pools
+            found_closed = any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
+            afresh = code == self._first_code or not self._keeps_codes or found_closed
+            if not afresh:
+                time.sleep(_SETTLES_S)
         deadline = Deadline(self._watchdog, afresh=afresh, is_old=HTTP_1_0 in sending.intent.written)
         result = self._exchange(sending.request, deadline)
         if not deadline.afresh and isinstance(result, Failure):
@@ -93,10 +96,6 @@ class Wire(HTTPAdapter):
             broken = result.kind is FailureKind.TLS  # the handshake is long done: the connection was dropped
             return replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
         return self._within_memory(result)
-
-    def _found_closed(self) -> bool:
-        pools = self.poolmanager.pools
-        return any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it cannot be iterated over
 
     def _exchange(self, request: requests.PreparedRequest, deadline: Deadline) -> Response | Failure:
         raw: Any = None

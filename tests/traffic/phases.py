@@ -92,9 +92,9 @@ def _send_all(
     traffic = Traffic(client, profile, reach_of(ids_tested(items, "traffic"), profile), reproduction)
     surveyed = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, surveyed)
-    in_sequences = reach_of(ids_tested(items, "traffic", "world"), profile)
-    follows = any(uses(item, "world") for item in items) and profile.accounts
-    world = World(client, profile, in_sequences, reproduction) if follows else None
+    world = None
+    if profile.accounts and any(uses(item, "world") for item in items):
+        world = World(client, profile, reach_of(ids_tested(items, "traffic", "world"), profile), reproduction)
     for item in items:
         if uses(item, "generation"):
             generation.draw(item.callspec.params["operation"], seed, examples_of(config, profile, 0))  # type: ignore[attr-defined]
@@ -128,8 +128,8 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend, new_journal=config.getoption("new_journal"))
     client = Client(door)
     client.preflight()
-    seed = config.getoption("seed") or 0
-    traffic = _send_all(config, client, profile, seed, items, Reproduction(door.exchanges)).traffic
+    reproduction = Reproduction(door.exchanges)
+    traffic = _send_all(config, client, profile, config.getoption("seed") or 0, items, reproduction).traffic
     about = {requirements()[name].operation for name in ids_tested(items, "sent")}
     return Plan(
         door.exchanges,
