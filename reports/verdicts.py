@@ -85,6 +85,16 @@ class RequirementResult:
         return joined(capped(found, MOST_SAID)) or self.why
 
     @property
+    def expected(self) -> Text:
+        """What its findings expected, in one text."""
+        return joined(each.expected for each in self.findings)
+
+    @property
+    def got(self) -> Text:
+        """What its findings got, in one text."""
+        return joined(each.got for each in self.findings)
+
+    @property
     def fails(self) -> bool:
         """True if it fails the run: a known failure does not."""
         return self.verdict == Verdict.FAIL and not self.known

@@ -20,7 +20,7 @@ from reports.verdicts import RequirementResult, counts, coverage
 from reports.wording import grouped, written
 from spec.findings import Finding
 from spec.interface import operations
-from spec.message import Text, joined, say
+from spec.message import Text, say
 from spec.requirements import Requirement, interface_document
 
 FILE = "conformance.json"
@@ -141,6 +141,7 @@ def _observations(run: Run) -> list[RunDocument]:
 
 def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s: float) -> RunDocument:
     known = {"known_failure": result.known} if result.known else {}
+    told = {"expected": result.expected, "got": result.got} if result.findings else {}
     return {
         "id": requirement.id,
         "section": requirement.section,
@@ -150,19 +151,11 @@ def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s:
         "verdict": result.verdict,
         "message": result.message,
         "found": list(result.findings),
-        **_told_apart(result),
+        **told,
         "exchanges": list(result.exchanges),
         "elapsed_s": round(elapsed_s, 3),
         **known,
     }
-
-
-def _told_apart(result: RequirementResult) -> dict[str, Text]:
-    """The expected and the got of the findings, each in one text."""
-    if not result.findings:
-        return {}
-    expected, got = ([getattr(each, part) for each in result.findings] for part in ("expected", "got"))
-    return {"expected": joined(expected), "got": joined(got)}
 
 
 def _line(finding: Mapping[str, Any], exchanges: Mapping[int, Evidence]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from spec.answers import find
 from spec.exchange import Exchange, named_media_type
@@ -10,12 +12,13 @@ from spec.findings import Finding, finding
 from spec.interface import Field, operations
 from spec.json_text import folded, is_integer, is_number, leaves_of, pointer
 from spec.message import say
+from spec.requirements import requirements
 from spec.rules.table import (
+    RULES,
     Holder,
     InconclusiveError,
     data_in,
     envelope_in,
-    field_rule,
     first_names,
     json_in,
     member_in,
@@ -128,6 +131,7 @@ def no_other_fields(exchange: Exchange) -> Finding | None:
 # -- documented fields --------------------------------------------------------------------------------------------
 
 
+FieldRule = Callable[[Holder, Field, Exchange], Finding | None]
 _IS: Mapping[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
     "integer": is_integer,
@@ -135,6 +139,23 @@ _IS: Mapping[str, Callable[[object], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "null": lambda value: value is None,
 }
+
+
+def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
+    """Register a rule for documented fields. It is called with the place of a field, the field and the exchange.
+
+    The id gives both: the place is data, or the envelope where the id has `envelope`. KeyError for an unknown field.
+    """
+
+    def register(function: FieldRule) -> FieldRule:
+        for each in fnmatch.filter(requirements(), pattern):
+            operation, *envelope, name, _ = each.split(".")
+            documented = operations()[operation].envelope if envelope else operations()[operation].result
+            field = {field.name: field for field in documented}[name]
+            RULES[each] = partial(function, envelope_in if envelope else data_in, field)
+        return function
+
+    return register
 
 
 @field_rule("*.present")

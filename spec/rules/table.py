@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from spec.answers import data_of, find, is_judged_as_success
 from spec.exchange import Exchange, Response
 from spec.facts import is_name
 from spec.findings import Finding
-from spec.interface import Field, operations
 from spec.json_text import is_integer, is_number, pointer
 from spec.message import Text, message_of, say
 from spec.requirements import requirements
 
 Rule = Callable[[Exchange], Finding | None]
 Holder = Callable[[Exchange], Mapping[str, Any]]
-FieldRule = Callable[[Holder, Field, Exchange], Finding | None]
 RULES: dict[str, Rule] = {}
 _MOST_NAMED = 10
 
@@ -41,23 +38,6 @@ def rule(pattern: str) -> Callable[[Rule], Rule]:
 
     def register(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(fnmatch.filter(requirements(), pattern), function))
-        return function
-
-    return register
-
-
-def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
-    """Register a rule for documented fields. It is called with the place of a field, the field and the exchange.
-
-    The id gives both: the place is data, or the envelope where the id has `envelope`. KeyError for an unknown field.
-    """
-
-    def register(function: FieldRule) -> FieldRule:
-        for each in fnmatch.filter(requirements(), pattern):
-            operation, *envelope, name, _ = each.split(".")
-            documented = operations()[operation].envelope if envelope else operations()[operation].result
-            field = {field.name: field for field in documented}[name]
-            RULES[each] = partial(function, envelope_in if envelope else data_in, field)
         return function
 
     return register

@@ -1,17 +1,12 @@
-"""Gives each test the verdict of its requirement; and the run what its tests found and what was sent, as it may be
-shown."""
+"""Gives the run what its tests found and what was sent, as it may be shown."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any
-
-import pytest
 
 from environments.door.door import Door
-from environments.profiles.model import Profile, today
 from environments.secret_values import Secrets
 from reports.evidence import Evidence, Resending, evidence, outline
 from reports.grants import Grants
@@ -25,10 +20,7 @@ from spec.interface import operations
 from spec.message import Message, changed, say
 from spec.rules import Reproduction
 from tests.harness.door_notes import notes_of
-from tests.harness.judging import DeviationError, OutOfScope, Recording, current
-from tests.harness.selection import permission_missing_for, requirement_of
-
-RECORDING = pytest.StashKey[Recording]()
+from tests.harness.judging import Recording
 
 
 class Collector:
@@ -115,74 +107,3 @@ def _is_unexpected(exchange: Exchange) -> bool:
     """True for a targeted request that got no answer, or a refusal where a success was due."""
     refused = exchange.response is None or (exchange.expects_success and is_refusal(exchange.response))
     return refused and not exchange.part
-
-
-# -- around each test -------------------------------------------------------------------------------------------------
-
-
-class Watcher:
-    """Gives a test the verdict of its requirement, and the collector what it found."""
-
-    def __init__(self, profile: Profile, collector: Collector) -> None:
-        self._profile, self._collector = profile, collector
-        self._clean = collector.display.foreign
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if requirement := requirement_of(item):
-            result = RequirementResult(requirement.id, Verdict.PASS)
-            recording = Recording(result, self._collector.reproduction, self._profile.fail_on)
-            item.stash[RECORDING] = recording
-            current.set(recording)
-            if missing := permission_missing_for(item, requirement, self._profile):
-                raise OutOfScope(missing)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_pyfunc_call(self) -> Generator[None, object, object]:
-        """A warning or an observation passes; of a failure that the profile lists, pytest says that it was expected."""
-        try:
-            return (yield)
-        except DeviationError:
-            known = {entry.id: entry.reason for entry in self._profile.known_failures if not entry.is_past(today())}
-            failing = current.get().failing
-            if not failing:
-                return True
-            if all(result.id in known for result in failing):
-                reasons = dict.fromkeys(known[result.id] for result in failing)
-                pytest.xfail(f"known failure: {'; '.join(reasons)}")
-            raise
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        report: Any = yield
-        recording = item.stash.get(RECORDING, None)
-        if recording is None:
-            return report
-        recording.elapsed_s += call.duration
-        if call.excinfo is not None:
-            self._take_outcome(recording, call.when, call.excinfo.value)
-        self._explain(report, recording)
-        if report.when == "teardown":
-            report.conformance = recording.own
-            self._collector.take(recording, item.nodeid)
-        return report
-
-    def _take_outcome(self, recording: Recording, when: str, error: BaseException) -> None:
-        if isinstance(error, pytest.skip.Exception):
-            verdict = getattr(error, "verdict", Verdict.NOT_EXERCISED)
-            recording.note(verdict=verdict, why=getattr(error, "why", str(error)))
-        elif not recording.failing:
-            recording.error = self._clean(f"{when}: {type(error).__name__}: {error}")
-            recording.note(verdict=Verdict.NOT_EXERCISED, why=recording.error)
-
-    def _explain(self, report: Any, recording: Recording) -> None:
-        """Say why a test failed or was skipped, without known values in what pytest says of it."""
-        if report.failed and report.when == "call" and recording.failing:
-            shown = map(self._collector.shown, recording.failing)
-            report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in shown)
-        elif report.failed:
-            report.longrepr = self._clean(str(report.longrepr))
-        elif report.skipped and isinstance(report.longrepr, tuple):
-            report.why = changed(recording.own.why, self._clean)
-            report.longrepr = (*report.longrepr[:2], self._clean(report.longrepr[2]))
-        report.sections = [(name, self._clean(text)) for name, text in report.sections]

@@ -24,7 +24,8 @@ from reports.recorded.recorded_run import RecordedRun, recorded_profile
 from reports.run import Run
 from reports.show import Display
 from reports.writing import PAGE, UnsafeFolderError, make_folder, run_folder
-from tests.harness.collector import Collector, Watcher
+from tests.harness.collector import Collector
+from tests.harness.judging import Watcher
 from tests.harness.options import examples_of
 from tests.harness.pen import OurLine, Pen
 from tests.harness.reporter import Reporter

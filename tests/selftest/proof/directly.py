@@ -32,8 +32,8 @@ from reports.run import Run
 from spec import exchange
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.rules import Reproduction
-from tests.harness.collector import Collector, Watcher
-from tests.harness.judging import DeviationError, Untested, current
+from tests.harness.collector import Collector
+from tests.harness.judging import DeviationError, Untested, Watcher, current
 from tests.harness.session import SENT, SESSION, Session
 from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
 from tests.traffic.phases import RunTraffic, send
