@@ -6,7 +6,7 @@ import pytest
 
 from tests.harness.configuration import SCENARIOS, configure
 from tests.harness.options import add_processes, whole_number
-from tests.traffic.phases import planned, scenarios_of, send
+from tests.traffic.phases import Controller, planned, scenarios_of
 
 pytest_plugins = ["tests.harness.plugin"]
 
@@ -37,4 +37,4 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[SCENARIOS] = scenarios_of
-    configure(config, planned, send)
+    configure(config, planned, Controller)

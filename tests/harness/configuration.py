@@ -28,9 +28,9 @@ from reports.show import Display
 from reports.wording import one_line
 from reports.writing import RUNS
 from spec.requirements import requirements
-from tests.harness.controller import SendAll, open_recorded, open_run
 from tests.harness.options import HELPING, PRINTING, SHOWING, language_of, options_given, refuse_options
 from tests.harness.selection import group_of, only_selftests, requirement_of, selection, take_ids
+from tests.harness.starting import CarryOut, open_recorded, open_run
 
 SCENARIOS = pytest.StashKey[Callable[[str], Sequence[str]]]()
 """Tells what is sent for a requirement: tests/harness does not import tests/traffic."""
@@ -39,7 +39,7 @@ PlanOf = Callable[[pytest.Config, Profile, Container[str], Sequence[pytest.Item]
 """Makes the plan of a run: `planned` in tests/traffic, which tests/harness does not import."""
 
 
-def configure(config: pytest.Config, plan_of: PlanOf, send: SendAll) -> None:
+def configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
     if options_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
@@ -47,12 +47,12 @@ def configure(config: pytest.Config, plan_of: PlanOf, send: SendAll) -> None:
     take_ids(config)
     try:
         protect()
-        _configure(config, plan_of, send)
+        _configure(config, plan_of, carry_out)
     except (ProfileError, UnreadableError) as error:
         raise pytest.UsageError(one_line(str(error))) from None
 
 
-def _configure(config: pytest.Config, plan_of: PlanOf, send: SendAll) -> None:
+def _configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> None:
     profile, resend, where = _profile(config), frozenset[str](), config.getoption("resend_code")
     if where:
         resend = frozenset({code_to_resend(profile, code_from(where))})
@@ -69,7 +69,7 @@ def _configure(config: pytest.Config, plan_of: PlanOf, send: SendAll) -> None:
             open_recorded(config, profile)
             return
         started = start_journal(profile) if config.getoption("new_journal") else ""
-        run = open_run(config, profile, resend, send)
+        run = open_run(config, profile, resend, carry_out)
         run.said += [Note(NoteKind.SET_UP, started)] * bool(started)
 
 

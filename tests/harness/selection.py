@@ -1,12 +1,13 @@
-"""Tests that the command line selects. -k takes ids of requirements: pytest's own matches parts of any name of a
-test."""
+"""Tests that the command line selects, and operations that they reach. -k takes ids of requirements: pytest's own
+matches parts of any name of a test."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from environments.profiles.model import Profile
 from reports.show import printable
 from reports.wording import listed, missing_permission, one_line, shortened
+from spec.interface import PREPARING, READS, operations
 from spec.message import Text, say
 from spec.requirements import Requirement, requirements
 
@@ -142,3 +144,86 @@ def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item
     """The tests of requirements that the profile permits."""
     about = ((item, requirement_of(item)) for item in items)
     return [item for item, one in about if one and not permission_missing_for(item, one, profile)]
+
+
+# -- the operations that a selection reaches ---------------------------------------------------------------------
+
+MAY_BE_OPEN = ("deletePixKey", *PREPARING)
+"""Operations that write, of which the interface document does not show whether they want the token."""
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "registerPixKey.*": ("deletePixKey", "listPixKeys"),  # what is registered is deleted; what is listed is left alone
+    "deletePixKey.*": ("registerPixKey", "listPixKeys"),  # only what was registered is deleted
+    "executePix.repeated": ("getBalance",),  # whether money moves again is seen in a balance
+    "*.exists": READS,  # a request is known to be valid by an account that a read accepts
+    "*.token.accepted": READS,  # a token is known to be valid by a read that wants it
+    "general.otherTokens": MAY_BE_OPEN,
+}
+"""Operations that a group of requirements needs first, after or beside."""
+WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
+"""Requirements that synthetic transaction codes show: nothing is executed or prepared for them."""
+OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
+"""Operations that show the requirements of no operation: the first of these groups that the profile permits, and none
+that may move money."""
+SURVEYS = (
+    "serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit", "identifierFormat",
+    "deprecation",
+)  # fmt: skip
+"""Requirements that look at everything which is sent to an operation, by the last part of their names."""
+INVALID_BODIES = (*SURVEYS, "body.required", "account.relation", "pixKey.format")
+"""Requirements that invalid registrations are sent for."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The operations that the selected requirements are about (`subjects`), and these with the ones that they need
+    (`operations`), as far as the profile permits them."""
+
+    requirements: frozenset[str] = frozenset()
+    subjects: frozenset[str] = frozenset()
+    operations: frozenset[str] = frozenset()
+
+    def wants(self, *names: str) -> bool:
+        """True where one of these requirements is selected: what is sent for them alone is left out otherwise."""
+        return not self.requirements.isdisjoint(names)
+
+    @property
+    def spends_codes(self) -> bool:
+        """True if one of them needs a real transaction code."""
+        others = self.requirements.difference(WITHOUT_A_CODE)
+        return "executePix" in self.operations and any(name.startswith("executePix.") for name in others)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The requirements; one of no operation also under the name that it has at each operation where it is seen."""
+        others = (name.partition(".")[2] for name in self.requirements if requirements()[name].operation is None)
+        return self.requirements | {f"{operation}.{what}" for what in others for operation in self.subjects}
+
+
+def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
+    """The operations that these requirements may reach at the target of the profile."""
+    about = {operation for requirement in requirements for operation in _subjects_of(requirement, profile)}
+    needed = about.union(*(_prerequisites(requirement, profile) for requirement in requirements))
+    permitted = frozenset(operation for operation in needed if permits(profile, operation))
+    return Reach(frozenset(requirements), permitted & about, permitted)
+
+
+def _prerequisites(requirement: str, profile: Profile) -> Iterator[str]:
+    """The operations that a requirement needs beside the one that it is about."""
+    prepare = profile.transactions.prepare
+    if prepare and requirement.startswith("executePix.") and requirement not in WITHOUT_A_CODE:
+        yield prepare.operation  # where the profile supplies no code, or too few
+    for group, names in NEEDS.items():
+        yield from names if fnmatchcase(requirement, group) else ()
+
+
+def permits(profile: Profile, operation: str) -> bool:
+    """True if the profile allows the operation."""
+    return operations()[operation].permission in profile.allow
+
+
+def _subjects_of(requirement: str, profile: Profile) -> tuple[str, ...]:
+    """The operations that a requirement is asked of; none where the profile permits no harmless one."""
+    operation = requirements()[requirement].operation
+    if operation is not None:
+        return (operation,)
+    return next((harmless for harmless in OF_NO_OPERATION if permits(profile, harmless[0])), ())

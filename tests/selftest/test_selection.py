@@ -15,14 +15,13 @@ from environments.profiles.loading import load
 from environments.sandbox import Service
 from spec.interface import MONEY, READS, operations_reached
 from spec.requirements import requirements
-from tests.harness.selection import ids_of, selection
+from tests.harness.selection import ids_of, reach_of, selection
 from tests.selftest.planned import plan_of
 from tests.selftest.proof.directly import collected_config, try_in_memory
 from tests.selftest.proof.gate import plain
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import CONFORMANCE
 from tests.selftest.recorded_runs import record
-from tests.traffic.scenario import reach_of
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 PROFILE = load("sandbox")

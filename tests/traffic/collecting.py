@@ -71,9 +71,9 @@ def _of_generated(one: Finding, seen: list[tuple[Case, Exchange]], seed: int) ->
 
 
 def _deviating(requirement: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
-    numbers = (number for each in findings for number in each.exchanges)
     verdict = deviation(requirements()[requirement].level, fail_on)
-    return RequirementResult(requirement, verdict, exchanges=tuple(numbers), findings=findings)
+    numbers = tuple(number for each in findings for number in each.exchanges)
+    return RequirementResult(requirement, verdict, exchanges=numbers, findings=findings)
 
 
 @cache

@@ -17,10 +17,11 @@ from spec.interface import PREPARING, operations
 from spec.message import joined, say
 from spec.observed import indistinguishable, is_passing
 from tests.harness.judging import NotExercised, require_permission, supplied
+from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.execution import execute
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.registration import register
-from tests.traffic.scenario import MAY_BE_OPEN, Traffic, scenario
+from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.undescribed import visit
 
 

@@ -37,12 +37,13 @@ from spec.observed import (
     is_refused,
     settle,
 )
+from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.described import format_of, number_of
 from tests.traffic.execution import execute
 from tests.traffic.registrar import OTHER_TYPES
 from tests.traffic.registration import register
 from tests.traffic.robustness import send_invalid, without_the_token
-from tests.traffic.scenario import MAY_BE_OPEN, Traffic
+from tests.traffic.scenario import Traffic
 
 _REGISTER, _EXECUTE = "registerPixKey", "executePix"
 Situated = tuple[str, Exchange]

@@ -1,6 +1,6 @@
 """All that a run sends, phase after phase, before the first test judges; and the plan of it.
 
-1. Preflight: `tests/harness/controller.py`. 2. Alone and in order: the keys, then the money, then sequences of both. 3.
+1. Preflight: `Controller`. 2. Alone and in order: the keys, then the money, then sequences of both. 3.
 Together: all that names nobody, or only reads. 4. Side by side on purpose. Wrong tokens, two registrations and two
 executions go so within phase 2. 5. Once more and alone: what deviates, or was refused beside others (`send_once_more`).
 Then what the answers leave open, and what may have changed since; the generated requests, together; and of these, once
@@ -12,9 +12,13 @@ The plan is the same traffic on a wire that sends nothing and answers as the int
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Sequence
+import os
+import sys
+import threading
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
@@ -30,8 +34,9 @@ from spec.json_text import parts_of_pointer
 from spec.requirements import requirements
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
-from tests.harness.selection import ids_tested, in_scope, uses
-from tests.harness.session import Session
+from tests.harness.pen import OurLine
+from tests.harness.selection import ids_tested, in_scope, permits, reach_of, uses
+from tests.harness.session import SENT, Interruption, Session
 from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
 from tests.traffic.property import Generation
@@ -39,7 +44,7 @@ from tests.traffic.refused_credentials import credentials_of
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register
 from tests.traffic.robustness import ask_without_the_token, send_invalid
-from tests.traffic.scenario import Scenario, Traffic, permits, reach_of
+from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 from tests.traffic.together import send_once_more
 from tests.traffic.undescribed import order, read, read_again, read_beside_refusals
@@ -111,6 +116,81 @@ def _send_all(
         tried = credentials_of(seen for seen in traffic.targeted(name) if seen.credential != VALID)
         client.door.unsent[f"the service locks the caller out after wrong tokens (tried: {tried})"] = {name}
     return RunTraffic(traffic, generation, world)
+
+
+# -- the run -------------------------------------------------------------------------------------------------------
+
+_NEW_LINE = "\r\x1b[K"
+"""Carriage return, and a line without text (ECMA-48, EL)."""
+
+
+@dataclass(eq=False)
+class Controller:
+    """Checks the target once, has everything sent, and takes over what was sent."""
+
+    session: Session
+    interruption: Interruption
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Check the target, where a test needs it."""
+        run, foreign = self.session.run, self.session.collector.display.foreign
+        if session.items and (unreachable := self.session.client.preflight()):
+            run.unreachable = foreign(unreachable)
+            why = f"{run.base_url} cannot be reached: {unreachable}; this is no verdict on the service"
+            pytest.exit(foreign(why), returncode=7)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Send everything before the first test judges; nothing where pytest runs no test."""
+        if session.items and not session.testsfailed:
+            terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+            is_shown = terminal is not None and terminal.verbosity >= 0
+            say_line = terminal.write_line if terminal and is_shown else lambda line: None
+            say_line(OurLine(f"sending to {self.session.run.base_url}: {self._progress()}"))
+            with progress(sys.stdout, self._progress) if is_shown else nullcontext():
+                session.config.stash[SENT] = send(session.config, self.session, session.items)
+            say_line(OurLine(f"judging {len(self.session.door.exchanges)} answers"))
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        """Send nothing more, and take over what was sent, before the reports are written."""
+        run, ending = self.session.run, self.session.door.ending
+        run.ended_by = ending.limit if ending.limit in self.session.door.unsent else ""
+        run.interrupted |= self.interruption.was_asked
+        ending.stop()
+        self.session.collector.close()
+        return (yield)
+
+    def _progress(self) -> str:
+        return f"{len(self.session.door.exchanges)} of at most {self.session.profile.limits.requests} requests"
+
+
+@contextmanager
+def progress(file: TextIO, line: Callable[[], str]) -> Iterator[None]:
+    """Have a thread print the line while something else goes on that prints nothing; in the end nothing of it stays on
+    a terminal."""
+    in_place = file.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    stopped = threading.Event()
+
+    def show() -> None:
+        while not stopped.wait(0.25 if in_place else 15):
+            _print(file, f"{_NEW_LINE}{line()}" if in_place else f"{line()}\n")
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+        _print(file, _NEW_LINE * in_place)
+
+
+def _print(file: TextIO, text: str) -> None:
+    with suppress(OSError):  # nobody looks any more
+        file.write(text)
+        file.flush()
 
 
 # -- the plan ---------------------------------------------------------------------------------------------------------

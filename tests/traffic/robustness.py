@@ -6,9 +6,10 @@ from functools import partial
 
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from spec.exchange import VALID, Exchange
+from tests.harness.selection import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
 from tests.traffic.case import Case
 from tests.traffic.invalid import in_turns, invalid_requests, unauthorized
-from tests.traffic.scenario import INVALID_BODIES, MAY_BE_OPEN, SURVEYS, Asking, Traffic, scenario
+from tests.traffic.scenario import Asking, Traffic, scenario
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""

@@ -19,10 +19,10 @@ from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
 from spec.observed import answer_of, counts
 from spec.rules import Reproduction
+from tests.harness.selection import Reach
 from tests.traffic.case import Case
 from tests.traffic.collecting import Findings
 from tests.traffic.registrar import Registrar, body_sent
-from tests.traffic.scenario import Reach
 
 SEQUENCES = "sequences"
 STEPS = ("registerPixKey", "registerPixKey", "deletePixKey", "deletePixKey", "listPixKeys", "getBalance")

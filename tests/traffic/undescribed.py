@@ -11,10 +11,11 @@ from environments.profiles.loading import NO_ACCOUNT
 from spec.exchange import VALID, Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import supplied
+from tests.harness.selection import permits
 from tests.traffic.execution import execute
 from tests.traffic.invalid import unauthorized
 from tests.traffic.registration import register
-from tests.traffic.scenario import Asking, Traffic, permits, scenario
+from tests.traffic.scenario import Asking, Traffic, scenario
 from tests.traffic.together import Send
 
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})

@@ -18,13 +18,13 @@ from reports.run import Run as Model
 from spec.exchange import VALID
 from spec.interface import operations
 from spec.requirements import requirements
-from tests.harness.selection import ids_of
+from tests.harness.selection import ids_of, reach_of
 from tests.selftest.proof.directly import run_in_memory
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import is_real, real_codes
 from tests.selftest.services.waiting import CutsWhen
 from tests.traffic.execution import Executions, execute
-from tests.traffic.scenario import Traffic, reach_of
+from tests.traffic.scenario import Traffic
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
 PREPARE = {
