@@ -22,7 +22,7 @@ ReportEntry = Mapping[str, Any]
 
 
 class Verdict(StrEnum):
-    """Of a requirement. Over its exchanges a requirement takes the first of these."""
+    """Of a requirement. Over its tests a requirement takes the first of these."""
 
     FAIL = "fail"
     WARN = "warn"

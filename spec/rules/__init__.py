@@ -1,8 +1,8 @@
 """The rules: each a pure function of one exchange that answers for a requirement.
 
-`judge` is the only way in: targeted tests, generated traffic and recorded traffic are judged by the same rules.
-`Reproduction` judges by what showed again: answers to requests that were sent once more, alone. What was seen once may
-have been the network, or shows only while other requests are under way.
+Targeted, generated and recorded traffic are judged by the same rules, through `judge` alone.
+`Reproduction` calls it, and judges by what showed again: answers to requests that were sent once more, alone. What was
+seen once may have been the network, or shows only while other requests are under way.
 """
 
 from __future__ import annotations

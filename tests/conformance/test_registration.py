@@ -94,7 +94,7 @@ def test_example_of_success_holds_for_a_new_key(registrations):
 
 @requirement("registerPixKey.Key.example")
 def test_example_of_key_holds_for_a_new_key(registrations):
-    """The registration of a RANDOM key is answered without the key."""
+    """The registration of a RANDOM key is answered with Key null."""
     require_permission(
         "RANDOM" in registrations.key_types,
         say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"),

@@ -136,8 +136,8 @@ def remark(text: Text) -> None:
 
 
 def _deviate(findings: Iterable[Finding]) -> None:
-    """End the running test: its requirement is not met, which its level makes a failure, a warning or an
-    observation."""
+    """End the running test: its requirement is not met. Its level, or that of a code, makes it a failure, a warning or
+    an observation, and `Watcher` lets the test pass but for a failure."""
     recording, found = current.get(), tuple(findings)
     own = requirements()[recording.own.id].level
     levels = [templates()[each.code].get("level", own) for each in found]

@@ -76,7 +76,8 @@ def register(traffic: Traffic) -> Registrations:
 
 
 def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> None:
-    """Register each key twice: alone, and beside others. The synthetic one is first: an account may hold one more."""
+    """Register each key alone, at once again, and beside others. The synthetic one goes first and is deleted: an
+    account may have room for one more."""
     wants, nobody = traffic.reach.wants, iter(registrar.key_of_nobody, None)
     wrong_tokens = wants(*SHOWN_BY_WRONG_TOKENS)
     wrong, taken = map(iter, (to_try(traffic, _REGISTER), _REGISTERED) if wrong_tokens else ([], []))
