@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from urllib.parse import unquote
 
-from environments.door.wrong_tokens import FORMS, NO_HEADER, RESTORABLE
+from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, forms
 from environments.profiles.model import PixKey, Profile
 from reports.wording import listed, needed_for
 from spec.exchange import VALID, Exchange
@@ -78,9 +77,12 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     for form in dict.fromkeys(seen.credential for seen in wrong):
         yield f"  {form}{'; tells the token, so it needs fuzz' if form in RESTORABLE else ''}"
     for name in names:
-        rows = [seen for seen in plan.to(name) if seen.credential in (NO_HEADER, *map(attrgetter("name"), FORMS))]
+        names = [form.name for form in forms(profile)]
+        rows = [seen for seen in plan.to(name) if seen.credential in (NO_HEADER, *names)]
         pairs = {(seen.credential, way) for seen in rows for way in seen.written or ("",)}
         yield f"  {name}: {len(pairs)} pairs of a form and a way to write the request"
+        if left := [form for form in names if form not in {seen.credential for seen in rows}]:
+            yield f"  {name}: no room in limits.wrong_tokens for {', '.join(left)}"
     executed = {seen.request.url: seen.number for seen in plan.to("executePix") if seen.valid}
     if again := [seen for seen in wrong if seen.number > executed.get(seen.request.url, seen.number)]:
         yield f"  {len(again)} of them, and as many requests without a token, ask for the code that was executed first"

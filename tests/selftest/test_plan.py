@@ -17,6 +17,11 @@ from tests.selftest.services.running import write_profile
 from tests.traffic.invalid import invalid_requests
 
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1"]
+LEFT_OUT = (
+    "  executePix: no room in limits.wrong_tokens for the token with another ending, the token with another bit in its "
+    "signature, the token without a signature (NONE), the token without a signature (None), the token with an nbf in the "
+    "future, the expired token of another subject"
+)
 STAGING = "https://staging.example.test"
 
 
@@ -82,14 +87,16 @@ def test_the_plan_says_what_is_at_stake(sandbox, plan):
 
 
 def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
-    """Those that tell the token are printed where fuzz permits them."""
+    """Those that tell the token are printed where fuzz permits them, and of a signed token those without room."""
     base, wanted = ["read", "register-keys", "execute"], "executePix.token or registerPixKey.token"
     with_fuzz, without = (plan(wanted, allow=allow) for allow in ([*base, "fuzz"], base))
     told = "  the token lengthened; tells the token, so it needs fuzz"
 
     assert "wrong tokens, at most 38 to each of executePix and registerPixKey (limits.wrong_tokens):" in without
     assert (told in with_fuzz, "tells the token" in "\n".join(without)) == (True, False)
-    assert "  executePix: 54 pairs of a form and a way to write the request" in without
+    assert "  executePix: 40 pairs of a form and a way to write the request" in without
+    assert "no room" not in "".join(with_fuzz)
+    assert LEFT_OUT in plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
     assert "  2 of them, and as many requests without a token, ask for the code that was executed first" in without
     assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
 

@@ -13,11 +13,13 @@ from environments.door.wrong_tokens import (
     NO_HEADER,
     OTHER_SCHEMES,
     authorization,
+    forms,
     rows,
     signed_parts,
     wrong_tokens,
 )
-from spec.exchange import VALID
+from environments.profiles.loading import load
+from spec.exchange import HTTP_1_0, VALID
 from spec.interface import MARK
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
@@ -137,6 +139,19 @@ def test_the_table_is_dealt_to_the_codes(codes):
     assert {row for some in dealt for row in some} == set(table)
     assert all(some[1].credential == NO_HEADER for some in dealt)
     assert dealt[0][0] == (ANOTHER, ())
+
+
+@each_token
+@pytest.mark.parametrize("has_a_body", [True, False])
+def test_few_wrong_tokens_meet_the_likeliest_ways(has_a_body, token):
+    """With fuzz 20 leave room for thirteen: each form goes once before any goes twice, and some with a way."""
+    names = [form.name for form in forms(load("sandbox"), token)]
+    table = [row for row in rows(names, has_a_body=has_a_body) if row.credential != NO_HEADER]
+    written = {way for row in table[:13] for way in row.written}
+
+    assert written >= {"a query", "another Accept", HTTP_1_0, "a slash at the end"}
+    assert [row.credential for row in table[: len(names)]] == names
+    assert {(name, ()) for name in names} < set(table)
 
 
 # -- what is sent of it ---------------------------------------------------------------------------------------------

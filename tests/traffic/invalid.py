@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from environments.door.budget import WANT_THE_TOKEN
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
 from environments.profiles.model import Profile
@@ -34,8 +35,6 @@ body."""
 _DEEP = 20_000
 _M = MARK.encode()
 _REGISTER = "registerPixKey"
-_EVERY_CREDENTIAL = (_REGISTER, "listAccounts")
-"""One that writes and one that reads: a service reads the header in one place, or in one for each."""
 
 PATH_PARAMETERS = {
     "unknown": synthetic_text("0"),
@@ -60,8 +59,8 @@ QUERIES = {
     "a query that is no UTF-8": "?a=%ff&a=&&=",
     "long": f"?{MARK}=" + "x" * 2 * LONGER,  # longer than the 8 KiB that many servers take of the first line
 }
-CREDENTIALS = {name: name for name in (NO_HEADER, ANOTHER, "an empty header")}
-MORE_CREDENTIALS = {name: name for name in INVALID_CREDENTIALS if name not in CREDENTIALS}
+CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
+"""One operation gets all: a service reads the header in one place. The others get the first three."""
 CONTENT_TYPES = {
     "missing": None,
     "a form": "application/x-www-form-urlencoded",
@@ -196,8 +195,9 @@ def _cases(operation: str, profile: Profile) -> Iterator[Case]:
         more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
         yield from _with_each(case, parameter, "path_parameter", PATH_PARAMETERS, more)
     yield from _with_each(case, "query", "query", QUERIES)
-    more = MORE_CREDENTIALS if operation in _EVERY_CREDENTIAL else {}
-    yield from _with_each(case, "Authorization", "credential", CREDENTIALS, more)
+    if operation not in WANT_THE_TOKEN:  # they have the table of forms
+        names = CREDENTIALS[: None if operation == "listAccounts" else 3]
+        yield from _with_each(case, "Authorization", "credential", dict(zip(names, names, strict=True)))
 
 
 def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:

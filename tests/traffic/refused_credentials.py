@@ -16,8 +16,6 @@ MOST_CITED = 9
 ASKED_AGAIN = 4
 """Requests for the code that was executed first, without a token and with a wrong one: at once, and in the end. As
 many are kept on a sandbox for a wrong token with the key types that are not e-mail addresses."""
-_ONCE = 3
-"""Wrong tokens that go without a real code or key: ANOTHER with a synthetic code, and two of the generated traffic."""
 
 
 def _table(traffic: Traffic, operation: str) -> list[Row]:
@@ -27,11 +25,12 @@ def _table(traffic: Traffic, operation: str) -> list[Row]:
 
 
 def to_try(traffic: Traffic, operation: str) -> list[Row]:
-    """The rows that go with real codes or keys, as far as limits.wrong_tokens reaches. What goes without them has its
-    room, but for the first; what is asked again, and a wrong token with each key of a sandbox, has all of it."""
+    """The rows that go with real codes or keys, as far as limits.wrong_tokens reaches. What goes apart, one with a
+    synthetic code or a registered key, has its room, but for the first; what is asked again, and a wrong token with
+    each key of a sandbox, has all of it."""
     is_reserved = operation == "executePix" or traffic.profile.is_sandbox
     room = traffic.profile.limits.wrong_tokens - ASKED_AGAIN * is_reserved
-    most = count(max(min(room, 1), room - _ONCE - len(forms(traffic.profile, among=OTHER_SCHEMES))), -1)
+    most = count(max(min(room, 1), room - 1 - len(forms(traffic.profile, among=OTHER_SCHEMES))), -1)
     return [row for row in _table(traffic, operation) if row.credential == NO_HEADER or next(most) > 0]
 
 

@@ -149,10 +149,10 @@ class Registrar:
         self.look_before_all()
         free = [key for key in self.profile.pix_keys if self._is_permitted(key) and self._make_free(key)]
         for name in {key.type for key in self.profile.pix_keys} - {key.type for key in free}:
-            self.found.left_out[name] = REGISTERED_BEFORE
-            if name in self.profile.not_for_this_account:
-                excluded = say("not_for_this_account of the profile names {type}", type=name)
-                self.found.left_out[name] = excluded
+            excluded = name in self.profile.not_for_this_account and say(
+                "not_for_this_account of the profile names {type}", type=name
+            )
+            self.found.left_out[name] = excluded or REGISTERED_BEFORE
         return free
 
     def _is_permitted(self, key: PixKey) -> bool:

@@ -85,7 +85,8 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
     if wrong_tokens:
         own = keys if registrar.profile.is_sandbox else []
         _send(registrar, Attempted.WITHOUT_A_TOKEN, own or [next(nobody)], repeat(Row(NO_HEADER)), company=True)
-        _send(registrar, Attempted.WITHOUT_A_TOKEN, own, repeat(Row(ANOTHER)))  # a check may depend on the type
+        others = [key for key in own if key.type != "EMAIL"]  # a check may depend on the type
+        _send(registrar, Attempted.WITHOUT_A_TOKEN, others, repeat(Row(ANOTHER)))
     if registrar.deletes and wants("registerPixKey.token.scheme", *_ROBUST):
         schemes = [Row(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
         _send(registrar, Attempted.OTHER_SCHEME, nobody, schemes, company=True)

@@ -81,9 +81,6 @@ SIGNED = {
     "TakesAnySignatureBehindTwoSpaces": (
         "The signature of a token is not looked at where two spaces stand before it.", lambda self, request, sent: sent.startswith("Bearer  ") and self.has(sent, "signature"),
     ),
-    "TakesUnsignedTokensUnderbearer": (
-        "A token of another algorithm needs no signature where the scheme is bearer.", lambda self, request, sent: sent.startswith("bearer ") and self.algorithm_of(sent),
-    ),
 }  # fmt: skip
 
 

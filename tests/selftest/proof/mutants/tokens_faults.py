@@ -93,7 +93,7 @@ WAYS = {
 }  # fmt: skip
 _TAKE_A_WRONG_TOKEN = (
     "IgnoresTheToken", "TakesAnyHeader", "TakesAnyBearer", "ComparesTheLengthOfTheToken", "ChecksTheFirstRequestOnly",
-    "TakesAnyBearerAfterAGrant",
+    "TakesAnyBearerAfterAGrant", "ForgetsEverySecondTime",
 )  # fmt: skip
 """What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
 _TAKE_ANOTHER_SCHEME = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "OfEMAILNeedsNoToken")
@@ -161,6 +161,11 @@ for _operation in ("executePix", "registerPixKey"):
             "token not checked somewhere", _operation, f"{_name}NeedsNoToken", f"The token is not checked with {_text}.",
             _base, "token.required",
             lets_in=lambda self, request, sent, is_so=_is_so: is_so(self, request),
+        )  # fmt: skip
+        breaks(
+            "token not checked somewhere", _operation, f"{_name}TakesAnyBearer", f"Any bearer token will do with {_text}.",
+            _base, "token.required",
+            lets_in=lambda self, request, sent, is_so=_is_so: bool(_bearer(sent)) and is_so(self, request),
         )  # fmt: skip
 
 
