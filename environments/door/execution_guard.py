@@ -115,7 +115,7 @@ class ExecutionGuard:
         if self.keep_codes_back():
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
         if self._granted_to_anybody and not sending.executes:
-            raise NotSentError("a code was executed without a valid token: one proof is enough")
+            raise NotSentError("the result of a code was given without a valid token: one proof is enough")
         if self.journal and not sending.asks_again:
             self._refuse_by_journal(self.journal, code)
 

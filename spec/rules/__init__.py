@@ -70,14 +70,13 @@ class Reproduction:
             return deviates(finding("ended", request=sent(exchange)), exchange)
         if not judgement.deviates:
             return judgement
-        is_robustness = requirement_id in robustness_of(exchange.operation)
-        if is_robustness and not self._shows_again(requirement_id):
+        if requirement_id in robustness_of(exchange.operation) and not self._shows_again(requirement_id):
             return holds(why=say("seen once and not again: {finding}", finding=judgement.message))
         if not exchange.beside:
             return judgement
         alone = {judge(requirement_id, seen).conclusion for seen in self._alone_like(exchange)}
-        stays_away = is_robustness or Conclusion.HOLDS in alone  # a server error may; all else has to hold
-        return _in_company(judgement) if stays_away and Conclusion.DEVIATES not in alone else judgement
+        stays_away = Conclusion.HOLDS in alone and Conclusion.DEVIATES not in alone
+        return _in_company(judgement) if stays_away else judgement
 
     def marked(self, judgement: Judgement) -> Judgement:
         """The judgement; it says so where requests with a bad credential were granted beside others only."""
@@ -126,8 +125,9 @@ class Reproduction:
         return [seen for seen in self.exchanges if not seen.beside and _sort(seen) == _sort(exchange)]
 
 
-def _sort(exchange: Exchange) -> tuple[str, bool, bool]:
-    return exchange.operation, exchange.valid, exchange.credential == VALID
+def _sort(exchange: Exchange) -> tuple[object, ...]:
+    """With the account; of an execution with its code, of which another one says nothing, and that is not sent again."""
+    return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential == VALID
 
 
 def _in_company(judgement: Judgement) -> Judgement:

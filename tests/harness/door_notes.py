@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from environments.door.door import Door
 from environments.door.journal import Outcome
@@ -14,7 +14,6 @@ from spec.rules import Reproduction
 
 _MANY = 3
 SETTLE = say("then python -m environments journal --settle CODE ends this line")
-_LOOK = say("look the transfer up")
 _NO_ANSWER = say("no answer says whether the transfer was executed; the code is not sent again: look the transfer up")
 
 
@@ -24,8 +23,10 @@ def notes_of(door: Door, reproduction: Reproduction) -> Iterator[Note]:
     for number in door.guard.unknown:
         yield outcome_unknown(say("exchange {number}", number=number), joined((_NO_ANSWER, settle)))
     for entry in door.guard.earlier:
-        named = say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name)
-        yield outcome_unknown(named, joined((_LOOK, SETTLE)))
+        yield outcome_unknown(
+            say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
+            joined((say("look the transfer up"), SETTLE)),
+        )
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
     yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(reproduction))
 
@@ -44,12 +45,14 @@ def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
     yield from _token_refused_an_execution(door)
     yield from door.guard.notes
     yield from _kept_by_journal(door)
-    mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
     yield from door.token_monitor.notes
     if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in door.exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
-    if any(map(is_granted, mine)) and not door.guard.notes:  # they say the first cause
-        yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.expects_success])
+    is_accepted = any(is_granted(seen) for seen in door.exchanges if seen.credential == VALID)
+    if is_accepted and not door.guard.notes:  # they say the first cause
+        yield from _codes_refused(
+            seen for seen in door.exchanges if seen.operation == "executePix" and seen.expects_success
+        )
 
 
 def _token_refused_an_execution(door: Door) -> Iterator[Text]:
@@ -91,11 +94,11 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         )
 
 
-def _codes_refused(executed: Sequence[Exchange]) -> Iterator[Text]:
-    answered = [seen for seen in executed if seen.response]
-    refused = [seen for seen in answered if refused_or_lost(seen) in ABOUT_THE_REQUEST]
+def _codes_refused(executed: Iterable[Exchange]) -> Iterator[Text]:
+    """The codes that were refused, without a conflict with what was beside one."""
+    kinds = [(refused_or_lost(seen), not seen.beside) for seen in executed if seen.response]
+    refused = sum(kind in ABOUT_THE_REQUEST and (alone or kind is not RefusalKind.CONFLICT) for kind, alone in kinds)
     if refused:
         yield say(
-            "{number} of {all} transaction codes were refused; they may have expired",
-            **{"number": len(refused), "all": len(answered)},
+            "{number} of {all} transaction codes were refused; they may have expired", number=refused, all=len(kinds)
         )

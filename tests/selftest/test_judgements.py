@@ -1,11 +1,14 @@
-"""What several answers show together: none of them grants a request without a valid token."""
+"""What several answers show together: none of them grants a request without a valid token; what shows alone, too; and
+which codes were refused."""
 
 from dataclasses import replace
 
 import pytest
 
 from spec.findings import Conclusion
-from tests.selftest.exchanges import answer
+from spec.rules import Reproduction
+from tests.harness.door_notes import _codes_refused
+from tests.selftest.exchanges import EXECUTION, answer, execution, registration
 from tests.traffic.judgements import none_granted
 
 
@@ -16,3 +19,37 @@ def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(broken, outcom
     unread = replace(seen, response=replace(seen.response, broken=broken))
 
     assert none_granted([seen, unread], "executed").conclusion is outcome
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (200, "executed with a wrong token"),
+        (401, "answered 401 application/json, and the result is in it, with a wrong token"),
+    ],
+)
+def test_a_refusal_that_holds_the_result_is_said_as_that(status, message):
+    """Whether it was executed is not known."""
+    seen = execution(status=status, credential="a wrong token", valid=False)
+
+    assert str(none_granted([seen], "executed").message) == message
+
+
+@pytest.mark.parametrize(("make", "is_alone"), [(execution, True), (registration, False)])
+def test_an_execution_says_nothing_of_another_code(make, is_alone):
+    """It is never sent again: so that it deviates with other requests in flight only is not known."""
+    beside = make(status=201, beside=1)
+    alone = make(**{"path": "/v1/execute/pix/TX-2"} if make is execution else {})
+    requirement = f"{beside.operation}.status"
+    judgement = Reproduction([beside, alone]).judge(requirement, beside)
+
+    assert [each.alone for each in judgement.findings] == [is_alone]
+
+
+@pytest.mark.parametrize(("status", "beside", "refused"), [(409, 1, 0), (409, 0, 1), (404, 1, 1)])
+def test_a_conflict_with_what_is_beside_a_code_is_no_refusal_of_it(status, beside, refused):
+    """Of two executions at the same time a right service may refuse one."""
+    seen = answer("executePix", {}, status=status, beside=beside)
+    told = [f"{refused} of 2 transaction codes were refused; they may have expired"] * refused
+
+    assert list(map(str, _codes_refused([seen, execution(EXECUTION)]))) == told

@@ -85,12 +85,14 @@ def accepted_under_another_scheme(executions: Executions) -> Judgement:
 
 
 def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[Exchange]]) -> Judgement:
-    """The judgement that none of these requests got the protected result; else a finding of this code. `others` are
-    further findings, each with the exchanges that it is about. What cannot be read may be the result."""
-    granted = list(filter(grants_protected_result, refusable))
-    for name, seen in ((code, granted), *others):
+    """The judgement that none of these requests got the protected result; else a finding of this code, or of a refusal
+    that holds it. `others` are further findings, each with the exchanges that it is about. What cannot be read may be
+    the result."""
+    told = list(filter(grants_protected_result, refusable))
+    granted = list(filter(is_granted, told))
+    for name, seen in ((code, granted), ("result-in-refusal", told), *others):
         if seen:
-            return deviates(finding(name, credentials=credentials_of(seen)), *seen)
+            return deviates(finding(name, credentials=credentials_of(seen), answer=say(seen[0].summary)), *seen)
     if unread := [seen for seen in refusable if is_granted(seen) and seen.response and seen.response.broken]:
         return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_of(unread)), *unread)
     return holds(*refusable[:MOST_CITED])
