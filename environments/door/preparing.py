@@ -59,20 +59,22 @@ class Prepared:
 
 
 def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
-    """Prepare transfers, at most `wanted`; no more where the token is refused, or the code is not at `code_at`."""
+    """Prepare transfers, at most `wanted`, with the keys of the profile in turn; no more where the token is refused, or
+    the code is not at `code_at`."""
     plan, prepared = profile.transactions.prepare, client.door.guard.prepared
     sent: list[Exchange] = []
     while plan and len(sent) < wanted and not prepared.has(""):
-        sent.append(prepare_one(client, profile, plan))
+        sent.append(prepare_one(client, profile, plan, len(sent)))
         answer = sent[-1].response
         if answer is not None and refuses_the_token(answer):
             break
     return sent
 
 
-def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
-    """Prepare one transfer. Where its answer has no code that may be sent, a note says why."""
-    door, exchange = client.door, client.send(plan.operation, json=filled(plan.json, profile), valid=True)
+def prepare_one(client: Client, profile: Profile, plan: Prepare, place: int = 0) -> Exchange:
+    """Prepare one transfer, with the key at this place. Where its answer has no code that may be sent, a note says
+    why."""
+    door, exchange = client.door, client.send(plan.operation, json=filled(plan.json, profile, place), valid=True)
     if is_granted(exchange):
         code = _code_in(exchange, plan.code_at)
         if note := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):
@@ -116,7 +118,9 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
     )
 
 
-def filled(body: Any, profile: Profile) -> Any:
-    """A body of the profile with its first account and key."""
-    account, key = next(iter(profile.accounts), ""), next(iter(profile.pix_keys), PixKey("", ""))
-    return fill(body, account=account, key=key.key, type=key.type)
+def filled(body: Any, profile: Profile, place: int = 0) -> Any:
+    """A body of the profile with its first account, and one of its keys: the first of each type in turn."""
+    first = {key.type: key for key in reversed(profile.pix_keys) if key.key}
+    keys = [*first.values()] or [PixKey("", "")]
+    key = keys[~place % len(keys)]
+    return fill(body, account=next(iter(profile.accounts), ""), key=key.key, type=key.type)

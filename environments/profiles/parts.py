@@ -193,11 +193,12 @@ class Prepare:
     operation: Annotated[str, one_of(*PREPARING)]
     """The operation that prepares. It needs transfer (createPix: create-pix) in allow."""
     json: Body = field(repr=False)
-    """The body. {account}, {key} and {type} are filled in, as below."""
+    """The body. {account}, {key} and {type} are filled in, as below; {key} with a key of each type in turn."""
     code_at: Pointer
     """Place of the code in the answer, as a JSON pointer."""
     count: Count = 1
-    """Number of transfers to prepare, 1 by default. Three show whether an execution needs more than is documented."""
+    """Number of transfers to prepare, 1 by default. Three show whether an execution needs more than is documented, and
+    with {key} in the body one for each type of key shows a mask that is missing for companies."""
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ class Reproduction:
 
 
 def _sort(exchange: Exchange) -> tuple[object, ...]:
-    """With the account; of an execution with its code, of which another one says nothing, and that is not sent again."""
+    """With the account; of an execution with its code: another one says nothing of it, and it is not sent again."""
     return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential == VALID
 
 

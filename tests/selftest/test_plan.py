@@ -18,9 +18,9 @@ from tests.traffic.invalid import invalid_requests
 
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1"]
 LEFT_OUT = (
-    "  executePix: no room in limits.wrong_tokens for the token with another ending, the token with another bit in its "
-    "signature, the token without a signature (NONE), the token without a signature (None), the token with an nbf in the "
-    "future, the expired token of another subject"
+    "  executePix: no room in limits.wrong_tokens for the token with another ending, the token without a signature "
+    "(NONE), the token without a signature (None), the token with an nbf in the future, the expired token of another "
+    "subject"
 )
 STAGING = "https://staging.example.test"
 

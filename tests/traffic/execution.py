@@ -11,16 +11,14 @@ from environments.door.preparing import prepare
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
+    ABOUT_THE_CALLER,
     ABOUT_THE_REQUEST,
-    LATER,
     RefusalKind,
     grants_protected_result,
-    is_refusal,
-    refusal_kind,
     refused_or_lost,
     succeeded,
 )
-from spec.exchange import Exchange, Response
+from spec.exchange import Exchange
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
@@ -70,7 +68,8 @@ class Executions:
         offered = [seen for seen in self.answers if seen.number in self.offered and seen.response]
         if len(offered) == len(self.answers):
             return [seen for seen in offered if refused_or_lost(seen) is RefusalKind.CONFLICT]
-        return [seen for seen in offered if _is_refused(seen.response) and (seen.number in self.prepared) in confirmed]
+        refused = [seen for seen in offered if refused_or_lost(seen) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER]
+        return [seen for seen in refused if (seen.number in self.prepared) in confirmed]
 
 
 @scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=Executions(missing=NO_CODE))
@@ -250,8 +249,3 @@ class _Sender:
         prepared = [answer for answer in found.answers if answer.number in found.prepared]
         refused = [answer for answer in prepared if refused_or_lost(answer) in ABOUT_THE_REQUEST]
         return len(refused) == 1 and not found.generous and not found.successes
-
-
-def _is_refused(response: Response | None) -> bool:
-    """True if an execution was refused for sure: a server error leaves that open, and "later" is not about the code."""
-    return bool(response and is_refusal(response) and response.status < 500 and refusal_kind(response) not in LATER)

@@ -88,12 +88,10 @@ def large_ones(traffic: Traffic) -> dict[str, Exchange]:
 
 def sizes_of(sent: Mapping[str, Exchange]) -> ObservedValues:
     """By large request, whether it was refused for its size, and how."""
-    return by_situation((what, _size_of(seen)) for what, seen in sent.items())
-
-
-def _size_of(seen: Exchange) -> Facts | str:
-    is_too_large = refused_or_lost(seen) is RefusalKind.SIZE
-    return answer_of(seen) if is_too_large else "not refused for its size"
+    return by_situation(
+        (what, answer_of(seen) if refused_or_lost(seen) is RefusalKind.SIZE else "not refused for its size")
+        for what, seen in sent.items()
+    )
 
 
 # -- refusals -----------------------------------------------------------------------------------------------------
