@@ -274,6 +274,28 @@ def test_an_account_without_room_is_said():
     assert "the account may hold no more keys" in str(trial.rows["registerPixKey.pixKeyType.CNPJ"].message)
 
 
+class RegistersAndRefuses(Service):
+    """A key is registered, and the request for it refused. No key was there before."""
+
+    def __init__(self):
+        super().__init__()
+        with self.database.transaction() as ledger:
+            for key in ledger.keys("ac-0001"):
+                ledger.remove_key(key)
+
+    def finish(self, request, operation, response):
+        granted = operation == "registerPixKey" and response.status == 200
+        return super().finish(request, operation, self.refusal(Refusal(400, "No.")) if granted else response)
+
+
+def test_a_key_that_is_refused_and_listed_is_an_alert():
+    """Nothing tells that it stands there as a registered key stands: no other one does."""
+    trial = try_in_memory(RegistersAndRefuses(), ids={"registerPixKey.status"})
+    refused = [note for note in trial.notes if "and the list shows its key: look whether it is registered" in note]
+
+    assert (trial.exit_status, len(refused)) == (6, 1)
+
+
 def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
     """Every registration is refused alike, and the finding says why: no key is advised to be deleted."""
     names = ("body.pixKey", "body.account", "contentType.accepted", "pixKeyType.CNPJ")

@@ -205,11 +205,7 @@ def _wants_the_token(without: Exchange, traffic: Traffic) -> str:
 def answers_to(operation: str, traffic: Traffic) -> list[Exchange]:
     """Every success of the operation so far, without generated traffic. How a valid request is refused is left out: it
     is for its time, a limit or an account."""
-    return list(filter(succeeded, _valid(operation, traffic)))
-
-
-def _valid(operation: str, traffic: Traffic) -> list[Exchange]:
-    return [seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen)]
+    return list(filter(succeeded, traffic.targeted(operation)))
 
 
 def values_of(answers: Iterable[Exchange]) -> ObservedValues:
@@ -220,7 +216,8 @@ def values_of(answers: Iterable[Exchange]) -> ObservedValues:
 def no_answer(operation: str, traffic: Traffic) -> Text:
     """Reason why no answer of the operation shows its shape, and what to supply, or to check."""
     profile = traffic.profile
-    answer = next((say(seen.summary) for seen in _valid(operation, traffic)), say("no answer"))
+    valid = (seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen))
+    answer = next((say(seen.summary) for seen in valid), say("no answer"))
     what = f"requests.{operation}" if profile.accounts and operation not in READS else "accounts"
     if profile.accounts and operation in {*READS, *profile.requests}:
         return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=what)

@@ -163,7 +163,7 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[Row]) -> bo
     before, found = registrar.listing, registrar.found
     seems_free = registrar.keys.seems_free(key.key)
     exchange = registrar.register(key)
-    found.fresh += [exchange] if seems_free else []
+    found.fresh += [exchange] * seems_free
     if registered(exchange):
         for row in islice(wrong, _BEHIND):
             named = key if REGISTERED in row.written else registrar.key_of_nobody()
@@ -243,11 +243,17 @@ def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, befor
 
 def decide_suspicions(registrar: Registrar) -> None:
     """Decide which refusals had an effect: their keys stand like one that was accepted. Where none was, like all that
-    stood there before the run."""
+    stood there before the run; if none stood there either, a note says what the list shows."""
+    found = registrar.found
+    if registrar.suspicions and not found.accepted:
+        refused = say(
+            "a registration was refused (exchange {number}), and the list shows its key: look whether it is registered",
+            number=registrar.suspicions[0].exchange.number,
+        )
+        registrar.client.door.guard.notes.append(refused)
     for one in registrar.suspicions:
-        is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in registrar.found.repeated)
+        is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in found.repeated)
         if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):
-            found = registrar.found
             (found.effects if one.exchange.credential == VALID else found.let_in).append(one.exchange)
             if key := registrar.keys.key_of(one.exchange):
                 registrar.keys.learn_value(key, one.value)
