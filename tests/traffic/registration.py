@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import islice, repeat
 from uuid import uuid4
 
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, REGISTERED, Row, forms
@@ -46,7 +46,8 @@ _REGISTER = "registerPixKey"
 NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
-UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", "TAX_ID", f"{MARK}type")
+UNDOCUMENTED_TYPES = {"IBAN": "RANDOM", "CELLPHONE": "PHONE", "MAIL": "EMAIL", "TAX_ID": "CNPJ", f"{MARK}type": "CPF"}
+"""Types that are not documented, and whose keys they may be taken for: a service may look whether a key fits."""
 _ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
 SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
 """The requirements that registrations with a wrong token are for."""
@@ -137,12 +138,11 @@ def _send(
 def _send_undocumented(registrar: Registrar, keys: Sequence[PixKey]) -> None:
     """Types that are not documented, and the Central Bank's own name for RANDOM: on a sandbox of these keys, as far as
     there are any."""
-    own = keys if registrar.profile.is_sandbox and registrar.deletes else ()
-    sent = chain(given(own), iter(registrar.key_of_nobody, None))
-    made = [key for key in own if key.type == "RANDOM"]  # elsewhere a service may make a key that nobody can name
-    names = [replace(key, type="EVP") for key in (next(sent), *made)]
+    own = {key.type: key for key in keys} if registrar.profile.is_sandbox and registrar.deletes else {}
+    made = [key for key in own.values() if key.type == "RANDOM"]  # elsewhere nobody could name the key
+    names = [replace(key, type="EVP") for key in (registrar.key_of_nobody(), *made)]
     _send(registrar, Attempted.OTHER_NAME, names)
-    others = [replace(key, type=name) for name, key in zip(UNDOCUMENTED_TYPES, chain(made[:1], sent), strict=False)]
+    others = [replace(own.get(fits, registrar.key_of_nobody()), type=name) for name, fits in UNDOCUMENTED_TYPES.items()]
     _send(registrar, Attempted.UNDOCUMENTED_TYPE, others)
 
 

@@ -193,6 +193,16 @@ class RegistersAnyKindWithoutAKey(RegistersAnyKind):
         return False
 
 
+for _other, _kind in (("CELLPHONE", "PHONE"), ("MAIL", "EMAIL"), ("TAX_ID", "CNPJ")):
+    broken(
+        "kind accepted", f"Takes{_other}For{_kind}", f"The type {_other} is {_kind}: a key has to fit.", Service,
+        "registerPixKey.pixKeyType.undocumented",
+        key_type=lambda self, body, other=_other, kind=_kind: (
+            kind if body.get("pixKeyType") == other else Service.key_type(self, body)
+        ),
+    )  # fmt: skip
+
+
 ACCEPTED = {
     "IBAN": ("the type IBAN", ("undocumented",), (), lambda kind: kind == "IBAN"),
     "CELLPHONE": ("the type CELLPHONE", ("undocumented",), (), lambda kind: kind == "CELLPHONE"),
