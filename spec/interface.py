@@ -97,8 +97,7 @@ def operations_reached(method: str, path: str) -> frozenset[str]:
 
 def path_parameters_reached(operation: str, path: str) -> frozenset[str]:
     """Every value that a server could read as the path parameter of the operation."""
-    template = _matcher(operations()[operation].path)
-    found = (template.fullmatch(reading) for reading in _readings(path))
+    found = map(_matcher(operations()[operation].path).fullmatch, _readings(path))
     return frozenset(match[1] for match in found if match)
 
 
@@ -142,7 +141,7 @@ def _matcher(template: str) -> re.Pattern[str]:
 
 
 def _readings(path: str) -> set[str]:
-    readings = {path}
+    readings = {path, unquote(path.replace("%2F", "%252F"))}  # a slash in an account may stay encoded
     for _ in range(4):
         path = unquote(path)
         readings.add(path)
@@ -153,7 +152,7 @@ def _resolved(path: str) -> str:
     kept: list[str] = []
     for segment in path.replace("\\", "/").split("/"):
         if segment == "..":
-            kept[-1:] = []
+            del kept[-1:]
         elif segment not in ("", "."):
             kept.append(segment)
     return "/" + "/".join(kept)

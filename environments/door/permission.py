@@ -7,8 +7,9 @@ import re
 import secrets
 from collections.abc import Set
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import requests
 
@@ -54,9 +55,11 @@ class Permission:
         if not reached and MARK not in unquote(path):
             raise ForbiddenError("an undocumented path that is not synthetic")
         before, _, last = path.rpartition("/")
-        read = path_parameters_reached(_EXECUTION, path)  # however it is read
-        is_known = unquote(last) in codes and f"{before}/{{transactionId}}" == operations()[_EXECUTION].path
-        is_known |= not sending.with_token and read <= set(codes)
+        read, execution = path_parameters_reached(_EXECUTION, path), operations()[_EXECUTION].path  # however it is read
+        is_known = unquote(last) in codes and f"{before}/{{transactionId}}" == execution
+        plain = (execution.replace("{transactionId}", quote(code, safe="")) for code in codes)
+        known = (path_parameters_reached(_EXECUTION, each) for each in plain)
+        is_known |= not sending.with_token and read.issubset(chain(*known))
         is_synthetic = all(MARK in code for code in read)
         if _EXECUTION in reached and not is_known and not is_synthetic:
             raise ForbiddenError("a transaction code that is neither known nor synthetic")

@@ -47,6 +47,15 @@ def test_the_plan_names_what_moves_money_without_its_codes(plan):
     assert [value for value in (*CODES, "ac-0001", "+5511955500777", "13579246828") if value in "\n".join(lines)] == []
 
 
+@pytest.mark.parametrize("name", ["dHg0Q==", "TX:1", "a/b1", "a+b1", "a;b1", "a%41", "0001/1234-5", "a b", "ação"])
+@pytest.mark.parametrize("sandbox", ["staging.example.test", None])
+def test_an_account_and_a_code_have_any_form(plan, name, sandbox):
+    """The door knows them in every way to write a request: else the run would end with an error of the suite."""
+    code = {"transactions": {"codes": ["TX1", name, f"{name}2"]}} if name.isascii() and " " not in name else {}
+
+    assert counts(plan(accounts=[name], sandbox=sandbox, **code))["executePix"]
+
+
 def test_what_is_not_permitted_is_listed_with_its_permission(plan):
     """A profile that only reads is told which permission would bring each operation in."""
     lines = plan(allow=["read"])
