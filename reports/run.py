@@ -134,7 +134,7 @@ class Run:
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
     unsent: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # what a limit cut short, by the limit
-    ended_by: str = ""  # the limit that ended the sending
+    ended_by: Text = ""  # the limit that ended the sending, or the token that expired
     requests: int = 0
     executions: int = 0
     unknown_outcomes: int = 0

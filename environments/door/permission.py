@@ -57,8 +57,10 @@ class Permission:
         before, _, last = path.rpartition("/")
         read, execution = path_parameters_reached(_EXECUTION, path), operations()[_EXECUTION].path  # however it is read
         is_known = unquote(last) in codes and f"{before}/{{transactionId}}" == execution
-        plain = (execution.replace("{transactionId}", quote(code, safe="")) for code in codes)
-        known = (path_parameters_reached(_EXECUTION, each) for each in plain)
+        known = (
+            path_parameters_reached(_EXECUTION, execution.replace("{transactionId}", quote(code, safe="")))
+            for code in codes
+        )
         is_known |= not sending.with_token and read.issubset(chain(*known))
         is_synthetic = all(MARK in code for code in read)
         if _EXECUTION in reached and not is_known and not is_synthetic:

@@ -42,9 +42,14 @@ class TokenMonitor:
         self._fetched: list[Text] = []
 
     @property
+    def expired(self) -> Text:
+        """Line about a token that expired and that nothing was granted to since; else empty."""
+        return EXPIRED.of(number=self._expired_at) if self._expired_at else ""
+
+    @property
     def notes(self) -> list[Text]:
         """Lines about the token, which the report begins with."""
-        return self._fetched + ([EXPIRED.of(number=self._expired_at)] if self._expired_at else [])
+        return self._fetched + [self.expired] * bool(self._expired_at)
 
     def renew(self, sending: Sending) -> None:
         """Have a request that was made, or waited, while another token was fetched carry that one."""

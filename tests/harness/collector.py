@@ -48,6 +48,7 @@ class Collector:
         run, door, foreign = self.run, self.door, self.display.foreign
         run.requests, run.executions = len(door.exchanges), door.guard.sent
         run.unknown_outcomes = len(door.guard.unknown)
+        run.ended_by = run.ended_by or door.token_monitor.expired
         run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
         run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
         run.said += notes_of(door, self.reproduction)

@@ -3,6 +3,7 @@
 import pytest
 
 from environments.sandbox import Response, Service
+from reports.verdicts import RunVerdict
 from tests.selftest.proof.directly import try_in_memory
 
 CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
@@ -42,13 +43,14 @@ def test_a_fault_of_the_set_up_is_said_first():
     assert not trial.failing
 
 
-@pytest.mark.parametrize(("form", "after"), [("login page", 30), ("another code", 90)])
+@pytest.mark.parametrize(("form", "after"), [("login page", 30), ("another code", 90), ("401", 150)])
 def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(form, after):
-    """What was granted is refused, and so is a read that was granted: no 401 is needed to see it."""
+    """What was granted is refused, and so is a read that was granted: no 401 is needed to see it. The run is incomplete,
+    however much was granted before."""
     trial = try_in_memory(Refuses(FORMS[form], range(after)))
 
     assert any(note.startswith(EXPIRED) for note in trial.notes)
-    assert not trial.failing
+    assert (trial.exit_status, trial.failing) == (RunVerdict.INCOMPLETE.exit_status, set())
 
 
 def test_a_token_that_is_refused_for_a_while_has_not_expired():
