@@ -129,8 +129,9 @@ class Keys:
 
     def holds_an_unknown_key(self, account: str) -> bool:
         """True if a RANDOM key is left whose value is unknown. Raises JournalError."""
-        is_recorded = self._record is not None and self._record.state(account, "RANDOM", None)
-        return bool(is_recorded) or any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up())
+        return bool(self._record and self._record.state(account, "RANDOM", None)) or any(
+            key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up()
+        )
 
     @property
     def values(self) -> frozenset[str]:
@@ -263,8 +264,7 @@ class Keys:
             self.before = listing
         if self.before and account == self._account:
             self.lost_besides = self.before.keys - listing.keys - self.values
-        of_it = [key for key in self._keys if account == (key.account or account)]
-        for key in of_it:
+        for key in [key for key in self._keys if account == (key.account or account)]:
             if key.value is not None:
                 after = _LISTED if listing.shows(key.value) else _NOT_LISTED
                 self._become(key, after.get(key.state, key.state))

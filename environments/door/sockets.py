@@ -13,6 +13,7 @@ from typing import Any
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import InvalidHeader
 
 from environments.door.budget import Ending
 from spec.exchange import HTTP_1_0
@@ -61,7 +62,9 @@ class Deadline:
 
     `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
     `afresh`: the request goes over a connection that is opened for it. `sends`: False to open a connection alone.
-    `is_old`: the request is one of HTTP/1.0."""
+    `is_old`: the request is one of HTTP/1.0. `head` is the answer so far, once its status and headers are there."""
+
+    head: Any = None
 
     def __init__(self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_old: bool = False) -> None:
         self.afresh, self.sends, self.sending, self.is_old = afresh, sends, False, is_old
@@ -123,7 +126,14 @@ def _hang_up(connection: Any) -> None:
 
 
 class _FinalResponse(HTTPResponse):
-    """Reads past interim answers (RFC 9110 section 15.2), of which `http.client` knows 100 alone."""
+    """Reads past interim answers (RFC 9110 section 15.2), of which `http.client` knows 100 alone; and no body whose
+    length is no number, which `http.client` ignores."""
+
+    def begin(self) -> None:
+        super().begin()
+        _of_this_thread.deadline.head = self
+        if not self.headers.get("Content-Length", "0").isdigit():
+            raise InvalidHeader
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:

@@ -108,10 +108,10 @@ class Wire(HTTPAdapter):
                 if deadline.expired:  # the end of the head or body is where the watchdog shut the connection down
                     raise TimeoutError
             except _ERRORS as error:
-                failure = _failure_of(error, deadline, self._limits.timeout)
+                failure, raw = _failure_of(error, deadline, self._limits.timeout), deadline.head
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
-                coding = "gzip" if "gzip" in raw.headers.get("Content-Encoding", "").lower() else "deflate"
+                coding = "gzip" if "gzip" in raw.headers.get("Content-Encoding", "") else "deflate"
                 broken = say(failure.message, coding=coding)
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
         return Response(raw.status, headers, body, cut, broken)
@@ -165,6 +165,7 @@ _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
     (exceptions.NewConnectionError, _NO_CONNECTION, "the connection is refused"),
     (exceptions.ConnectTimeoutError, _NO_CONNECTION, "no connection in time"),
     (IncompleteRead, FailureKind.NOT_HTTP, "the answer broke off before its end"),
+    (exceptions.InvalidHeader, FailureKind.NOT_HTTP, "the content length is not one number"),
     (exceptions.DecodeError, FailureKind.NOT_HTTP, "the content coding is {coding}, the body is not"),
     (ConnectionError, FailureKind.DROPPED, "the connection was dropped without an answer"),
     (LineTooLong, FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)"),
