@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from filelock import FileLock, Timeout
 
 from environments.door.outgoing import LimitError, NotSentError, Sending
-from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
 from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, refused_or_lost
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Response
@@ -144,10 +143,11 @@ class Budget:
         self._take("requests", reserve=0 if sending.cleans_up else self.limits.requests // _CLEANING_UP)
 
     def take_wrong_token(self, sending: Sending) -> None:
-        """Count a wrong token for one of the two operations that document the token. Raises NotSentError when none is
-        left; no limit is reported, as the verdicts say which forms were tried."""
-        operation, credential = sending.intent.operation, sending.intent.credential
-        if sending.asks_again or (operation in WANT_THE_TOKEN and credential not in (VALID, NO_HEADER)):
+        """Count a wrong token for one of the two operations that document the token; an empty header holds none. Raises
+        NotSentError when none is left; no limit is reported, as the verdicts say which forms were tried."""
+        operation = sending.intent.operation
+        has_one = sending.intent.credential != VALID and sending.request.headers.get("Authorization")
+        if sending.asks_again or (has_one and operation in WANT_THE_TOKEN):
             kept = 0 if sending.asks_again else self.kept_to_ask_again[operation]
             if self._counts[operation] + kept >= self.limits.wrong_tokens:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")

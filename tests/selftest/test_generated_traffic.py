@@ -39,6 +39,7 @@ ARGUMENT: Mapping[str, Trips] = {
     "not ASCII": lambda r: not argument(r).isascii(),
     "a quote": lambda r: b"'" in argument(r),
     "a query": lambda r: bool(r.query),
+    "an empty header": lambda r: r.headers.get("authorization") == "",
 }
 BODY: Mapping[str, Trips] = {
     "malformed JSON": lambda r: bool(r.body) and value(r) is NotImplemented,

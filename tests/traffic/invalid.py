@@ -60,7 +60,8 @@ QUERIES = {
     "long": f"?{MARK}=" + "x" * 2 * LONGER,  # longer than the 8 KiB that many servers take of the first line
 }
 CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
-"""One operation gets all: a service reads the header in one place. The others get the first three."""
+"""One operation gets all: a service reads the header in one place. The others get the first three: no header, a wrong
+token, and an empty header, which is no wrong token, either."""
 CONTENT_TYPES = {
     "missing": None,
     "a form": "application/x-www-form-urlencoded",
@@ -195,9 +196,9 @@ def _cases(operation: str, profile: Profile) -> Iterator[Case]:
         more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
         yield from _with_each(case, parameter, "path_parameter", PATH_PARAMETERS, more)
     yield from _with_each(case, "query", "query", QUERIES)
-    if operation not in WANT_THE_TOKEN:  # they have the table of forms
-        names = CREDENTIALS[: None if operation == "listAccounts" else 3]
-        yield from _with_each(case, "Authorization", "credential", dict(zip(names, names, strict=True)))
+    first = 2 * (operation in WANT_THE_TOKEN)  # they have the table of forms
+    names = CREDENTIALS[first : None if operation == "listAccounts" else 3]
+    yield from _with_each(case, "Authorization", "credential", {name: name for name in names})
 
 
 def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
