@@ -45,7 +45,7 @@ def test_a_wrong_text_decodes_to_other_bytes(length):
     texts = {other.partition("=")[0] for other in wrong_tokens(b64encode(data).decode()).values()}
     whole = [text[:-1] if len(text) % 4 == 1 else text for text in texts]
 
-    assert len(texts) == 7
+    assert len(texts) == 6
     assert data not in [b64decode(text + "=" * (-len(text) % 4)) for text in whole]
 
 

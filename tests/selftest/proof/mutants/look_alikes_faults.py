@@ -23,36 +23,17 @@ class LaxAboutSignedTokens(LaxService, Signing):
         unsigned = self.has(sent, "algorithm", "signature") and token.endswith(".")
         return json.loads(decoded(token.partition(".")[0]))["alg"] if unsigned else ""
 
-    def signatures(self, sent):
-        """That of a token with nothing else wrong, and the right one."""
-        token = _bearer(sent) if self.has(sent, "signature") else ""
-        return decoded(token.rpartition(".")[2]), decoded(self.token.rpartition(".")[2])
-
     def is_signed_as_before(self, sent):
         """Whether the signature is that of the right token."""
         return _bearer(sent).rpartition(".")[2] == self.token.rpartition(".")[2]
-
-
-def _same(signatures, part):
-    one, other = signatures
-    return len(one) == len(other) and one[part] == other[part]
 
 
 SIGNED = {
     "TakesAnySignature": (
         "The signature of a token is not looked at, its claims are.", lambda self, request, sent: self.has(sent, "signature"),
     ),
-    "ComparesTheStartOfTheSignature": (
-        "The first half of the signature is compared.", lambda self, request, sent: _same(self.signatures(sent), slice(16)),
-    ),
-    "LeavesOutTheEndOfTheSignature": (
-        "All but the last bytes of the signature are compared.", lambda self, request, sent: _same(self.signatures(sent), slice(-8)),
-    ),
     "TakesUnsignedTokens": (
         "A token whose algorithm is none needs no signature.", lambda self, request, sent: self.algorithm_of(sent) == "none",
-    ),
-    "TakesUnsignedTokensInCapitals": (
-        "A token whose algorithm is NONE needs no signature.", lambda self, request, sent: self.algorithm_of(sent) == "NONE",
     ),
     "LooksTheSignatureUp": (
         "A token is known by its signature, whatever else it says.", lambda self, request, sent: self.is_signed_as_before(sent),

@@ -61,9 +61,6 @@ WAYS = {
     "ComparesEightCharacters": (
         "The first eight characters of the token are compared.", lambda self, request, sent: _bearer(sent)[:8] == self.token[:8],
     ),
-    "DoesNotCheckTheSignature": (
-        "Of a token all but its last eight characters, and its length, are compared.", lambda self, request, sent: len(_bearer(sent)) == len(self.token) and _bearer(sent)[:-8] == self.token[:-8],
-    ),
     "ComparesTheEndOfTheToken": (
         "Whatever ends with the token is let in.", lambda self, request, sent: _bearer(sent).endswith(self.token),
     ),
