@@ -28,6 +28,7 @@ from environments.door.run_keys import name_of
 from environments.profiles.loading import document, from_example, gaps, load, named, path_of
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, fill, shown
 from reports.show import Display, printable
+from reports.terminal import print_lines
 from reports.writing import write
 from spec.answers import RefusalKind, is_granted, refused_or_lost
 from spec.interface import PREPARING, operations
@@ -87,8 +88,7 @@ def _write_new(options: argparse.Namespace) -> int:
         values |= {"count": str(options.count or ""), "allow": f"[read, {operations()[operation].permission}]"}
     write(path, from_example(values, path))
     name = shlex.quote(named(path))
-    allow = values.get("allow", "[read]")
-    print(f"wrote {shown(path)}: allow is {allow}; what else it may allow is explained in it and switched off")
+    print(f"wrote {shown(path)}: allow is {values.get('allow', '[read]')}; the rest is explained and switched off")
     if operation:
         print("  correct the body of transactions.prepare; execute is not in allow, as it moves money")
     print(f"  export PIX_TOKEN=…\n  python -m environments check {name}\n  pytest --environment={name} --plan")
@@ -100,16 +100,13 @@ def _show_journal(profile: Profile | None, settles: str | None) -> int:
     if settles:
         print(_settle(journal, settles))
         return CLEAN
-    print(*_lines_of(journal, profile.name if profile else ""), sep="\n")
-    refusal = journal.refusal()
-    return _error(refusal, INCOMPLETE) if refusal else CLEAN
-
-
-def _lines_of(journal: Journal, environment: str) -> Iterator[str]:
-    """Every code by environment, time and outcome; those of one environment where it is named. Raises JournalError."""
+    environment = profile.name if profile else ""
     entries = [entry for entry in journal.entries() if environment in ("", entry.environment)]
-    yield from (f"{entry.name}  {entry.environment}  {entry.at}  {_outcome(entry)}" for entry in entries)
-    yield f"{len(entries)} {'code' if len(entries) == 1 else 'codes'} in {journal.path}"
+    lines = [f"{entry.name}  {entry.environment}  {entry.at}  {_outcome(entry)}" for entry in entries]
+    print_lines([*lines, f"codes in {journal.path}: {len(entries)}"])
+    needs_it = (profile and profile.transactions.codes) or journal.fault()
+    refusal = journal.refusal() if needs_it else ""  # one of a machine without codes need not be started
+    return _error(refusal, INCOMPLETE) if refusal else CLEAN
 
 
 def _outcome(entry: JournalEntry) -> str:
@@ -174,10 +171,8 @@ def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
             yield INCOMPLETE, "token: not tried: add read to allow"
         for listed in client.door.exchanges[:1]:
             token = f"token: {Display(client.door.secrets).foreign(listed.summary)} to listAccounts"
-            if is_granted(listed):
-                yield CLEAN, token
-            else:
-                yield INCOMPLETE, f"{token}: it may be wrong or expired, or may not read; check auth"
+            why = "" if is_granted(listed) else ": it may be wrong or expired, or may not read; check auth"
+            yield INCOMPLETE if why else CLEAN, token + why
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from shlex import quote
 from typing import Any
@@ -55,6 +57,14 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
     if next_step := _next_step(document, run):
         yield f"next: {next_step}"
     yield f"verdict: {headline(document).word}, exit status {run.result().verdict.exit_status}"
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print what is no run. A reader that closes the pipe has enough, also of what is printed after it."""
+    try:
+        print(*lines, sep="\n", flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _next_step(document: dict[str, Any], run: Run) -> str:

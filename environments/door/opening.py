@@ -12,7 +12,7 @@ from environments.credentials import Target, resolve_headers, resolve_journal_ke
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Channel, Door
-from environments.door.event_log import JournalError, KeyRecord, LogKey
+from environments.door.event_log import KeyRecord, LogKey
 from environments.door.journal import Journal, ReadJournal
 from environments.door.run_keys import Keys
 from environments.door.wire import Wire
@@ -97,9 +97,9 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
         trouble = journal.refusal() if codes else ""  # a prepared code needs no journal of before
         held = len(journal.entries())
         barred = [] if trouble else [code for code in codes if journal.barring(code)]
-    except (ProfileError, JournalError) as error:
+    except ProfileError as error:
         return str(error), str(error), []
-    return f"{journal.path} holds {held} {'code' if held == 1 else 'codes'}", trouble, barred
+    return f"codes in {journal.path}: {held}", trouble, barred
 
 
 def record_of_keys(profile: Profile, *, run: str) -> KeyRecord:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-import sys
 from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +23,7 @@ from reports.explanation import explanation, last_run, listing
 from reports.plan import Plan, plan_lines
 from reports.run import Note, NoteKind
 from reports.show import Display
+from reports.terminal import print_lines
 from reports.wording import one_line
 from reports.writing import RUNS
 from spec.requirements import requirements
@@ -159,10 +158,8 @@ class Explainer:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Print. A reader that closes the pipe has enough, also of what pytest ends with."""
-        with suppress(BrokenPipeError):
-            print("\n".join(self._lines(session)), flush=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        """Print, and nothing after it."""
+        print_lines(self._lines(session))
         return True
 
     def _lines(self, session: pytest.Session) -> Iterator[str]:

@@ -3,9 +3,11 @@
 import json
 import shutil
 import stat
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pytest
 from filelock import FileLock, Timeout
@@ -21,6 +23,7 @@ from tests.harness.configuration import code_from, code_to_resend, start_journal
 from tests.selftest.exchanges import execution, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.services import trouble_with_money as trouble
+from tests.selftest.services.forking import ROOT
 from tests.selftest.services.one_run import (
     CODE,
     OTHER,
@@ -334,6 +337,28 @@ def command(capsys, *arguments):
     status = main(["journal", *map(str, arguments)])
     out, err = capsys.readouterr()
     return status, (out + err).splitlines()
+
+
+def test_a_journal_that_nothing_needs_is_in_order(tmp_path, capsys, monkeypatch):
+    """Without codes in the profile none has to be started; one that is damaged is not in order."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = tmp_path / "pix-conformance/journal.jsonl"
+    untouched = command(capsys)
+    path.parent.mkdir()
+    path.with_suffix(".count").write_text("2")
+    status, lines = command(capsys)
+
+    assert untouched == (0, [f"codes in {path}: 0"])
+    assert (status, lines[1].startswith(f"error: transactions.codes are not sent: {path}")) == (6, True)
+
+
+def test_a_reader_that_closes_the_pipe_has_enough():
+    """`python -m environments journal | head` ends with nothing on standard error."""
+    arguments = [sys.executable, "-m", "environments", "journal"]
+    with Popen(arguments, cwd=ROOT, stdout=PIPE, stderr=PIPE) as process:
+        process.stdout.close()
+
+        assert process.stderr.read() == b""
 
 
 def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, monkeypatch):

@@ -36,7 +36,7 @@ def test_options_are_filled_in(new, path):
     assert new(*EVERYTHING) == (
         0,
         [
-            "wrote PATH: allow is [read]; what else it may allow is explained in it and switched off",
+            "wrote PATH: allow is [read]; the rest is explained and switched off",
             "  export PIX_TOKEN=…",
             "  python -m environments check 'PATH'",
             "  pytest --environment='PATH' --plan",

@@ -121,7 +121,7 @@ def test_codes_that_the_journal_holds_are_not_sent(plan, tmp_path):
 
     assert before == [tmp_path / "profile.yaml"]
     assert "start one with --new-journal" in "\n".join(first)
-    assert f"journal: {tmp_path / 'kept/codes.jsonl'} holds 1 code" in second
+    assert f"journal: codes in {tmp_path / 'kept/codes.jsonl'}: 1" in second
     assert "  each once: number 2 of transactions.codes" in second
     assert "  not sent, because the journal says that an earlier run sent it: number 1 of transactions.codes" in second
     assert journal.path.read_bytes() == content
