@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from environments.profiles.model import Auth
+from reports.wording import listed
 from spec.answers import LATER, RefusalKind, is_granted, is_page, refusal_kind
 from spec.exchange import VALID, Exchange
 from spec.interface import READS, operations
@@ -94,6 +95,14 @@ class Grants:
         if not self.ready:
             yield say("no operation succeeded ({answers}): the service was not ready, run again later", answers=shown)
             return
+        source = auth.token_env or ("token_command" if auth.token_command else "token_file")
+        if set(together) == {"401"}:
+            yield say(
+                "the token was refused with 401 by {operations}: it is wrong, has expired, or is for another "
+                "environment, check auth ({source})",
+                **{"operations": listed(self.asked(operations())), "source": source},
+            )
+            return
         commonest = together.most_common(1)[0][0]
         if commonest in ("301", "307", "308"):  # the others often lead to a page to log in
             yield say(
@@ -102,7 +111,6 @@ class Grants:
                 answers=shown,
             )
             return
-        source = auth.token_env or ("token_command" if auth.token_command else "token_file")
         where = say("base_url may lead elsewhere, or ") if commonest in ("302", "303", "404") else ""
         yield say(
             "no operation succeeded ({answers}): {where}the token may be wrong or expired, check auth ({source})",

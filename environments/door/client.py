@@ -14,9 +14,9 @@ from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, authorization, write
-from spec.answers import is_granted, turns_away
+from spec.answers import RefusalKind, refused_or_lost, turns_away
 from spec.exchange import VALID, Exchange, FailureKind
-from spec.interface import operations
+from spec.interface import READS, operations
 from spec.json_text import as_bytes
 
 NOTHING = object()
@@ -25,7 +25,8 @@ _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding":
 
 
 class Client:
-    """The documented operations of one target. Headers of the profile go with every request."""
+    """The documented operations of one target. Headers of the profile go with every request. `token_is_refused`: the
+    preflight found no operation that accepts the token."""
 
     def __init__(
         self,
@@ -36,8 +37,7 @@ class Client:
     ) -> None:
         self.door = door
         self._headers, self._correlation_header = tuple(headers), correlation_header
-        self._part = ""
-        door.guard.read_again = self._read_succeeds
+        self._part, self.token_is_refused = "", False
 
     def of_part(self, name: str) -> Client:
         """The same client for a part of the generated traffic."""
@@ -81,15 +81,20 @@ class Client:
         """Send a read, or only connect where none is permitted. Gives the reason for which the target cannot be
         reached, else nothing. A limit of the suite is none."""
         if "read" not in self.door.permission.allow:
-            return self.door.connect()
+            return self.door.wire.connect(self.door.permission.base_url)
         listed = self.send("listAccounts", valid=True)
         if listed.response and turns_away(listed.response):
             self.send("listAccounts", credential=ANOTHER)  # the end of the run compares the two answers
+            self.token_is_refused = self._is_refused_by_all()
         return listed.failure.message if listed.failure and listed.failure.kind is not FailureKind.LIMIT else ""
 
-    def _read_succeeds(self) -> bool:
-        """Send a read, where one is permitted, to see whether the token of now is accepted."""
-        return "read" in self.door.permission.allow and is_granted(self.send("listAccounts", valid=True))
+    def _is_refused_by_all(self) -> bool:
+        """Ask each read, and for the execution of a synthetic code, where that is permitted, until one answers another
+        status than 401."""
+        places = dict.fromkeys(READS, self.door.keys.account or synthetic()) | {"listAccounts": None}
+        if "execute" in self.door.permission.allow:
+            places["executePix"] = synthetic()
+        return all(refused_or_lost(self.send(*each)) is RefusalKind.TOKEN for each in places.items())
 
     def _request(
         self,

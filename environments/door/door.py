@@ -85,7 +85,8 @@ class Door:
             journal.ending = self.ending
         self.backoff = Backoff(budget, self.unsent)
         self.token_monitor = TokenMonitor(target.secrets, target.refresh, self._ask, self.backoff.clear_the_wire)
-        self.liveness = Liveness(self._ask_for_life)
+        self.liveness = Liveness(self._read_again)
+        self.guard.read_again = self._read_again
         self.wire = wire
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
         self._before, self._for_each_attempt, self._decisions = self._policies()
@@ -136,10 +137,6 @@ class Door:
         finally:
             meeting.abort()  # the other one does not wait for what is not sent
 
-    def connect(self) -> str:
-        """Open a connection, with TLS for https, and close it."""
-        return self.wire.connect(self.permission.base_url)
-
     def close(self) -> None:
         """Close the connections that are kept."""
         self.wire.close()
@@ -188,7 +185,7 @@ class Door:
             return None
         return sending.exchange
 
-    def _ask_for_life(self) -> Exchange | None:
+    def _read_again(self) -> Exchange | None:
         """Send the last read that succeeded once more. None where there was none, or a limit keeps it."""
         return self._ask(self.token_monitor.witness) if self.token_monitor.witness else None
 

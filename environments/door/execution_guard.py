@@ -10,7 +10,7 @@ from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical, outcome_of
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.preparing import Prepared
-from spec.answers import refuses_the_token
+from spec.answers import is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.message import Text
 
@@ -46,7 +46,7 @@ class ExecutionGuard:
         self.supplied_trouble = self.journal_trouble = ""
         self.notes: list[Text] = []
         self.prepared, self.journal = Prepared(), journal
-        self.read_again: Callable[[], bool] = lambda: False
+        self.read_again: Callable[[], Exchange | None] = lambda: None
         self._budget, self._token = budget, token
         self._outcomes: dict[str, Outcome] = {}
         self._unknown_in_a_row = 0
@@ -136,7 +136,8 @@ class ExecutionGuard:
             return False
         if len(self.token_refused) >= _MOST_REFUSED_TOKENS or self._token() == self._refused_token:
             return True
-        if self.read_again():
+        answer = self.read_again()
+        if answer and is_granted(answer):
             self._refused_token = ""
         return bool(self._refused_token)
 

@@ -12,7 +12,7 @@ from environments.door.budget import may_have_prepared
 from environments.door.journal import canonical
 from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
-from spec.answers import is_granted, refuses_the_token
+from spec.answers import is_granted
 from spec.exchange import Exchange
 from spec.facts import facts_of, text_of
 from spec.interface import PREPARING
@@ -59,15 +59,12 @@ class Prepared:
 
 
 def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
-    """Prepare transfers, at most `wanted`, with the keys of the profile in turn; no more where the token is refused, or
-    the code is not at `code_at`."""
+    """Prepare transfers, at most `wanted`, with the keys of the profile in turn; no more where the code is not at
+    `code_at`."""
     plan, prepared = profile.transactions.prepare, client.door.guard.prepared
     sent: list[Exchange] = []
     while plan and len(sent) < wanted and not prepared.has(""):
         sent.append(prepare_one(client, profile, plan, len(sent)))
-        answer = sent[-1].response
-        if answer is not None and refuses_the_token(answer):
-            break
     return sent
 
 

@@ -98,7 +98,7 @@ class Keys:
         self.before: Listing | None = None
         self.lost_besides: frozenset[str] = frozenset()
         self.started, self.key_at = False, key_at
-        self._is_sandbox, self._record, self._account = is_sandbox, record, account
+        self._is_sandbox, self._record, self.account = is_sandbox, record, account
         self._first_shown: dict[str, int] = {}  # by text, the first list that had it
         self._owned = {
             key.key: RunKey(name_of(owned, place), key.type, key.key, account, True, key.disposable or is_sandbox)
@@ -149,7 +149,7 @@ class Keys:
         return self._state_of(value) in _LISTED
 
     def _state_of(self, value: str) -> KeyState:
-        known = self._known(value, self._account)
+        known = self._known(value, self.account)
         return known.state if known else KeyState.NOT_SENT
 
     def _known(self, value: str, account: str) -> RunKey | None:
@@ -166,7 +166,7 @@ class Keys:
     def take_over(self, key: PixKey) -> bool:
         """Count a key that was listed before as one of this run, where the record says that an earlier one registered
         it. Raises JournalError."""
-        state = self._record.state(self._account, key.type, key.key) if self._record else ""
+        state = self._record.state(self.account, key.type, key.key) if self._record else ""
         taken = self._owned[key.key]
         if state != REGISTERED or not taken.disposable:
             return False
@@ -260,9 +260,9 @@ class Keys:
             self._first_shown.setdefault(text, listing.number)
         if not alone or not listing.is_readable:
             return
-        if not self.started and account == (self._account or account):
+        if not self.started and account == (self.account or account):
             self.before = listing
-        if self.before and account == self._account:
+        if self.before and account == self.account:
             self.lost_besides = self.before.keys - listing.keys - self.values
         for key in [key for key in self._keys if account == (key.account or account)]:
             if key.value is not None:

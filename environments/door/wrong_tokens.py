@@ -103,20 +103,6 @@ def _claiming(**changes: object) -> Make:
     return _of_signed(lambda header, claims, signature: f"{header}.{_with(claims, **changes)}.{signature}")
 
 
-def _cut_short(token: str) -> str:
-    """Without padding of base64, too: with less of it the token means the same to some who decode it."""
-    return token.rstrip("=")[:-1]
-
-
-def _lengthened(token: str) -> str:
-    """By two: some who decode base64 leave out what stands behind padding, or one character behind groups of four."""
-    return token.rstrip("=") + "11"
-
-
-def _in_another_letter_case(token: str) -> str | None:
-    return None if _HEX.fullmatch(token) else token.swapcase()
-
-
 def _is_short(text: str) -> bool:
     return sum(map(str.isalnum, text)) < _LEAST
 
@@ -158,9 +144,15 @@ FORMS = (
     Form("the token without a signature (none)", _unsigned),
     Form("the token with an expired exp", _claiming(exp=_EXPIRED), restorable=True),
     Form("the token of another subject", _claiming(sub=f"{MARK}subject"), restorable=True),
-    Form("the token cut short", _cut_short, restorable=True, written=(_QUERY, _ACCEPT)),
-    Form("the token lengthened", _lengthened, restorable=True, written=(HTTP_1_0,)),
-    Form("the token in another letter case", _in_another_letter_case, restorable=True),
+    # without padding of base64, too: with less of it the token means the same to some who decode it
+    Form("the token cut short", lambda token: token.rstrip("=")[:-1], restorable=True, written=(_QUERY, _ACCEPT)),
+    # by two: some leave out what stands behind padding, or one character behind groups of four
+    Form("the token lengthened", lambda token: token.rstrip("=") + "11", restorable=True, written=(HTTP_1_0,)),
+    Form(
+        "the token in another letter case",
+        lambda token: None if _HEX.fullmatch(token) else token.swapcase(),
+        restorable=True,
+    ),
     Form("the token backwards", lambda token: token[::-1], restorable=True),
     Form("the text undefined", scheme="Bearer undefined"),
     Form("the token with a character before it", lambda token: "x" + token, restorable=True, written=(_SLASH,)),

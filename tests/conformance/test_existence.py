@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reports.grants import NOTHING_GRANTED
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import assert_found, assert_holds, each, requirement, rules_of
+from tests.harness.judging import assert_found, assert_holds, each, requirement, rules_of, supplied
 from tests.traffic.existence import find_out, prefix_is_served
 from tests.traffic.undescribed import valid_answers
 
@@ -13,7 +14,10 @@ from tests.traffic.undescribed import valid_answers
 @pytest.mark.parametrize("operation", each(operations(), "exists"))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and not like an undocumented path."""
-    assert_found(traffic.sent(find_out)[operation])
+    judgements = traffic.sent(find_out)
+    supplied(judgements, NOTHING_GRANTED)
+
+    assert_found(judgements[operation])
 
 
 @pytest.mark.parametrize("requirement_id", rules_of(*READS, *PREPARING))

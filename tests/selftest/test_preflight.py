@@ -2,9 +2,11 @@
 
 import pytest
 
-from environments.sandbox import Response, Service
+from environments.sandbox import Refusal, Response, Service
 from reports.verdicts import RunVerdict
+from spec.interface import operations
 from tests.selftest.proof.directly import try_in_memory
+from tests.selftest.services.one_run import BOTH, Bank, bank_profile, notes_of, whole_run
 
 CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 NO_CERTIFICATE = Response(400, b"<html><center>No required SSL certificate was sent</center></html>")
@@ -58,3 +60,60 @@ def test_a_token_that_is_refused_for_a_while_has_not_expired():
     trial = try_in_memory(Refuses(FORMS["401"], {*range(30), *range(34, 999)}))
 
     assert not any("expired" in note for note in trial.notes)
+
+
+class TakesTheTokenFor(Bank):
+    """It takes the token for these operations alone, and answers 401 to all others."""
+
+    def __init__(self, *operations):
+        super().__init__()
+        self.operations = operations
+
+    def authorize(self, request, operation):
+        super().authorize(request, operation)
+        if operation not in self.operations:
+            raise Refusal(401, "A valid access token is required.")
+
+    @property
+    def methods(self):
+        return {request.method for request in self.seen}
+
+
+def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
+    """Two reads and more refuse it with 401: nothing is registered, prepared or executed, and one line says so."""
+    service = TakesTheTokenFor()
+    model = whole_run(service, bank_profile(tmp_path), among=BOTH)
+
+    assert (service.methods, len(service.seen)) == ({"GET"}, 7)
+    assert (service.executions, model.not_cleaned_up, model.not_executed) == ([], [], [])
+    assert (model.result().verdict, [one.id for one, result in model.requirements() if result.fails]) == (
+        RunVerdict.INCOMPLETE,
+        [],
+    )
+    assert notes_of(model) == [
+        "the token was refused with 401 by executePix, listPixKeys, listAccounts, getBalance and listEntries: it is "
+        "wrong, has expired, or is for another environment, check auth (PIX_TOKEN)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("accepting", "expected"),
+    [(name, ["registerPixKey.token.accepted"]) for name in ("listPixKeys", "getBalance", "listEntries")]
+    + [("executePix", [])],  # a synthetic code, which is not granted
+)
+def test_a_token_that_one_operation_accepts_does_not(accepting, expected, tmp_path):
+    """The others may want another scope, so everything is sent and judged: a 401 to a registration fails it."""
+    service = TakesTheTokenFor(accepting)
+    model = whole_run(service, bank_profile(tmp_path), "registerPixKey.token")
+    failing = [one.id for one, result in model.requirements() if result.fails]
+
+    assert "POST" in service.methods
+    assert failing == expected
+
+
+def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):
+    """It is 401 there alone: what the other operations show is judged, and passes."""
+    service = TakesTheTokenFor(*(name for name in operations() if name != "listAccounts"))
+    verdict = whole_run(service, bank_profile(tmp_path, sandbox="127.0.0.1")).result().verdict
+
+    assert verdict is RunVerdict.PARTIAL

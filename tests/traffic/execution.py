@@ -217,7 +217,7 @@ class _Sender:
             return
         exchange = self._together.send_beside(send, self._other) if beside else send()
         found.answers.append(exchange)
-        found.prepared.update({exchange.number} if is_prepared else ())
+        found.prepared.update([exchange.number] * is_prepared)
         if is_offered:
             found.offered.add(exchange.number)
             self._door.guard.notes += [
@@ -246,6 +246,9 @@ class _Sender:
     def _needs_more(self) -> bool:
         """True where the one prepared code so far was refused: perhaps an execution needs more than is documented."""
         found = self.found
-        prepared = [answer for answer in found.answers if answer.number in found.prepared]
-        refused = [answer for answer in prepared if refused_or_lost(answer) in ABOUT_THE_REQUEST]
+        refused = [
+            answer
+            for answer in found.answers
+            if answer.number in found.prepared and refused_or_lost(answer) in ABOUT_THE_REQUEST
+        ]
         return len(refused) == 1 and not found.generous and not found.successes

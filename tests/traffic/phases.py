@@ -31,6 +31,7 @@ from reports.plan import Plan
 from spec.exchange import VALID, Response
 from spec.interface import PREPARING, operations
 from spec.json_text import parts_of_pointer
+from spec.message import say
 from spec.requirements import requirements
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
@@ -55,6 +56,7 @@ AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
 IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again, ask_in_the_end)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
+LOCKED_OUT = say("the service locks the caller out after wrong tokens (tried: {tried})")
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,12 @@ def scenarios_of(requirement_id: str) -> list[str]:
 
 
 def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
-    """Send everything that the tests judge. Whatever happens, no key is left that may be deleted."""
+    """Send everything that the tests judge; nothing where the preflight found the token refused. Whatever happens, no
+    key is left that may be deleted."""
     client, profile = session.client, session.profile
     try:
-        return _send_all(config, client, profile, session.run.seed, items, session.collector.reproduction)
+        asked = [] if client.token_is_refused else items
+        return _send_all(config, client, profile, session.run.seed, asked, session.collector.reproduction)
     finally:
         if profile.accounts and "register-keys" in profile.allow:
             Registrar(client, profile).clean_up()
@@ -114,7 +118,7 @@ def _send_all(
     send_once_more(client.door, reproduction)
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
         tried = credentials_of(seen for seen in traffic.targeted(name) if seen.credential != VALID)
-        client.door.unsent[f"the service locks the caller out after wrong tokens (tried: {tried})"] = {name}
+        client.door.unsent[LOCKED_OUT.of(tried=tried)] = {name}
     return RunTraffic(traffic, generation, world)
 
 
@@ -210,10 +214,10 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     client.preflight()
     reproduction = Reproduction(door.exchanges)
     traffic = _send_all(config, client, profile, config.getoption("seed") or 0, items, reproduction).traffic
-    about = {requirements()[name].operation for name in ids_tested(items, "sent")}
+    asked = (requirements()[name].operation for name in ids_tested(items, "sent"))
     return Plan(
         door.exchanges,
-        denied=frozenset(name for name in about if name and not permits(profile, name)),
+        denied=frozenset(name for name in asked if name and not permits(profile, name)),
         executes=traffic.reach.spends_codes,
         barred=list(door.guard.barred),
         cut=list(door.unsent),

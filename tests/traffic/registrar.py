@@ -208,7 +208,7 @@ class Registrar:
         if key.value is not None and self.keys.may_be_deleted(key.value):
             valid = key.state is KeyState.REGISTERED
             deletion = self.delete(PixKey(key.type, key.value), key.account, valid=valid)
-            self.found.deletions += [deletion] if valid else []
+            self.found.deletions += [deletion] * valid
 
     def delete(self, key: PixKey, account: str, *, valid: bool) -> Exchange:
         """Delete a key of an account as the profile says."""
@@ -236,8 +236,7 @@ class Registrar:
             if not (self.listing and exchange.response and key and key.value and key.state is KeyState.MAYBE):
                 continue
             if sent_validly.isdisjoint(key.exchanges):
-                places = self.listing.places(key.value, key.type)
-                self.suspicions.append(Suspicion(exchange, key.value, (places,)))
+                self.suspicions.append(Suspicion(exchange, key.value, (self.listing.places(key.value, key.type),)))
 
     # -- keys that the service makes --------------------------------------------------------------------------
 

@@ -84,7 +84,7 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
     wrong, taken = map(iter, (to_try(traffic, _REGISTER), _REGISTERED) if wrong_tokens else ([], []))
     free = [key for key in registrar.synthetic_keys() if _register_new(registrar, key, taken)]
     if wrong_tokens:
-        own = keys if registrar.profile.is_sandbox else []
+        own = keys * registrar.profile.is_sandbox
         _send(registrar, Attempted.WITHOUT_A_TOKEN, own or [next(nobody)], repeat(Row(NO_HEADER)), company=True)
         others = [key for key in own if key.type != "EMAIL"]  # a check may depend on the type
         _send(registrar, Attempted.WITHOUT_A_TOKEN, others, repeat(Row(ANOTHER)))
