@@ -26,9 +26,8 @@ from spec.interface import MARK, MONEY, operations
 Evidence = dict[str, Any]
 """An exchange as `outline` and `evidence` give it."""
 UNDOCUMENTED = "(an undocumented path)"
-_CODE = re.compile(r"\$\{(CODE(?:_[0-9]+)?):\?")
-MOVES_MONEY = "# this line moves money: "
-EXECUTES = MOVES_MONEY + "it executes the transfer of {0}; the run has sent that code, set {0} to another one"
+_CODE = re.compile(r"\$\{CODE(_[0-9]+)?:\?")
+EXECUTES = "# this line moves money: the run has sent the code in it, so set its variable to another one"
 MAY_MOVE = "# this line may move money"
 _LONGEST, _LARGEST = 4_000, 100_000
 """Characters of a line that a body takes, and bytes of one that a shell passes on."""
@@ -87,8 +86,8 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     line = line.replace("curl", "curl --http1.0", 1) if HTTP_1_0 in exchange.written else line
     operation = operations().get(exchange.operation)
     permission = operation.permission if operation else ""
-    if permission == "execute" and (code := _CODE.search(line)):
-        yield EXECUTES.format(code[1])
+    if permission == "execute" and _CODE.search(line):
+        yield EXECUTES
     elif permission in MONEY - {"execute"} and exchange.valid:
         yield MAY_MOVE
     every = chain(sent.url, *(value for _, value in sent.headers), sent.body)

@@ -19,7 +19,7 @@ from reports.causes import by_requirement
 from reports.comparison import CHANGES
 from reports.evidence import Evidence
 from reports.explanation import fix_for
-from reports.formats.conformance_json import RunDocument, document_of
+from reports.formats.conformance_json import RunDocument
 from reports.headline import headline, left_out, permitted, result_line, run_line
 from reports.json_tokens import is_json_like, tokens
 from reports.page.figures import by_heading, tile, timeline
@@ -40,21 +40,20 @@ _GENERAL = "general"
 """The filter of what belongs to no operation."""
 
 
-def summary_html(run: Run) -> str:
+def summary_html(run: Run, document: RunDocument) -> str:
     """The requirement-first part of the report as HTML; every value that is not our own is escaped."""
-    document = document_of(run)
     parts = {**_verdict(run, document), **_requirements(document), **exchange_list(run, document)}
     parts["timeline"] = timeline(document)
     parts["fixes"] = {one["cause"]: fix_for(requirements()[one["cause"]]) for one in document["findings"]}
     page = template("report.html", run.profile.language)
-    return printable(page.render(document=document, title=page_title(run), **parts))
+    return printable(page.render(document=document, title=page_title(document), **parts))
 
 
-def page_title(run: Run) -> Message:
+def page_title(document: RunDocument) -> Message:
     """The title of the page: whom the run asked, and the verdict."""
-    verdict: str = run.result().verdict
-    told = result_line(document_of(run)) if verdict == RunVerdict.PARTIAL else say(verdict)
-    return say("PIX conformance: {name}: {verdict}", name=printable(run.profile.name), verdict=told)
+    verdict, name = document["verdict"], printable(document["environment"]["name"])
+    told = result_line(document) if verdict == RunVerdict.PARTIAL else say(verdict)
+    return say("PIX conformance: {name}: {verdict}", name=name, verdict=told)
 
 
 def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,11 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
 """Requirements of which values of the service are observed: they are in no language of ours."""
 _COMMENT = "# "
+PIECES = re.compile(
+    r"(, |: |^without (?!a token)|^digit | in place of | for a supplied code$|^headers of a granted |"
+    r"^a transfer prepared by |^a number of (?=\d)|(?<=\d) digits$)"
+)
+"""Pieces of the name of a situation, or of what was seen in it, between those that are names, values or phrases."""
 _SHOWN = Markup('<span translate="no">{}</span>')
 _IN_ENGLISH = Markup('<span lang="en">{}</span>')
 
@@ -65,7 +71,12 @@ def _environment(language_tag: str) -> Environment:
     environment.globals["language"] = spoken
     filters = _Filters(spoken)
     environment.filters |= {"said": filters.said, "observed": filters.observed, "command": filters.command}
-    environment.filters |= {"words": spoken.text, "moment": spoken.moment, "number": spoken.number}
+    environment.filters |= {
+        "situation": filters.situation,
+        "words": spoken.text,
+        "moment": spoken.moment,
+        "number": spoken.number,
+    }
     return environment
 
 
@@ -81,6 +92,10 @@ class _Filters:
         is_english = self._language.tag != ENGLISH and " " in found and found == str(text)
         return _IN_ENGLISH.format(found) if is_english else found
 
+    def situation(self, name: str) -> str:
+        """The name of a situation, or what was seen in it, by its pieces: it is an identifier in the record."""
+        return "".join(map(self._language.text, PIECES.split(name)))
+
     def observed(self, places: dict[str, list[str]], requirement_id: str) -> str:
         """The observations of a requirement in one situation: names and types are in no language."""
         link = Markup(f" {self._language.text(say('or'))} ")
@@ -92,7 +107,7 @@ class _Filters:
         """An answer begins with its status."""
         if text[:3].isdecimal():
             return _SHOWN.format(text)
-        return text if requirement_id in OF_THE_SERVICE else self.said(text)
+        return text if requirement_id in OF_THE_SERVICE else self.situation(text)
 
     def command(self, lines: str) -> str:
         """Lines of a shell: a comment is said, all else stays."""

@@ -195,11 +195,12 @@ class HtmlPage:
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """The tests are over. pytest-html has no option for its page, whose own has no language, no width and its table
         in the middle; and it writes into a new file: one that only its owner reads, and no link."""
-        self._page.title = language(self.run.profile.language).text(page_title(self.run))
+        document = document_of(self.run)
+        self._page.title = language(self.run.profile.language).text(page_title(document))
         script = f"const drawTests = () => {{ {(files('pytest_html') / 'resources' / 'app.js').read_text('utf-8')}\n}};"
         for plugin in _pages(session.config):
             plugin._template = frame(script, self.run.profile.language)
-        prefix.append(summary_html(self.run))
+        prefix.append(summary_html(self.run, document))
         write(self.path, "")
 
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -7,6 +7,7 @@ import pytest
 
 from environments.secret_values import listed_secrets
 from reports.evidence import Resending, evidence
+from reports.formats.conformance_json import document_of
 from reports.page import rendering
 from reports.page.rendering import LINKED, marks_of, message, summary_html
 from reports.show import Display
@@ -85,7 +86,7 @@ def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
         recorded("failing").run,
         next(one for one in recorded("failing").run.results if one.exchanges[LINKED:]),
     )
-    page = summary_html(run)
+    page = summary_html(run, document_of(run))
     row = re.search(rf'<tr id="{failing.id}".*?</tr>', page, re.S)[0]
 
     assert (page.count('<details class="exchange'), page.count('<p class="exchange') > 5) == (1, True)

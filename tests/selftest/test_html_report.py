@@ -70,7 +70,7 @@ def exchange(number, said=lambda place: f"<{place}>"):
 def page(run):
     """What a reader gets of the run."""
     run.close()
-    return Page(summary_html(run))
+    return Page(summary_html(run, document_of(run)))
 
 
 def in_order(text, *words):
@@ -148,7 +148,7 @@ class TestTheFirstMinute:
         add(run, MASKED, Verdict.OUT_OF_SCOPE, "needs execute in allow")
         first = page(run).text.partition("Provenance")[0]
 
-        assert str(page_title(run)) == "PIX conformance: sandbox: no failure, 1 of 2 tested"
+        assert str(page_title(document_of(run))) == "PIX conformance: sandbox: no failure, 1 of 2 tested"
         assert "PARTIAL" in first
         assert "conformant" not in first.lower()
         assert on_nothing == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED

@@ -16,9 +16,11 @@ from babel.messages.pofile import read_po
 from environments.profiles.loading import editor_schema
 from reports.comparison import compared
 from reports.formats.conformance_json import document_of
-from reports.language import ENGLISH, catalogues
+from reports.language import ENGLISH, catalogues, language
 from reports.page.rendering import summary_html
+from reports.page.templates import PIECES
 from reports.run import Note, NoteKind, Run
+from spec.interface import OPENAPI
 from spec.message import say
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import RUNS, recorded
@@ -104,15 +106,13 @@ class Texts(HTMLParser):
 
 def page_of(run, tag=PORTUGUESE):
     """The page of a run in a language."""
-    return Texts(summary_html(replace(run, profile=replace(run.profile, language=tag))))
+    run = replace(run, profile=replace(run.profile, language=tag))
+    return Texts(summary_html(run, document_of(run)))
 
 
 def left_in_english(run):
-    """The texts that are marked as English, but for names: of what was observed, credentials, keys and transfers."""
-    document = document_of(run)
+    """The texts that are marked as English, but for names: of credentials, keys and transfers."""
     named = {seen["credential"] for seen in run.exchanges.values()} | {"status 200", "status 500"}
-    for situations in document["observed"].values():
-        named |= {*situations, *(text for places in situations.values() for each in places.values() for text in each)}
     return [text for text in page_of(run).english if text.rstrip(":.") not in named]
 
 
@@ -126,6 +126,15 @@ def run():
 def test_a_run_is_told_in_portuguese(name):
     """Nothing on its page is left in English, whatever it found or was kept from finding."""
     assert left_in_english(recorded(name).run) == []
+
+
+def test_what_was_observed_is_told_in_portuguese():
+    """Each piece of the name of a situation is a phrase of the catalogue, or a name or a number that stands as it is."""
+    names = {name for situations in recorded("clean").document["observed"].values() for name in situations}
+    pieces = {piece for name in names for piece in PIECES.split(name)}
+    left = {piece for piece in pieces if language(PORTUGUESE).text(piece) == piece} - {"", ", ", ": ", "null"}
+
+    assert [piece for piece in left if not piece.isdecimal() and piece not in OPENAPI.read_text()] == []
 
 
 def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
