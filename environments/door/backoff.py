@@ -14,7 +14,7 @@ from environments.door.budget import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind, refused_or_lost, succeeded
 from spec.exchange import VALID, Exchange, FailureKind, Response
-from spec.message import Text
+from spec.message import Text, say
 
 WAITS_S = (1.0, 2.0, 4.0)
 """Seconds before each attempt after the first, where the service names no time."""
@@ -112,7 +112,8 @@ class Backoff:
     def _may_be_put_off_again(self, sending: Sending, response: Response) -> bool:
         """Pause, so that a request can go again: not an execution, nor what may have moved money behind a gateway. That
         may give up on every invalid request. After one that waited in vain none of its sort waits."""
-        exchange, named = sending.exchange, retry_after(response)
+        exchange, value = sending.exchange, response.header("Retry-After").strip()
+        named = float(value[:9]) if value.isdecimal() else None  # seconds (RFC 9110 section 10.2.3), and no date
         is_unknown = refusal_kind(response) is RefusalKind.GATEWAY
         waits = (0.0,) if is_unknown and not exchange.valid else WAITS_S
         sort = exchange.operation if exchange.valid else "", exchange.credential == VALID
@@ -144,12 +145,6 @@ class Backoff:
         self._paused_until = max(self._paused_until, self._ending.clock() + seconds)
 
 
-def retry_after(response: Response) -> float | None:
-    """Seconds named by Retry-After (RFC 9110 section 10.2.3); None without one, or for a date."""
-    value = response.header("Retry-After").strip()
-    return float(value[:9]) if value.isdecimal() else None
-
-
 class UnreachableError(NotSentError):
     """The target cannot be reached any more. The text says why."""
 
@@ -171,7 +166,7 @@ class Liveness:
             raise UnreachableError(f"the target cannot be reached any more: {self.unreachable}")
         operation = sending.intent.operation
         if self._timeouts[operation] >= _MOST_TIMEOUTS:
-            raise LimitError(f"{operation} did not answer twice, so it gets no more requests")
+            raise LimitError(say("{operation} did not answer twice, so it gets no more requests", operation=operation))
 
     def notice(self, sending: Sending) -> None:
         """Take note of an answer, or of none; a limit of the suite counts as an answer. After several of none, ask: a

@@ -19,9 +19,11 @@ from environments.profiles.model import Limits
 from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, refused_or_lost
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Response
 from spec.interface import PREPARING
+from spec.message import Text, say
 
 STOPPED = "the run was stopped"
 CUT = "{}, and no answer came in time"
+_SPENT = say("limits.{name} ({limit}) is spent")
 _LAST_ANSWERS_S = 1.0
 """Time for the answers to what is on the wire when the run ends: an execution that is cut has an unknown outcome."""
 _RESERVE, _MOST_RESERVED_S = 0.1, 60.0
@@ -46,11 +48,12 @@ class Ending:
         self._cuts_at = math.inf
 
     @property
-    def limit(self) -> str:
+    def limit(self) -> Text:
         """The reason why the run has ended before its tests; empty while it sends."""
         if self.is_stopped:
             return STOPPED
-        return f"limits.duration ({self._duration_s:g} s) is over" if self._rest_s <= self._reserve_s else ""
+        is_over = self._rest_s <= self._reserve_s
+        return say("limits.duration ({limit} s) is over", limit=f"{self._duration_s:g}") if is_over else ""
 
     def stop(self) -> None:
         """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""
@@ -60,16 +63,9 @@ class Ending:
 
     def refuse(self, sending: Sending) -> None:
         """Raises NotSentError where the run begins nothing of that kind any more."""
-        self.refuse_after_stop()
-        if sending.cleans_up and self._rest_s > 0:
-            return
-        if limit := self.limit:
-            raise LimitError(limit)
-
-    def refuse_after_stop(self) -> None:
-        """Raises LimitError where the run was stopped."""
-        if self.is_stopped:
-            raise LimitError(STOPPED)
+        cleans_up = sending.cleans_up and self._rest_s > 0 and not self.is_stopped
+        if self.limit and not cleans_up:
+            raise LimitError(self.limit)
 
     def explain(self, result: Response | Failure) -> Response | Failure:
         """The same; a request that was cut failed for the end of the run."""
@@ -87,7 +83,8 @@ class Ending:
         """Wait until something is so. Raises LimitError where the run is stopped meanwhile."""
         with self.lock:
             self.lock.wait_for(lambda: self.is_stopped or is_so())
-        self.refuse_after_stop()
+        if self.is_stopped:
+            raise LimitError(STOPPED)
 
     def sleep(self, seconds: float) -> None:
         """Wait so long, or until the run ends."""
@@ -174,7 +171,7 @@ class Budget:
     def refuse_transfer(self, sending: Sending) -> None:
         """Raises LimitError for a request that may prepare a transfer, where no place is left for one."""
         if sending.intent.operation in PREPARING and self._prepared >= self.limits.transfers:
-            raise LimitError(f"limits.transfers ({self.limits.transfers}) is reached")
+            raise LimitError(_SPENT.of(name="transfers", limit=self.limits.transfers))
 
     @contextmanager
     def transfer(self, sending: Sending) -> Iterator[None]:
@@ -198,7 +195,7 @@ class Budget:
     def _take(self, what: str, *, reserve: int = 0) -> None:
         limit: int = getattr(self.limits, what)
         if self._counts[what] >= limit - reserve:
-            raise LimitError(f"limits.{what} ({limit}) is spent")
+            raise LimitError(_SPENT.of(name=what, limit=limit))
         self._counts[what] += 1
 
     @property

@@ -242,7 +242,7 @@ class Door:
         if sending.number:
             return
         if isinstance(why, LimitError):
-            self.unsent[str(why)].add(sending.intent.operation)
+            self.unsent[why.args[0]].add(sending.intent.operation)
         sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, str(why)), time.time())
 
 

@@ -95,11 +95,10 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
     try:
         journal = journal_of(profile)
         trouble = journal.refusal() if codes else ""  # a prepared code needs no journal of before
-        held = len(journal.entries())
         barred = [] if trouble else [code for code in codes if journal.barring(code)]
+        return f"codes in {journal.path}: {len(journal.entries())}", trouble, barred
     except ProfileError as error:
         return str(error), str(error), []
-    return f"codes in {journal.path}: {held}", trouble, barred
 
 
 def record_of_keys(profile: Profile, *, run: str) -> KeyRecord:

@@ -36,12 +36,6 @@ class Intent:
     part: str = ""
     written: tuple[str, ...] = ()
 
-    @property
-    def may_move_money(self) -> bool:
-        """True if a valid request to the operation creates or moves money."""
-        operation = operations().get(self.operation)
-        return bool(self.valid and operation and operation.permission in MONEY)
-
 
 @dataclass(eq=False)
 class Sending:
@@ -82,25 +76,22 @@ class Sending:
     @property
     def repeatable(self) -> bool:
         """True if sending it again cannot move money a second time."""
-        return not self.code and not self.intent.may_move_money
+        operation = operations().get(self.intent.operation)
+        return not (self.code or (self.intent.valid and operation and operation.permission in MONEY))
 
     @property
     def sent(self) -> Request:
         """The request as it goes over the wire."""
         headers = tuple((str(name), _text(value)) for name, value in self.request.headers.items())
-        return Request(self.request.method or "", self.request.url or "", headers, body_of(self.request))
+        body = self.request.body or b""
+        body = body.encode() if isinstance(body, str) else bytes(body)
+        return Request(self.request.method or "", self.request.url or "", headers, body)
 
 
 Policy = Callable[[Sending], object]
 """One step of the door. It may wait, note, send something else, or raise NotSentError."""
 Decision = Callable[[Sending], bool | None]
 """A step that looks at an answer. True if the request goes again; else it stands as far as the step knows."""
-
-
-def body_of(request: requests.PreparedRequest) -> bytes:
-    """The body as it goes over the wire."""
-    body = request.body or b""
-    return body.encode() if isinstance(body, str) else bytes(body)
 
 
 def _text(value: object) -> str:

@@ -11,13 +11,14 @@ from environments.door.preparing import prepare
 from environments.door.run_keys import Keys, KeyState
 from environments.profiles.loading import load
 from spec.exchange import FailureKind
+from spec.message import say
 from tests.selftest.services.one_run import CODE, Run, journal_in
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import HANGS_S, Thread
 
 ACCOUNT = "ac-0001"
-DURATION_S, OVER = 1000.0, "limits.duration (1000 s) is over"
+DURATION_S, OVER = 1000.0, say("limits.duration ({limit} s) is over", limit="1000")
 
 
 class Silent(Raw):

@@ -108,7 +108,7 @@ def test_a_limit_that_is_reached_changes_no_verdict(ended):
     _, model = ended
     missing = [one.id for one, result in model.requirements() if result.verdict == "not-exercised"]
 
-    assert [note for note in notes_of(model) if note.startswith(f"limits.transfers ({LIMIT}) is reached")]
+    assert [note for note in notes_of(model) if note.startswith(f"limits.transfers ({LIMIT}) is spent")]
     assert not [id for id in missing if id.split(".")[0] in PREPARING and id.endswith((".exists", ".serverError"))]
 
 
