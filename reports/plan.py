@@ -61,7 +61,8 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
         generated = f", {share[True]} of them generated" if share[True] else ""
         if share:
             yield f"  {name or 'unknown paths':<17} {share.total():>5}  {request}{generated}"
-    yield f"  {'total':<17} {len(plan.sent):>5}  at most limits.requests ({profile.limits.requests}), repeats included"
+    yield f"  {'total':<17} {len(plan.sent):>5}  about; at most limits.requests ({profile.limits.requests}) in all"
+    yield "  What a list shows of the keys, which is not described, changes a few of these numbers."
     yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
     yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."

@@ -18,7 +18,7 @@ from environments.door.opening import journal_in_words, journal_of
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets
-from reports.earlier_runs import UnreadableError
+from reports.earlier_runs import UnreadableError, read_run
 from reports.explanation import explanation, last_run, listing
 from reports.plan import Plan, plan_lines
 from reports.run import Note, NoteKind
@@ -46,6 +46,8 @@ def configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> No
     take_ids(config)
     try:
         protect()
+        if (named := config.getoption("compare_with")) is not None:
+            config.option.compare_with = read_run(Path(named))
         _configure(config, plan_of, carry_out)
     except (ProfileError, UnreadableError) as error:
         raise pytest.UsageError(one_line(str(error))) from None

@@ -17,7 +17,7 @@ from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
 from reports.behaviour import behaviour_of, drifts
-from reports.earlier_runs import accepting, comparison_of, read_run, record_of, write_record
+from reports.earlier_runs import accepting, comparison_of, record_of, write_record
 from reports.formats.conformance_json import RunDocument, document_of
 from reports.formats.github import step_summary, workflow_commands
 from reports.language import language
@@ -39,8 +39,8 @@ none of its own."""
 
 
 class Reporter:
-    """The files go to `folder`, None for none. The command line may name the run to compare with, in place of the one
-    before, and have what was observed written to the record.
+    """The files go to `folder`, None for none. The command line may name the run to compare with, which was read, in
+    place of the one before, and have what was observed written to the record.
 
     The runner of GitHub takes each line that begins with `::` for a command, and a body that a service sent may stand
     in such a line: while tests run, it is told to take none.
@@ -48,8 +48,7 @@ class Reporter:
 
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
         self.run, self.folder, self._clean, self._accepts = run, folder, clean, config.getoption("accept")
-        named = config.getoption("compare_with")
-        self._named = None if named is None else read_run(Path(named))
+        self._named = config.getoption("compare_with")
         self._before = folder if config.getoption("report_dir") else folder and folder.with_name("latest")
         self._document: RunDocument = {}
         self._sums = ""

@@ -11,6 +11,7 @@ from reports.__main__ import text
 from reports.comparison import CHANGES, compared
 from reports.earlier_runs import comparison_of
 from tests.selftest.recorded_runs import record, recorded, run_here
+from tests.selftest.services.running import write_profile
 
 ROW, OTHER = "executePix.document.masked", "executePix.name.type"
 STANDINGS = {
@@ -164,10 +165,11 @@ def test_a_run_says_what_changed(tmp_path):
 
 
 def test_a_run_that_cannot_be_read_is_a_usage_error(tmp_path):
-    """One line and exit status 4, before any request."""
-    path = tmp_path / "conformance.json"
+    """One line and exit status 4, before any request, and before the token is fetched."""
+    path, fetched = tmp_path / "conformance.json", tmp_path / "fetched"
     path.write_text("[NaN]")
-    refused = run_here("--no-report", f"--compare-with={path}")
+    profile = write_profile(tmp_path, "http://127.0.0.1:1", auth={"token_command": ["touch", str(fetched)]})
+    refused = run_here("--no-report", f"--environment={profile}", f"--compare-with={path}")
 
-    assert (refused.status, refused.run) == (4, None)
+    assert (refused.status, refused.run, fetched.exists()) == (4, None, False)
     assert re.fullmatch(rf"ERROR: {re.escape(str(path))}: [^\n]+\n+", refused.output)
