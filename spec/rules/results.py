@@ -9,7 +9,7 @@ from spec.exchange import Exchange
 from spec.findings import Finding, finding
 from spec.interface import KEY_TYPES, operations
 from spec.json_text import leaves_of, pointer, read_json
-from spec.message import Text
+from spec.message import Value
 from spec.rules.table import (
     InconclusiveError,
     data_in,
@@ -27,8 +27,7 @@ from spec.rules.tax_document import is_fully_masked, is_fully_visible, is_unmask
 @rule("executePix.id.matches")
 def id_is_the_code_that_was_sent(exchange: Exchange) -> Finding | None:
     """The field id of the execution result is the transaction code that was sent."""
-    is_the_code = text_in(exchange, "id") == exchange.request.last_segment
-    return None if is_the_code else _of("id", "other-id", exchange)
+    return None if text_in(exchange, "id") == exchange.request.last_segment else _of("id", "other-id", exchange)
 
 
 @rule("executePix.document.masked")
@@ -36,19 +35,19 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     """The tax document of the counterparty is partly masked."""
     document = text_in(exchange, "document")
     if is_fully_visible(document):
-        return _of("document", "document-visible", exchange)
+        return _of("document", "document-clear", exchange, digits=sum(map(str.isdigit, document)))
     clear = [pointer(*path) for path, leaf in leaves_of(json_in(exchange)) if is_unmasked(document, str(leaf))]
-    fields = operations()["executePix"].result
-    other = [at for at in clear if at not in {pointer_to(data_in, field.name, exchange) for field in fields}]
-    is_the_key = pointer_to(data_in, "key", exchange) in clear  # a key may be the tax document
-    return finding("document-visible", *other) if other and not is_the_key else None
+    named = [pointer_to(data_in, field.name, exchange) for field in operations()["executePix"].result]
+    other = [at for at in clear if at not in named]
+    if not other or pointer_to(data_in, "key", exchange) in clear:  # a key may be the tax document
+        return None
+    return finding("document-visible", *other)
 
 
 @rule("executePix.document.partly")
 def document_is_partly_visible(exchange: Exchange) -> Finding | None:
     """Part of the tax document of the counterparty is visible."""
-    fully_masked = is_fully_masked(text_in(exchange, "document"))
-    return _of("document", "document-masked", exchange) if fully_masked else None
+    return _of("document", "document-masked", exchange) if is_fully_masked(text_in(exchange, "document")) else None
 
 
 @rule("executePix.type.kind")
@@ -85,8 +84,7 @@ _BOOLEANS = ("true", "false")
 @rule("registerPixKey.Success.text")
 def success_is_true_or_false(exchange: Exchange) -> Finding | None:
     """The field Success of the key registration result is the text true or the text false."""
-    is_boolean = text_in(exchange, "Success").lower() in _BOOLEANS
-    return None if is_boolean else _of("Success", "no-boolean-text", exchange)
+    return None if text_in(exchange, "Success").lower() in _BOOLEANS else _of("Success", "no-boolean-text", exchange)
 
 
 @rule("registerPixKey.Success.letterCase")
@@ -101,8 +99,7 @@ def success_is_in_lower_case(exchange: Exchange) -> Finding | None:
 @rule("registerPixKey.Success.example")
 def success_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field Success of the key registration result: the text true."""
-    is_true = text_in(exchange, "Success").lower() == "true"
-    return None if is_true else _of("Success", "success-not-true", exchange)
+    return None if text_in(exchange, "Success").lower() == "true" else _of("Success", "success-not-true", exchange)
 
 
 @rule("registerPixKey.fields.upperCase")
@@ -156,6 +153,6 @@ def key_of_the_example(exchange: Exchange) -> Finding | None:
     return None if found is None else _of("Key", "key-not-null", exchange, type=type_of(found))
 
 
-def _of(field: str, code: str, exchange: Exchange, **parameters: Text) -> Finding:
+def _of(field: str, code: str, exchange: Exchange, **parameters: Value) -> Finding:
     """A finding on a field of the result."""
     return finding(code, pointer_to(data_in, field, exchange), **parameters)
