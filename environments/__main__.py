@@ -133,8 +133,11 @@ def _check(profile: Profile) -> int:
     for each, line in _state(profile):
         status = max(status, each, key=(CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE).index)
         print(line)
-    ready = f"ready: pytest --environment={named(profile.path)} --plan"
-    print(f"not ready: a run would end with exit status {status}" if status else ready)
+    print(
+        f"not ready: a run would end with exit status {status}"
+        if status
+        else f"ready: pytest --environment={named(profile.path)} --plan"
+    )
     return status
 
 
@@ -160,7 +163,8 @@ def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
         require_variables(profile)
         if left := list(_left_by_runs(profile, record_of_keys(profile, run="check"))):
             status = any(not key.value for key in left) * INCOMPLETE  # no further RANDOM key is registered
-            yield status, f"keys left by earlier runs: {len(left)}; python -m environments cleanup NAME lists them"
+            command = f"python -m environments cleanup {shlex.quote(named(profile.path))}"
+            yield status, f"keys left by earlier runs: {len(left)}; {command} lists them"
     with _opened(replace(profile, allow=profile.allow & {"read"})) as client:
         for entry in client.door.guard.earlier:
             yield CLEAN, f"outcome of an execution at {entry.at}: {_outcome(entry)}"

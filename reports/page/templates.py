@@ -107,7 +107,8 @@ class _Filters:
         """An answer begins with its status."""
         if text[:3].isdecimal():
             return _SHOWN.format(text)
-        return text if requirement_id in OF_THE_SERVICE else self.situation(text)
+        is_ours = requirement_id not in OF_THE_SERVICE or text == "seen"
+        return self.situation(text) if is_ours else text
 
     def command(self, lines: str) -> str:
         """Lines of a shell: a comment is said, all else stays."""

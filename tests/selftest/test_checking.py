@@ -111,7 +111,7 @@ def test_nobody_listens(check, tmp_path, service):
     status, lines = check(service, **gone)
 
     assert (status, lines[-1]) == (7, NOT_READY.format(7))
-    assert lines[2] == "keys left by earlier runs: 1; python -m environments cleanup NAME lists them"
+    assert lines[2] == "keys left by earlier runs: 1; python -m environments cleanup PROFILE lists them"
     assert lines[3].startswith("outcome of an execution at ")
     assert lines[4:6] == [
         "error: http://127.0.0.1:9 cannot be reached: the connection is refused",

@@ -151,7 +151,7 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
     assert left_in_english(run) == []
     assert {
         "https://x não pode ser alcançado: a conexão foi recusada",
-        "limits.transfers (20) está esgotado: nem todas as requisições a createPix foram enviadas",
+        "o limite limits.transfers (20) foi atingido: nem todas as requisições a createPix foram enviadas",
         *("Mudança de comportamento", "o mesmo resultado", "Mudanças desde outra rodada"),
         *("não exercitado", "2 não exercitados"),
     } <= texts
