@@ -100,7 +100,8 @@ class Grants:
             yield say(
                 "the token was refused with 401 by {operations}: it is wrong, has expired, or is for another "
                 "environment, check auth ({source})",
-                **{"operations": listed(self.asked(operations())), "source": source},
+                operations=listed(self.asked(operations())),
+                source=source,
             )
             return
         commonest = together.most_common(1)[0][0]
@@ -114,7 +115,9 @@ class Grants:
         where = say("base_url may lead elsewhere, or ") if commonest in ("302", "303", "404") else ""
         yield say(
             "no operation succeeded ({answers}): {where}the token may be wrong or expired, check auth ({source})",
-            **{"answers": shown, "where": where, "source": source},
+            answers=shown,
+            where=where,
+            source=source,
         )
 
 
