@@ -56,7 +56,6 @@ AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
 IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again, ask_in_the_end)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
-LOCKED_OUT = say("the service locks the caller out after wrong tokens (tried: {tried})")
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,8 @@ def _send_all(
     send_once_more(client.door, reproduction)
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
         tried = credentials_of(seen for seen in traffic.targeted(name) if seen.credential != VALID)
-        client.door.unsent[LOCKED_OUT.of(tried=tried)] = {name}
+        why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
+        client.door.unsent[why] = {name}
     return RunTraffic(traffic, generation, world)
 
 
