@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from spec.message import Text, say
@@ -43,6 +42,7 @@ class JsonObject(dict[str, Any]):
         return {folded(name): name for name in reversed(self)}
 
 
+@lru_cache(10_000)
 def folded(name: str) -> str:
     """A member name without letter case and separators. A misspelled name and the right one have it in common."""
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
@@ -99,17 +99,12 @@ def is_number(value: object) -> bool:
     return isinstance(value, Decimal | HugeNumber)
 
 
-def leaves_of(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, Any]]:
+def leaves_of(value: Any, path: JsonPath = ()) -> list[tuple[JsonPath, Any]]:
     """Every value inside that holds no other, with the names and places that lead to it."""
-    parts: list[tuple[str | int, Any]] = []
-    if isinstance(value, dict):
-        parts = list(value.items())
-    elif isinstance(value, list):
-        parts = list(enumerate(value))
-    if not parts:
-        yield path, value
-    for name, part in parts:
-        yield from leaves_of(part, (*path, name))
+    if not value or not isinstance(value, dict | list):
+        return [(path, value)]
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
+    return [leaf for name, part in parts for leaf in leaves_of(part, (*path, name))]
 
 
 def pointer(*path: str | int) -> str:

@@ -37,8 +37,8 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     if is_fully_visible(document):
         return _of("document", "document-clear", exchange, digits=sum(map(str.isdigit, document)))
     clear = [pointer(*path) for path, leaf in leaves_of(json_in(exchange)) if is_unmasked(document, str(leaf))]
-    named = [pointer_to(data_in, field.name, exchange) for field in operations()["executePix"].result]
-    other = [at for at in clear if at not in named]
+    fields = operations()["executePix"].result
+    other = [at for at in clear if at not in {pointer_to(data_in, field.name, exchange) for field in fields}]
     if not other or pointer_to(data_in, "key", exchange) in clear:  # a key may be the tax document
         return None
     return finding("document-visible", *other)

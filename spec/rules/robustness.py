@@ -14,7 +14,6 @@ from spec.rules.table import InconclusiveError, rule
 
 ROBUSTNESS = ("serverError", "stackTrace", "connection")
 """The requirements of every operation that all of its exchanges answer for."""
-_STANDARD_METHODS = {"GET", "POST", "DELETE"}
 _FOR_WHAT_IS_UNUSUAL = (501, 505)
 """Right answers to a transfer coding and a version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6)."""
 
@@ -27,7 +26,7 @@ def no_server_error(exchange: Exchange) -> Finding | None:
     if exchange.written and response.status in _FOR_WHAT_IS_UNUSUAL:
         return None
     if kind is RefusalKind.SERVER_ERROR or (
-        kind is RefusalKind.NOT_IMPLEMENTED and exchange.request.method in _STANDARD_METHODS
+        kind is RefusalKind.NOT_IMPLEMENTED and exchange.request.method in ("GET", "POST", "DELETE")
     ):
         return finding("server-error", request=sent(exchange), status=response.status)
     return None
@@ -37,9 +36,7 @@ def no_server_error(exchange: Exchange) -> Finding | None:
 def no_stack_trace(exchange: Exchange) -> Finding | None:
     """No response of {operation} contains a stack trace or a debug page."""
     response = _response_in(exchange)
-    if not _shows_a_trace(response):
-        return None
-    return finding("stack-trace", *_traces(response), request=sent(exchange))
+    return finding("stack-trace", *_traces(response), request=sent(exchange)) if _shows_a_trace(response) else None
 
 
 @rule("*.connection")
@@ -54,10 +51,9 @@ def no_dropped_connection(exchange: Exchange) -> Finding | None:
 
 def _traces(response: Response) -> list[str]:
     """JSON pointers to the texts of a body that show a trace; to the whole body where it is no JSON."""
-    leaves = leaves_of(response.json.value) if response.json.readable else ()
-    texts = ((path, leaf) for path, leaf in leaves if isinstance(leaf, str))
-    shown = (path for path, leaf in texts if _has_a_trace(leaf))
-    return [pointer(*path) for path in shown] or [""]
+    leaves = leaves_of(response.json.value)
+    shown = [pointer(*path) for path, leaf in leaves if isinstance(leaf, str) and _has_a_trace(leaf)]
+    return shown or [""]
 
 
 def _response_in(exchange: Exchange) -> Response:
@@ -114,6 +110,8 @@ _TRACES = (
     r"seeing this error because you have (?:DEBUG = True|enabled the show_exceptions)",
 )
 _TRACE = re.compile("|".join(_TRACES), re.MULTILINE)
+# Each trace has one of these, which are found a hundred times quicker.
+_HINTS = "(|at |, line |Error|Fatal|runtime|seeing|race|xception|java.lang|.php|.rb:|goroutine|rust_|ebugger"
 _LINE_BREAK = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
 _JSON_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
@@ -130,7 +128,7 @@ def _has_a_trace(text: str) -> bool:
     readings = {text, _unescaped(text)}
     if "<" in text:
         readings |= {_unescaped(_TAG.sub("", _LINE_BREAK.sub("\n", reading))) for reading in tuple(readings)}
-    return any(map(_TRACE.search, readings))
+    return any(_TRACE.search(reading) for reading in readings if any(hint in reading for hint in _HINTS.split("|")))
 
 
 def _unescaped(text: str) -> str:

@@ -23,14 +23,17 @@ _END = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$")
 _START = re.compile(rf"[^0-9A-Z\s]?(?:{_SIGN.pattern})")
 _LABEL = re.compile(r"\b(?:CPF|CNPJ)\b(?: ?=)?")
 _BETWEEN = rf" ?[^0-9A-Z\s{_MASK}]? ?"
-_CLEAR = (
-    rf"[0-9](?:{_BETWEEN}[0-9]){{10}}",
-    rf"[0-9](?:{_BETWEEN}[0-9]){{13}}",
-    # With letters: together, in the groups of a CNPJ, or letter by letter. In other groups it might be any words.
-    r"[0-9A-Z]{12}[0-9]{2}",
-    r"[0-9A-Z]{2}\W(?:[0-9A-Z]{3}\W){2}[0-9A-Z]{4}\W[0-9]{2}",
-    r"(?:[0-9A-Z][\W_]){12}[0-9][\W_][0-9]",
-)
+_CLEAR = [
+    re.compile(rf"(?<![0-9A-Z])(?=({form})(?![0-9A-Z]))")
+    for form in (
+        rf"[0-9](?:{_BETWEEN}[0-9]){{10}}",
+        rf"[0-9](?:{_BETWEEN}[0-9]){{13}}",
+        # With letters: together, in the groups of a CNPJ, or letter by letter. In other groups it might be any words.
+        r"[0-9A-Z]{12}[0-9]{2}",
+        r"[0-9A-Z]{2}\W(?:[0-9A-Z]{3}\W){2}[0-9A-Z]{4}\W[0-9]{2}",
+        r"(?:[0-9A-Z][\W_]){12}[0-9][\W_][0-9]",
+    )
+]
 _ONE_BY_ONE = re.compile(r"[^0-9A-WYZ]*[0-9](?:[^0-9A-WYZ]+[0-9]){10}(?:(?:[^0-9A-WYZ]+[0-9]){3})?[^0-9A-WYZ]*")
 """With anything between all of them: a mask as long as the document has no place for so many."""
 _WRITTEN = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9A-Z]{2}(?:\.[0-9A-Z]{3}){2}/[0-9A-Z]{4}-[0-9]{2}")
@@ -70,8 +73,10 @@ def is_fully_visible(document: str) -> bool:
 def is_unmasked(document: str, text: str) -> bool:
     """True if a text has in clear what a masked document hides: with the characters that this one shows, and with right
     check digits or the usual punctuation."""
+    if len(text) < 11:  # a CPF has 11
+        return False
     mask, shown = _plain(document), _plain(text)
-    return len(shown) > 10 and any(  # a CPF has 11
+    return all(part in _letters(shown) for part in _shown(mask)) and any(
         clear.likelihood and _agreement(mask, clear.characters) >= _SURE for clear in _clear(shown)
     )
 
@@ -92,10 +97,15 @@ def _plain(document: str) -> str:
     return " ".join(_LABEL.sub(" ", text).split())[:_LONGEST]
 
 
+def _letters(text: str) -> str:
+    """The characters that a document may have."""
+    return re.sub("[^0-9A-Z]+", "", text)
+
+
 def _clear(text: str) -> Iterator[_Clear]:
     for form in _CLEAR:
-        for found in re.finditer(rf"(?<![0-9A-Z])(?=({form})(?![0-9A-Z]))", text):
-            characters = re.sub("[^0-9A-Z]", "", found[1])
+        for found in form.finditer(text):
+            characters = _letters(found[1])
             groups = re.findall("[0-9A-Z]+", found[1])
             is_one = not groups[1:] or max(map(len, groups)) < 10  # no document has a group of ten and another one
             if is_one and ("X" not in characters or cnpj.is_valid(characters)):
@@ -120,7 +130,7 @@ def _is_a_document(clear: _Clear) -> bool:
 
 def _says(piece: str) -> bool:
     """True if it is more than punctuation, and no second visible document, which says nothing about the first."""
-    is_another = re.fullmatch(r"[0-9]{11}|[0-9]{14}", re.sub("[^0-9A-Z]", "", piece)) and not _SIGN.search(piece)
+    is_another = re.fullmatch(r"[0-9]{11}|[0-9]{14}", _letters(piece)) and not _SIGN.search(piece)
     return bool(re.search("[0-9A-Z]", piece) or _SIGN.search(piece)) and not is_another
 
 
@@ -134,7 +144,7 @@ def _agreement(mask: str, characters: str) -> int:
     shown = _shown(mask)
     count = sum(map(len, shown))
     spread = _SIGN.sub(lambda sign: "X" * len(sign[0]), mask)
-    places = re.sub("[^0-9A-Z]", "", spread).replace("X", ".")
+    places = _letters(spread).replace("X", ".")
     if len(places) == len(characters):
         return count if re.fullmatch(places, characters) else _DISAGREES
     in_order = ".*".join(shown)
