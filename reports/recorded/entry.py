@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import jsonschema_rs
 
@@ -47,14 +47,14 @@ def exchange_of(entry: Any, number: int, base_url: str) -> Exchange | Text:
         request = _request(entry["request"], base_url)
         if not request.url.startswith(f"{base_url}/"):
             return _ELSEWHERE
-        path = urlsplit(request.url[len(base_url) :])
-        if (operation := _operation(request.method, path.path)) is None:
+        path, _, query = request.url[len(base_url) :].partition("#")[0].partition("?")
+        if (operation := _operation(request.method, path)) is None:
             return _UNDOCUMENTED
         answer = entry.get("response") or {}
         if not 0 < int(answer.get("status") or 0) < _MOST:
             return _NO_RESPONSE
         response = _response(answer)
-        is_documented = _is_documented(operation, request) and not (path.query and operation.result)
+        is_documented = _is_documented(operation, request) and not (query and operation.result)
         started, elapsed_s = _moment(entry.get("startedDateTime")), float(entry.get("time") or 0) / 1000
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, zlib.error):
         return _NO_ENTRY

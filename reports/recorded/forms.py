@@ -15,6 +15,7 @@ from typing import Any
 
 from spec.answers import (
     RefusalKind,
+    code_of,
     data_of,
     envelope_of,
     find,
@@ -25,20 +26,21 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import Exchange, Response
-from spec.findings import Conclusion, Judgement, deviates, finding, holds
+from spec.findings import Finding, Judgement, deviates, finding, holds
 from spec.interface import KEY_TYPES
 from spec.json_text import is_integer, read_json
 from spec.requirements import requirements
-from spec.rules import ROBUSTNESS, RULES, judge
+from spec.rules import RULES, judge
 
 Judged = tuple[str, Judgement]
-"""A requirement, and a judgement that is not inconclusive."""
-_BY_FORM = re.compile(
-    r".*\.(status|json|mediaType|unique|byteOrderMark|object|shape|result|extra|present|type|spelling|upperCase)"
-)
-"""Requirements whose rules see no more than the form of an answer."""
+Broken = tuple[str, tuple[Finding, ...]]
+"""A requirement, and what deviates from it."""
+_Parted = tuple[tuple[str, ...], list[Broken]]
+_BY_VALUE = re.compile(r".*\.(stackTrace|id\.matches|document\.(masked|partly)|Key\.(matches|example))")
+"""Requirements whose rules see more of an answer than its form."""
+_TOLD_BY_TEXT = ("status", "type", "Success")
+"""Members whose few texts are part of the form."""
 _MOST_FORMS = 1_000
-_OF_THE_BODY = ("body.pixKey", "body.account", "body.pixKeyType")
 
 
 class Forms:
@@ -47,57 +49,70 @@ class Forms:
 
     def __init__(self) -> None:
         self.held = Counter[tuple[str, ...]]()
-        self._known: dict[tuple[object, ...], tuple[tuple[str, ...], list[Judged]]] = {}
+        self._known: dict[int, _Parted] = {}
 
-    def judged(self, exchange: Exchange, response: Response) -> Iterator[Judged]:
-        """All that the exchange shows, but for what is counted in `held`."""
-        by_form, others, of_all = _rules_of(exchange.operation)
-        yield from _told_by(of_all, exchange)
-        yield from _beyond_the_rules(exchange, response)
-        if not is_judged_as_success(exchange):
-            return
-        yield from _told_by(others, exchange)
-        if not response.json.readable or response.json.repeated:
-            yield from _told_by(by_form, exchange)
-            return
-        form = _form(exchange, response)
-        if form not in self._known:
+    def broken(self, exchange: Exchange, response: Response) -> Iterator[Broken]:
+        """What the exchange shows to be broken; what holds is counted in `held`."""
+        by_form, by_value = _rules_of(exchange.operation)
+        form = hash(_form(exchange, response))
+        if form not in self._known or response.json.repeated:
             if len(self._known) > _MOST_FORMS:
                 self._known.clear()
-            told = [*_told_by(by_form, exchange)]
-            holding = tuple(id for id, judgement in told if judgement.holds)
-            self._known[form] = holding, [each for each in told if each[1].deviates]
-        held, deviating = self._known[form]
-        self.held[held] += 1
-        yield from deviating
+            self._known[form] = _parted(by_form, exchange, *_beyond_the_rules(exchange, response))
+        for held, broken in (self._known[form], _parted(by_value, exchange)):
+            self.held[held] += 1
+            yield from broken
 
 
-def _told_by(ids: Iterable[str], exchange: Exchange) -> Iterator[Judged]:
-    judged = ((id, judge(id, exchange)) for id in ids)
-    return (each for each in judged if each[1].conclusion is not Conclusion.INCONCLUSIVE)
+def _parted(ids: Iterable[str], exchange: Exchange, *others: Judged) -> _Parted:
+    """The requirements that hold, and those that are broken."""
+    told = [*[(id, judge(id, exchange)) for id in ids], *others]
+    return (
+        tuple([id for id, judgement in told if judgement.holds]),
+        [(id, judgement.findings) for id, judgement in told if judgement.deviates],
+    )
 
 
 @cache
-def _rules_of(operation: str) -> tuple[list[str], list[str], list[str]]:
-    """The requirements of an operation that have a rule: on the form of a success, on its values, on any answer."""
+def _rules_of(operation: str) -> tuple[list[str], list[str]]:
+    """The requirements of an operation that have a rule: on the form of an answer, and on its values."""
     mine = [id for id in RULES if id.startswith(f"{operation}.")]
-    of_all = [f"{operation}.{what}" for what in ROBUSTNESS]
-    by_form = [id for id in mine if _BY_FORM.fullmatch(id)]
-    return by_form, [id for id in mine if id not in (*by_form, *of_all)], of_all
+    by_value = [id for id in mine if _BY_VALUE.fullmatch(id)]
+    return [id for id in mine if id not in by_value], by_value
 
 
 def _form(exchange: Exchange, response: Response) -> tuple[object, ...]:
-    text = response.json
-    kinds = (_kind(text.value), _kinds(envelope_of(response)), _kinds(data_of(response)))
-    return exchange.operation, response.status, response.media_type, text.byte_order_mark, *kinds
+    text, data = response.json, data_of(response) or {}
+    return (
+        exchange.operation,
+        exchange.valid,
+        _named(exchange),
+        response.status,
+        response.media_type,
+        refusal_kind(response),
+        code_of(response),
+        is_judged_as_success(exchange),
+        registered(exchange),
+        text.error,
+        text.limit,
+        text.repeated,
+        text.byte_order_mark,
+        _kinds({"": text.value}),
+        _kinds(envelope_of(response) or {}),
+        _kinds(data),
+        *[str(find(data, name)) for name in _TOLD_BY_TEXT],
+    )
 
 
-def _kinds(members: Mapping[str, Any] | None) -> tuple[object, ...]:
-    return tuple((name, *_kind(value)) for name, value in (members or {}).items())
+def _kinds(members: Mapping[str, Any]) -> tuple[object, ...]:
+    return (*members, *[is_integer(value) or type(value) for value in members.values()])
 
 
-def _kind(value: object) -> tuple[object, ...]:
-    return type(value), is_integer(value)
+def _named(exchange: Exchange) -> str | None:
+    """The key type that a registration names."""
+    sent = read_json(exchange.request.body).value if exchange.operation == "registerPixKey" else None
+    named = sent.get("pixKeyType") if isinstance(sent, dict) else None
+    return named if isinstance(named, str) else None
 
 
 def grants_something(exchange: Exchange, response: Response) -> bool:
@@ -124,12 +139,11 @@ def _beyond_the_rules(exchange: Exchange, response: Response) -> Iterator[Judged
         yield f"{operation}.exists", deviates(finding("no-endpoint", status=response.status), exchange)
     if succeeded(exchange):
         held += [f"{operation}.token.accepted", f"{operation}.contentType.accepted"]
-    if operation == "registerPixKey":
-        sent = read_json(exchange.request.body).value
-        named = sent.get("pixKeyType") if isinstance(sent, dict) else None
-        if isinstance(named, str) and not (named.isdecimal() or named.upper() in (*KEY_TYPES, "EVP")):
+    if (named := _named(exchange)) is not None:
+        if not (named.isdecimal() or named.upper() in (*KEY_TYPES, "EVP")):
             found = deviates(finding("undocumented-type"), exchange) if registered(exchange) else holds()
             yield "registerPixKey.pixKeyType.undocumented", found
         elif registered(exchange) and exchange.valid:
-            held += [f"registerPixKey.{what}" for what in (f"pixKeyType.{named}", *_OF_THE_BODY)]
+            names = f"pixKeyType.{named}", "body.pixKey", "body.account", "body.pixKeyType"
+            held += [f"registerPixKey.{name}" for name in names]
     yield from ((id, holds()) for id in held if id in requirements())

@@ -51,9 +51,8 @@ class RecordedRun(Run):
         found: dict[str, list[Finding]] = {}
         numbers: dict[object, int] = {}
         for key, first in tally.of(ALIKE):
-            found.setdefault(key[1], []).append(
-                self._finding(first, tally.times[key], _answers(tally, key[1]), numbers)
-            )
+            counted = self._finding(first, tally.times[key], _answers(tally, key[1]), numbers)
+            found.setdefault(key[1], []).append(counted)
         for id in filter(partial(_answers, tally), requirements()):
             findings, verdict = tuple(found.get(id, ())), Verdict.PASS
             if tally.times[HELD, id] and id.endswith(_ONE_IS_ENOUGH):
@@ -61,24 +60,33 @@ class RecordedRun(Run):
             elif findings:
                 levels = (templates()[each.code].get("level", requirements()[id].level) for each in findings)
                 verdict = min((deviation(level, self.profile.fail_on) for level in levels), key=[*Verdict].index)
-            cited = dict.fromkeys(number for each in findings for number in each.exchanges)
-            self.results.append(RequirementResult(id, verdict, exchanges=tuple(cited), findings=findings))
+            cited = tuple(dict.fromkeys(number for each in findings for number in each.exchanges))
+            self.results.append(RequirementResult(id, verdict, exchanges=cited, findings=findings))
 
     def _finding(self, first: list[Seen], times: int, answers: int, numbers: dict[object, int]) -> Finding:
         """A finding that says how often it was seen, and where first."""
         found: Finding = first[0].what[0]
         cited = [numbers.setdefault(seen[:2], len(numbers) + 1) for seen in first]
         self.exchanges |= {number: seen.what[1] | {"number": number} for number, seen in zip(cited, first, strict=True)}
-        where = {"number": f"{first[0].entry:,}", "file": first[0].file}
-        often = {"times": f"{times:,}", "answers": f"{answers:,}"}
-        counted = say("{times} of {answers}, first at entry {number} of {file}", **often, **where)
+        counted = say(
+            "{times} of {answers}, first at entry {number} of {file}",
+            times=f"{times:,}",
+            answers=f"{answers:,}",
+            number=f"{first[0].entry:,}",
+            file=first[0].file,
+        )
         return replace(found, exchanges=tuple(cited), shown_by=counted)
 
     def _take_gaps(self, tally: Tally) -> None:
         """A line for each reason and file."""
         for key, ((file, number, why), *_) in tally.of(GAP):
-            parts = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{number:,}", "file": file}
-            line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parts)
+            line = say(
+                "not judged, {why}: {times}, first at entry {number} of {file}",
+                why=why,
+                times=f"{tally.times[key]:,}",
+                number=f"{number:,}",
+                file=file,
+            )
             self.said.append(Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line))
             if why not in NOT_OURS:
                 self._unjudged = say("not all of the recording could be judged")

@@ -98,19 +98,19 @@ class Counting:
         """Judge an exchange, which has a response."""
         if len(self.tally.first) > _MOST_KEYS * len(requirements()):
             self.tally = merge(self.tally, Tally())
-        tally, response, number = self.tally, exchange.response, exchange.number
+        tally, response = self.tally, exchange.response
         assert response is not None
         exchange = self._with_its_token_known(exchange, response)
         tally.times[EXCHANGES] += 1
         if at := exchange.started:
             tally.since, tally.until = min(tally.since, at), max(tally.until, at)
-        for id, judgement in self._forms.judged(exchange, response):
-            tally.times[HELD if judgement.holds else BROKEN, id] += 1
-            for found in judgement.findings:
+        for id, findings in self._forms.broken(exchange, response):
+            tally.times[BROKEN, id] += 1
+            for found in findings:
                 values = [part.template if isinstance(part, Message) else str(part) for _, part in found.parameters]
                 places = [_PLACE.sub("/*", pointer) for pointer in found.pointers]
                 show = partial(self._shown, found, exchange, response)
-                self._count((ALIKE, id, found.code, *values, *places), number, show)
+                self._count((ALIKE, id, found.code, *values, *places), exchange.number, show)
 
     def _with_its_token_known(self, exchange: Exchange, response: Response) -> Exchange:
         """The exchange; its credential is unknown until its token was granted something in this file. What a service
@@ -131,8 +131,10 @@ class Counting:
     def _shown(self, found: Finding, exchange: Exchange, response: Response) -> tuple[Finding, Evidence]:
         """What may be shown of a deviation. What the request names is hidden in the answer, too."""
         display = Display(_secrets_of(exchange, self._profile))
-        seen, media_type, refusal = outline(exchange), response.header("Content-Type"), is_refusal(response)
-        body = display.body(response.start, media_type, refusal=refusal, size=response.size)
+        body = display.body(
+            response.start, response.header("Content-Type"), refusal=is_refusal(response), size=response.size
+        )
+        seen = outline(exchange)
         seen["request"] |= {
             "headers": [["(recorded)", f"entry {exchange.number:,} of {self._file}"]],
             "body": display.body(exchange.request.body),
