@@ -1,4 +1,5 @@
-"""How long a whole run takes, against `st run` on the same schema, service and machine: `make bench`.
+"""How long a whole run takes, against `st run` on the same schema, service and machine: `make bench`. How long recorded
+traffic takes, against `json.loads` of the same bytes: `make bench OPTIONS=--scenario=recorded`.
 
 All of them are run in turn, as other work on the machine slows each of them down. The service is in a process of its
 own.
@@ -16,6 +17,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from tests.selftest.recordings import BASE, recording
 from tests.selftest.services.paced import Apart, Pace, apart
 from tests.selftest.services.running import ROOT, sandbox_at
 from tests.selftest.timings import Measured, Row, table
@@ -27,6 +29,15 @@ SCENARIOS = {
     "100 ms": Pace(delay=0.1),
     "20 a second": Pace(rate=20),
 }
+RECORDED, EXCHANGES = "recorded", 100_000
+READS = "import json, sys; json.loads(open(sys.argv[1], encoding='utf-8').read())"
+JUDGES = f"""
+import sys
+from dataclasses import replace
+from environments.profiles.loading import load
+from reports.recorded.reading import tally_of
+tally_of(sys.argv[1], replace(load("sandbox"), base_url="{BASE}"))
+"""
 Act = Callable[[Apart, int], Measured]
 """Measures one run against a service; the number is that of the round."""
 
@@ -100,16 +111,34 @@ def compare(scenario: str, rounds: int, parallel: Sequence[int]) -> list[str]:
     return table(scenario, [row for row, _ in running])
 
 
+def judged(name: str, rounds: int, *, executions_alone: bool) -> str:
+    """The row of a recording: its best round, each in a process of its own, with what it imports."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "traffic.har")
+        recording(file, EXCHANGES, executions_alone=executions_alone)
+        codes = [READS, JUDGES] * rounds
+        runs = [_run([sys.executable, "-c", code, str(file)], ROOT, {"PYTHONPATH": str(ROOT)}) for code in codes]
+    assert not any(run.status for run in runs)
+    reads, judges = (min(each, key=lambda run: run.cpu) for each in (runs[::2], runs[1::2]))
+    cells = (name, f"{EXCHANGES / judges.cpu:,.0f}", f"{judges.cpu:.1f} s", f"{reads.cpu:.1f} s")
+    return f"| {' | '.join(cells)} | {judges.cpu / reads.cpu:.1f} | {judges.megabytes:.0f} MB |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("--scenario", action="append", choices=tuple(SCENARIOS), help="only this one")
+    add("--scenario", action="append", choices=(*SCENARIOS, RECORDED), help="only this one")
     add("--rounds", type=int, default=3, help="runs of each contestant (default: %(default)s)")
     add("--parallel", type=int, nargs="+", default=(), metavar="N", help="also the suite with --parallel=N")
     options = parser.parse_args()
-    if not shutil.which(SCHEMATHESIS):
+    wanted = options.scenario or [*SCENARIOS, RECORDED]
+    if wanted != [RECORDED] and not shutil.which(SCHEMATHESIS):
         sys.exit(f"{SCHEMATHESIS} is not there: install schemathesis into this environment")
-    for scenario in options.scenario or SCENARIOS:
+    if RECORDED in wanted:
+        print("| recorded | exchanges a second | CPU | json.loads | ratio | memory |", "|---" * 6 + "|", sep="\n")
+        print(judged("mixed traffic", options.rounds, executions_alone=False), flush=True)
+        print(judged("executions alone", options.rounds, executions_alone=True), flush=True)
+    for scenario in filter(SCENARIOS.get, wanted):
         print(*compare(scenario, options.rounds, options.parallel), "", sep="\n", flush=True)
 
 

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
-from environments.sandbox import Service
 from reports.formats.conformance_json import document_of
 from reports.recorded.entry import exchange_of
+from reports.recorded.forms import Forms
 from reports.recorded.reading import judge_files, tally_of
 from reports.recorded.recorded_run import RecordedRun
-from reports.recorded.tally import BROKEN, GAP, HELD, Tally, merge
-from spec.exchange import Exchange
+from reports.recorded.tally import GAP, Tally, merge
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, REGISTRATION
 from tests.selftest.hand_made import SANDBOX
@@ -313,18 +312,32 @@ def test_a_fault_that_a_lone_answer_shows_is_found(specimen, tmp_path):
     assert failing <= specimen.fails
 
 
-def test_what_is_remembered_of_a_form_is_what_each_answer_shows(tmp_path):
-    """The counts are those of the rules, called for every exchange."""
-    entries = recording(Service())
-    tally, _, _ = verdicts(tmp_path, entries)
-    exchanges = [exchange_of(each, 1, "http://127.0.0.1") for each in entries]
-    success = [one for one in exchanges if isinstance(one, Exchange) and one.valid and one.operation == "executePix"]
-    holding = {id: sum(judge(id, one).holds for one in success) for id in RULES if id.startswith("executePix.")}
+ANSWERS = [
+    *(
+        {"data": EXECUTION | change}
+        for change in ({}, {"status": "PENDING"}, {"type": "EMAIL"}, {"error": "x"}, {"id": 7})
+    ),
+    {"data": EXECUTION | {"document": "123.456.789-09"}},
+    {"text": BODY.decode().replace('"digit"', '"digit": "1", "digit"')},
+    *({"status": status} for status in (201, 204, 404, 405, 500, 501)),
+    *(
+        {"text": text}
+        for text in ("[]", "1", "1.5", "NaN", "Traceback (most recent call last):", '{"code": 5, "data": {}}')
+    ),
+]
 
-    assert {id: tally.times[HELD, id] for id in holding if id.endswith((".present", ".type"))} == {
-        id: count for id, count in holding.items() if id.endswith((".present", ".type"))
-    }
-    assert not [key for key in tally.times if key[0] == BROKEN and key[1].endswith(".present")]
+
+@given(st.permutations(ANSWERS * 2))
+@settings(deadline=None, max_examples=5)
+def test_what_is_remembered_of_a_form_is_what_each_answer_shows(answers):
+    """Whatever came before, the rules that deviate are those that deviate alone."""
+    forms = Forms()
+    exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
+    alone = [{id for id in RULES if judge(id, one).deviates} for one in exchanges]
+    told = [{id for id, _ in forms.broken(one, one.response)} for one in exchanges]
+
+    assert [each - {"executePix.exists"} for each in told] == alone
+    assert sum(forms.held.values()) == 2 * len(answers)
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

@@ -1,13 +1,17 @@
 """Each rule holds for a conforming exchange, and deviates for one that breaks its requirement."""
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
 from spec.requirements import read_yaml, requirements
 from spec.rules import RULES, judge
+from spec.rules.robustness import _HINTS, _TRACES
 from spec.rules.table import first_names
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
@@ -113,3 +117,10 @@ def test_stack_traces():
 def test_a_message_names_no_member_that_data_may_name(names, shown):
     """They are counted."""
     assert str(first_names(names)) == shown
+
+
+@given(st.one_of([st.from_regex(re.compile(trace, re.MULTILINE)) for trace in _TRACES]))
+@settings(deadline=None)
+def test_each_trace_has_a_hint(text):
+    """No trace is missed because it was not looked for."""
+    assert any(hint in text for hint in _HINTS.split("|"))
