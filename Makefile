@@ -64,5 +64,6 @@ screenshots: .venv/contributors
 
 # How long the default run takes beside `st run` on the same schema, service and machine.
 # One scenario alone: make bench OPTIONS="--scenario=loopback --rounds=5 --parallel 1 4"; OPTIONS=--help lists them.
+# Recorded traffic: make bench OPTIONS=--scenario=recorded.
 bench: .venv/contributors
 	PYTHONPATH=. $(BIN)/python tests/selftest/bench.py $(OPTIONS)
