@@ -87,7 +87,7 @@ def operations_reached(method: str, path: str) -> frozenset[str]:
     slashes merged, letter case ignored. A method that is not documented for a path counts for all operations of the
     path: a HEAD may run what a GET runs.
     """
-    reached: set[str] = set()
+    reached = set[str]()
     for reading in _readings(path):
         at_path = [op for op in operations().values() if _matcher(op.path).fullmatch(reading)]
         exact = [op for op in at_path if op.method == method.upper()]
