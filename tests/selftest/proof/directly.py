@@ -2,7 +2,8 @@
 
 In memory it needs no sockets either: the door gives each request to a service in this process, one at a time, so that
 nothing is left to chance, and what waits takes no time. A service that differs from the sandbox in what its answers say
-gets the requests of the sandbox's own trial in their order: no door, no scenario, and the same tests.
+gets the requests of the sandbox's own trial in their order: no door, no scenario, and the same tests. Of these, one that
+reads no answer that differs says what it says of the sandbox.
 """
 
 import os
@@ -11,8 +12,8 @@ import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 from unittest import mock
 from urllib.parse import urlsplit
@@ -28,7 +29,8 @@ from environments.profiles.model import EMBEDDED, Profile
 from environments.sandbox import Request, Server, Service
 from environments.secret_values import listed_secrets
 from reports.evidence import outline
-from reports.run import Run
+from reports.run import Observation, Run
+from reports.verdicts import RequirementResult
 from spec import exchange
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.rules import Reproduction
@@ -42,12 +44,23 @@ _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encodin
 
 
 @dataclass(frozen=True)
+class Said:
+    """What a test says of the sandbox, and the numbers of the exchanges whose answers it reads for that."""
+
+    results: Sequence[RequirementResult]
+    observations: Sequence[Observation]
+    read: Container[int]
+
+
+@dataclass(frozen=True)
 class Log:
     """All that was sent for these tests, and its answers."""
 
     session: Session
     sent: RunTraffic
     items: Sequence[Any]
+    said: Mapping[str, Said] = field(default_factory=dict)
+    """What tests say that need not be called, by their ids."""
 
     @property
     def requests(self) -> list[exchange.Request]:
@@ -56,14 +69,24 @@ class Log:
 
     def judged(self) -> Trial:
         """Call the tests, and give what they say."""
-        run, collector, config = self.session.run, self.session.collector, _collected().config
-        config.stash[SESSION], config.stash[SENT] = self.session, self.sent
-        _judge(self.items, {"pytestconfig": config}, Watcher(run.profile, collector), collector)
-        collector.close()
+        run, call, supplied = self.session.run, self.caller(), {}
+        for item in self.items:
+            if said := self.said.get(item.nodeid):
+                run.results += said.results
+                run.observations += said.observations
+            else:
+                call(item, supplied)
+        self.session.collector.close()
         run.close()
         said = {"left": run.not_cleaned_up_in_words, "notes": [note.text for note in run.notes()]}
         told = {what: tuple(map(str, texts)) for what, texts in said.items()}
         return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), **told)
+
+    def caller(self) -> Callable[[Any, dict[str, Any]], None]:
+        """Calls one test of this run with what its fixtures give, or have given."""
+        config, collector = _collected().config, self.session.collector
+        config.stash[SESSION], config.stash[SENT] = self.session, self.sent
+        return partial(_call, Watcher(self.session.profile, collector), collector)
 
 
 def try_in_memory(service: Service, environment: str = "sandbox", **selected: Any) -> Trial:
@@ -97,7 +120,9 @@ def replay(service: Service, environment: str = "sandbox") -> Trial:
         for seen in log.session.door.exchanges:
             answer = memory.answer(seen.number, seen.request)
             changed[seen.number] = seen if answer == seen.response else replace(seen, response=answer)
-    return _with_answers(log, changed).judged()
+    differ = {number for number, seen in changed.items() if seen is not log.session.door.exchanges[number - 1]}
+    same = {test: said for test, said in said_of_the_sandbox(environment).items() if said.read.isdisjoint(differ)}
+    return replace(_with_answers(log, changed), said=same).judged()
 
 
 def _with_answers(log: Log, changed: Mapping[int, Exchange]) -> Log:
@@ -118,6 +143,27 @@ def _with_answers(log: Log, changed: Mapping[int, Exchange]) -> Log:
 def of_the_sandbox(environment: str) -> Log:
     """What is sent to the sandbox, recorded once in each process."""
     return sent_in_memory(Service(), environment)
+
+
+@cache
+def said_of_the_sandbox(environment: str) -> dict[str, Said]:
+    """What each test says of the sandbox, whatever was read for those before it."""
+    log = of_the_sandbox(environment)
+    log = _with_answers(log, {seen.number: seen for seen in log.session.door.exchanges})
+    run, call, said, read, get = log.session.run, log.caller(), {}, set(), object.__getattribute__
+
+    def note(seen: Exchange, name: str) -> Any:
+        if name == "response":
+            read.add(get(seen, "number"))
+        return get(seen, name)
+
+    with mock.patch.object(Exchange, "__getattribute__", note):
+        for item in log.items:
+            first = len(run.results), len(run.observations)
+            call(item, {})
+            said[item.nodeid] = Said(run.results[first[0] :], run.observations[first[1] :], frozenset(read))
+            read.clear()
+    return said
 
 
 def run_in_memory(service: Service, profile: Profile, takes: Callable[[Any], bool]) -> Run:
@@ -173,9 +219,9 @@ class _Memory:
         """What the service answers. One that hangs up answers nothing. Raises ValueError for what only a socket shows."""
         url, headers = urlsplit(sent.url), {name.lower(): value for name, value in sent.headers}
         request = Request(sent.method, url.path, url.query, headers, sent.body)
-        _CHANCE.seed(2 * number)
+        _CHANCE.start(2 * number)
         answer = self._service.serve(request, _Connection())
-        _CHANCE.seed(2 * number + 1)
+        _CHANCE.start(2 * number + 1)
         if answer is None:
             return Failure(FailureKind.DROPPED, "the connection was dropped without an answer")
         if any(name.lower() in _FRAMED_BY_THE_SERVER for name, _ in answer.headers):
@@ -191,8 +237,19 @@ class _Memory:
         """Nothing is open."""
 
 
-_CHANCE = random.Random()
-"""What is drawn in memory."""
+class _Chance:
+    """What is drawn in memory. Most answers draw nothing: to seed for each of them would take a tenth of a trial."""
+
+    def start(self, place: int) -> None:
+        """Draw what depends on this place in the trial alone."""
+        self._place, self._random = place, None
+
+    def randbytes(self, size: int) -> bytes:
+        self._random = self._random or random.Random(self._place)
+        return self._random.randbytes(size)
+
+
+_CHANCE = _Chance()
 
 
 @contextmanager
@@ -217,7 +274,7 @@ def _in_no_time() -> Iterator[Callable[[float], None]]:
 @contextmanager
 def _without_chance() -> Iterator[None]:
     """What is drawn is the same each time."""
-    _CHANCE.seed(0)
+    _CHANCE.start(0)
     random.seed(0)
     draw = _CHANCE.randbytes
     with mock.patch.object(os, "urandom", draw), mock.patch.object(random, "_urandom", draw):
@@ -280,8 +337,8 @@ def _collector(run: Run, door: Door) -> Collector:
     return collector
 
 
-def _judge(items: Sequence[Any], supplied: dict[str, Any], watcher: Watcher, collector: Collector) -> None:
-    """Call each test with what its fixtures give. One that ends otherwise than a test may is an error of the suite."""
+def _call(watcher: Watcher, collector: Collector, item: Any, supplied: dict[str, Any]) -> None:
+    """Call a test with what its fixtures give. One that ends otherwise than a test may is an error of the suite."""
 
     def supply(item: Any, names: Sequence[str]) -> dict[str, Any]:
         for name in names:
@@ -290,14 +347,14 @@ def _judge(items: Sequence[Any], supplied: dict[str, Any], watcher: Watcher, col
                 supplied[name] = fixture.func(**supply(item, fixture.argnames))
         return {name: supplied[name] for name in names}
 
-    for item in items:
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        try:
-            watcher.pytest_runtest_setup(item)
-            names = [name for name in item._fixtureinfo.argnames if name not in params]
-            item.obj(**supply(item, names), **params)
-        except DeviationError:
-            pass
-        except Untested as gap:
-            current.get().note(verdict=gap.verdict, why=gap.why)
-        collector.take(current.get(), item.nodeid)
+    supplied["pytestconfig"] = _collected().config
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    try:
+        watcher.pytest_runtest_setup(item)
+        names = [name for name in item._fixtureinfo.argnames if name not in params]
+        item.obj(**supply(item, names), **params)
+    except DeviationError:
+        pass
+    except Untested as gap:
+        current.get().note(verdict=gap.verdict, why=gap.why)
+    collector.take(current.get(), item.nodeid)
