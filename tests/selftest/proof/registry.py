@@ -71,10 +71,10 @@ class Specimen:
 
 class Registry:
     """Specimens by name. A declaration lists the requirements that fail, or those that warn. `least` is how many services
-    of an operator are chosen, whatever they show."""
+    of an operator are chosen, whatever they show; and each whose trial is a replay, unless `replays` is False."""
 
-    def __init__(self, lists: str, least: int = 1) -> None:
-        self.lists, self.least = lists, least
+    def __init__(self, lists: str, least: int = 1, *, replays: bool = True) -> None:
+        self.lists, self.least, self.replays = lists, least, replays
         self.specimens: dict[str, Specimen] = {}
 
     def declare(self, operator: str, *requirements: str, **expected: Any) -> Callable[[ServiceClass], ServiceClass]:
@@ -101,8 +101,7 @@ class Registry:
         return self.declare(operator, *requirements, **expected)(made)
 
     def chosen(self, *, exhaustive: bool) -> list[Specimen]:
-        """All specimens; or all whose trial is a replay and, without the slow ones, those that show what none before
-        them shows."""
+        """All specimens; or, without the slow ones, those that show what none before them shows."""
         if exhaustive:
             return list(self.specimens.values())
         shown: set[object] = set()
@@ -110,7 +109,7 @@ class Registry:
         for specimen in self.specimens.values():
             of_its_sort = sum(one.operator == specimen.operator for one in chosen)
             least = 1 if specimen.parallel else self.least
-            if specimen.is_sent_the_same or (
+            if (self.replays and specimen.is_sent_the_same) or (
                 not specimen.slow and (of_its_sort < least or not specimen.shows <= shown)
             ):
                 chosen.append(specimen)
@@ -133,7 +132,7 @@ def rows_of(operation: str, *rows: str) -> tuple[str, ...]:
 
 MUTANTS = Registry(lists="fails", least=7)
 """Services that break the requirements they name, and no others; what is implied, or an example, warns."""
-VARIANTS = Registry(lists="fails", least=2)
+VARIANTS = Registry(lists="fails", least=2, replays=False)
 """Services that are lawful, and different. What they show cannot be told from a declaration: it is that nothing fails."""
 BORDERLINE = Registry(lists="warns")
 """Services that get exactly the warnings they name, and do not fail."""

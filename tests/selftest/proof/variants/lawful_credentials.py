@@ -46,7 +46,7 @@ NO_REFUSAL = ("listAccounts.refusal",)
 for _name, _way in WAYS.items():
     lawful(
         "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokens,
-        say_no=staticmethod(_way),
+        say_no=staticmethod(_way), SENT_THE_SAME="429" not in _name,
         hides=NO_REFUSAL if _name in LIKE_ANSWERS else ("registerPixKey.token.scheme",) if "429" in _name else (),
     )  # fmt: skip
 
@@ -83,7 +83,7 @@ OPEN = {
 for _name, _operations in OPEN.items():
     lawful(
         "open", _name, f"No token is asked for by {', '.join(_operations)}.", OpenTo,
-        OPEN=_operations, hides=NO_REFUSAL if "listAccounts" in _operations else (),
+        OPEN=_operations, SENT_THE_SAME=True, hides=NO_REFUSAL if "listAccounts" in _operations else (),
     )  # fmt: skip
 
 

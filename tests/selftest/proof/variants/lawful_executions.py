@@ -69,7 +69,7 @@ IN_TURN = {
 }
 
 for _name, (_fact, _ways) in IN_TURN.items():
-    lawful("execution result", _name, _fact, InTurn, EXECUTIONS=_ways)
+    lawful("execution result", _name, _fact, InTurn, EXECUTIONS=_ways, SENT_THE_SAME=True)
 lawful(
     "execution result", "DateInManyDigits", "The date has more digits than are worth computing with.",
     InTurn, EXECUTIONS=({"date": verbatim("9" * 2_000)},),
@@ -157,6 +157,8 @@ class AnExpiredCodeIsACodeIn200(Expired):
 class RepeatsTheResult(Service):
     """A code that was executed gets the same result again, and no money moves."""
 
+    SENT_THE_SAME = True
+
     def check_prepared(self, transfer):
         return
 
@@ -169,6 +171,8 @@ class RepeatsTheResult(Service):
 @variant("repeated execution")
 class ARepeatIsACodeIn200(Service):
     """A code that was executed gets a 200 with code 409."""
+
+    SENT_THE_SAME = True
 
     def refusal(self, refusal):
         return as_json(200, {"code": 409, "data": {}}) if refusal.status == 409 else super().refusal(refusal)
@@ -245,6 +249,8 @@ def _behind(sign):
 
 class MasksInTurn(TakesTurns):
     """The sandbox, whose executions hide the document in another way each time."""
+
+    SENT_THE_SAME = True
 
     def execution_result(self, transfer):
         return super().execution_result(transfer) | {"document": next(self.ways)(transfer.payee.document)}

@@ -48,6 +48,7 @@ for _name, _fields in EXTRAS.items():
         f"An execution result has {_name} beside its own.",
         InTurn,
         EXECUTIONS=(_fields,),
+        SENT_THE_SAME=True,
     )
 for _name in ("OneMember", "300Members", "90LevelsMore"):
     lawful(

@@ -47,6 +47,8 @@ WRITTEN = {
 class Writes(Service):
     """The sandbox with another way to write JSON."""
 
+    SENT_THE_SAME = True
+
     def render(self, status, body, headers=()):
         response = super().render(status, body, headers)
         return Response(status, self.written(body).encode(), response.headers)
@@ -100,6 +102,7 @@ class LabelsInTurn(Finishes, TakesTurns):
     """Every answer to an operation has another Content-Type, each of which says JSON."""
 
     WAYS = MEDIA_TYPES
+    SENT_THE_SAME = True
 
     def changed(self, request, response):
         others = ((name, value) for name, value in response.headers if name.lower() != "content-type")
@@ -117,6 +120,7 @@ class Pads(Service):
     """The sandbox, whose executions carry a member of some size."""
 
     SIZE = 0
+    SENT_THE_SAME = True
 
     def execution_result(self, transfer):
         return super().execution_result(transfer) | {"receipt": "A" * self.SIZE}

@@ -71,7 +71,7 @@ for _name, _way in {
 }.items():
     lawful(
         "other method", f"OtherMethodsGet{_name}", f"A method that a path does not have gets {_name}.", Refuses,
-        refuses_so=lambda self, refusal: refusal.status == 405, say_no=staticmethod(_way),
+        refuses_so=lambda self, refusal: refusal.status == 405, say_no=staticmethod(_way), SENT_THE_SAME=True,
     )  # fmt: skip
 
 
@@ -150,7 +150,7 @@ class Small(Service):
 for _path, _body in ((414, 413), (431, 413), (400, 400), (404, 422), (413, 429)):
     lawful(
         "size limit", f"TooMuchGets{_path}And{_body}", f"A long path gets {_path}, a large body {_body}.",
-        Small, PATH_STATUS=_path, BODY_STATUS=_body,
+        Small, PATH_STATUS=_path, BODY_STATUS=_body, SENT_THE_SAME=_body != 429,
     )  # fmt: skip
 lawful("size limit", "TakesOnlyShortBodies", "A body has at most 200 bytes.", Small, BODY=200)
 

@@ -20,6 +20,7 @@ class Deletes(Service):
     """The sandbox with another answer to a deletion."""
 
     ANSWER = {}
+    SENT_THE_SAME = True
 
     def delete_pix_key(self, request, account_id):
         super().delete_pix_key(request, account_id)

@@ -57,7 +57,7 @@ the run says what to set."""
 for _status in STATUSES:
     lawful(
         "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status,
-        hides=_KEPT_BACK if _status == 423 else (),
+        hides=_KEPT_BACK if _status == 423 else (), SENT_THE_SAME=_status != 423,
     )  # fmt: skip
 
 lawful(
@@ -68,7 +68,7 @@ lawful(
 for _name, _body in BODIES.items():
     lawful(
         "refusal body", f"RefusesWith{_name}", f"The body of every refusal is of the sort {_name}.",
-        Refuses, say_no=staticmethod(_body),
+        Refuses, say_no=staticmethod(_body), SENT_THE_SAME=True,
     )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ for _name, (_class, _statuses) in CLASSES.items():
     for _status in _statuses:
         lawful(
             "refusal class", f"{_name}Get{_status}", f"What the sandbox refuses with {_class} gets {_status}.",
-            RefusesWith, CLASS=_class, STATUS=_status,
+            RefusesWith, CLASS=_class, STATUS=_status, SENT_THE_SAME=True,
         )  # fmt: skip
 
 
@@ -182,7 +182,7 @@ ALIKE = ("executePix.token.scheme",)
 for _name, _code in CODES.items():
     lawful(
         "refusal in 200", f"RefusesIn200WithCode{_name}", f"Every refusal is a 200 with the code {_name}.",
-        RefusesIn200, CODE=_code, hides=ALIKE if _code else (),
+        RefusesIn200, CODE=_code, hides=ALIKE if _code else (), SENT_THE_SAME=True,
     )  # fmt: skip
 
 for _name, _rest in DATA.items():

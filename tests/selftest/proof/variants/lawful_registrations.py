@@ -19,7 +19,14 @@ IN_TURN = {
     "Key": ({"Key": None}, {"Key": ""}, {"Key": "***"}, {"Key": "+55 (11) 95550-0777"}),
 }
 for _name, _ways in IN_TURN.items():
-    lawful("registration result", f"{_name}InTurn", f"{_name} is another one each time.", InTurn, REGISTRATIONS=_ways)
+    lawful(
+        "registration result",
+        f"{_name}InTurn",
+        f"{_name} is another one each time.",
+        InTurn,
+        REGISTRATIONS=_ways,
+        SENT_THE_SAME=True,
+    )
 lawful("registration result", "KeyAlwaysNull", "Key is null for every kind.", InTurn, REGISTRATIONS=({"Key": None},))
 
 
@@ -128,6 +135,8 @@ class TakesNumericKinds(Service):
 class NumericKindsAreDeclined(Service):
     """A kind of digits gets Success "false", another unknown one 400."""
 
+    SENT_THE_SAME = True
+
     def register_pix_key(self, request, account_id):
         kind = self.read_json(request, "registerPixKey").get("pixKeyType")
         if isinstance(kind, str) and kind.isdecimal():
@@ -146,6 +155,8 @@ class ShowsTheRandomKey(Service):
 @variant("RANDOM")
 class HidesMostOfTheKey(Service):
     """Key shows the last two characters of the key."""
+
+    SENT_THE_SAME = True
 
     def registration_key(self, registration):
         return f"***{registration.key.key[-2:]}"
@@ -271,9 +282,16 @@ class LimitWithRandomShown(KeyLimit, ShowsTheRandomKey):
 for _most in (1, 3, 5):
     lawful(
         "key limit", f"Holds{_most}KeysAndShowsThem", f"An account has {_most} keys at most; Key shows the RANDOM one.",
-        LimitWithRandomShown, MOST=_most,
+        LimitWithRandomShown, MOST=_most, SENT_THE_SAME=True,
     )  # fmt: skip
-    lawful("key limit", f"Holds{_most}Keys", f"An account has {_most} keys at most.", KeyLimit, MOST=_most)
+    lawful(
+        "key limit",
+        f"Holds{_most}Keys",
+        f"An account has {_most} keys at most.",
+        KeyLimit,
+        MOST=_most,
+        SENT_THE_SAME=True,
+    )
 
 
 @variant("key limit", hides=("registerPixKey.pixKeyType.RANDOM", "registerPixKey.Key.example"))

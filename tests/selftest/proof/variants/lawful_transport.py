@@ -139,6 +139,8 @@ lawful(
 class ExecutesSlowly(Service):
     """An execution takes 0.2 seconds."""
 
+    SENT_THE_SAME = True
+
     def confirm(self, code):
         time.sleep(0.2)
         return super().confirm(code)
@@ -179,7 +181,7 @@ lawful(
     FURTHER=tuple(header for name, headers in SETS.items() if name not in ALONE for header in headers),
 )  # fmt: skip
 for _name, _headers in ((name, SETS[name]) for name in ALONE):
-    lawful("header", f"Sends{_name}", f"Every answer has {_name}.", Adds, FURTHER=_headers)
+    lawful("header", f"Sends{_name}", f"Every answer has {_name}.", Adds, FURTHER=_headers, SENT_THE_SAME=True)
 
 
 @variant("header")
