@@ -1,6 +1,7 @@
 """Wiring of the self-tests: which of them are slow, and the proof's matrix, which is written by the process that the
 user started."""
 
+import gc
 import os
 import signal
 import tempfile
@@ -28,6 +29,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="pix-conformance-state-")  # never the journal of a person
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell, and so in all runs inside
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported stays: the collector need not look through it each time, and seldom through what a test makes."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

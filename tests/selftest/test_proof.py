@@ -1,9 +1,8 @@
 """The proof: every seeded fault is caught as declared, every lawful service passes, and the gate itself is red when
 it must be. `pytest tests/selftest/test_proof.py -p xdist -n 2`; a whole run writes reports/proof/."""
 
-import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -41,20 +40,6 @@ EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen
 NOTHING = Trial(0, {}, 1, ())
 SERVICES = [one for kept in REGISTRIES.values() for one in kept.specimens.values()]
 FIRST_OF_EACH_OPERATOR = {one.operator: one for one in reversed(SERVICES) if not one.on_the_wire}
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _modules_are_no_garbage() -> Iterator[None]:
-    """What the first run loads stays for all that follow: the collector need not look through it each time, and seldom
-    through what a trial makes."""
-    plain("sandbox")
-    before = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000)
-    yield
-    gc.set_threshold(*before)
-    gc.unfreeze()
 
 
 @pytest.fixture
