@@ -92,7 +92,8 @@ def test_nothing_leaves_of_a_signed_token_and_of_generated_traffic(tmp_path):
         part = ("-m", "property or not property", "--examples=1", "-k", "executePix or registerPixKey")
         result = canary_run(raw, tmp_path, *VERBOSE, *part, token=token)
     sent = {seen.header("Authorization").rpartition(" ")[2] for seen in raw.seen}
-    files = [*result.folder.iterdir(), tmp_path / "journal.jsonl", tmp_path / "journal.key"]
+    beside = ("journal.jsonl", "journal.key", "summary.md")
+    files = [*result.folder.iterdir(), *map(tmp_path.joinpath, beside)]
 
     assert leaks(result, tmp_path, (*secret, *VALUES)) == []
     assert len(sent & set(wrong_tokens(token).values())) > 8
