@@ -7,7 +7,7 @@ from functools import cache
 from environments.sandbox import Service
 from spec.requirements import requirements
 from spec.rules import RULES
-from tests.selftest.proof.directly import of_the_sandbox, try_over_http
+from tests.selftest.proof.directly import replay, try_over_http
 from tests.selftest.proof.registry import Specimen
 from tests.selftest.proof.trial import Trial
 
@@ -97,7 +97,7 @@ def _hides_something(pattern: str, specimen: Specimen, trial: Trial) -> bool:
 @cache
 def plain(environment: str, parallel: int | None = None, *, on_the_wire: bool = False) -> Trial:
     """The trial of the plain sandbox in an environment, once in each process."""
-    return try_over_http(Service(), environment, parallel) if on_the_wire else of_the_sandbox(environment).judged()
+    return try_over_http(Service(), environment, parallel) if on_the_wire else replay(Service(), environment)
 
 
 # -- the requirements and the rules are covered -------------------------------------------------------------------------
