@@ -1,18 +1,20 @@
 """A run that ends while requests are on their way: it winds down, or it is stopped; no thread waits, and nothing is lost."""
 
 import threading
+from collections import Counter
 from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
 from environments.door.budget import CUT, STOPPED, Ending
+from environments.door.outgoing import LimitError
 from environments.door.preparing import prepare
 from environments.door.run_keys import Keys, KeyState
 from environments.profiles.loading import load
 from spec.exchange import FailureKind
 from spec.message import say
-from tests.selftest.services.one_run import CODE, Run, journal_in
+from tests.selftest.services.one_run import CODE, PREPARE, Run, journal_in
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import HANGS_S, Thread
@@ -84,8 +86,10 @@ def test_what_is_on_the_wire_is_cut(tmp_path):
 
 
 def test_nothing_is_sent_after_that(service, a_run):
-    """By no thread, and a code is not claimed."""
+    """By no thread, and not to clean up; a code is not claimed."""
     a_run.door.ending.stop()
+    with pytest.raises(LimitError, match=STOPPED):
+        a_run.door.ending.refuse(SimpleNamespace(cleans_up=True))
     found = [read(a_run), a_run.execute(CODE), a_run.client.send("listPixKeys", "1")]
 
     assert [(seen.number, seen.failure.message) for seen in found] == [(0, STOPPED)] * 3
@@ -141,6 +145,18 @@ def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, pas
 
     assert len(service.seen) == passes
     assert a_run.door.unsent == ({OVER: set(operations[passes:])} if passes < 6 else {})
+
+
+def test_the_last_requests_are_kept_for_cleaning_up(service, tmp_path):
+    """One of twenty. A transfer that has no place any more takes none of the others."""
+    a_run = Run(service, tmp_path, requests=40, transfers=1)
+    for _ in range(40):
+        a_run.client.send("createPix", json=PREPARE["json"])
+    for _ in range(40):
+        read(a_run)
+    a_run.door.budget.take_request(SimpleNamespace(cleans_up=True))
+
+    assert Counter(seen.path for seen in service.seen) == {"/v1/pix": 1, "/v1/accounts": 37}
 
 
 def test_who_waits_does_not_wait_longer_than_limits_duration():

@@ -5,6 +5,7 @@ import requests
 
 from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
+from environments.door.wrong_tokens import RESTORABLE
 from environments.sandbox import Response
 from spec.interface import operations, operations_reached
 from tests.harness.configuration import start_journal
@@ -146,6 +147,14 @@ def test_permission_is_decided_on_the_final_path(permission, method, path, servi
     a_run = Run(service, tmp_path, allow=EVERYTHING - {permission})
 
     assert let_through(a_run, service, [path], [method]) == []
+
+
+def test_a_token_that_can_be_restored_needs_fuzz(service, tmp_path):
+    """Whatever asks for it."""
+    a_run = Run(service, tmp_path, allow=EVERYTHING - {"fuzz"})
+
+    with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
+        a_run.execute(credential=min(RESTORABLE))
 
 
 @pytest.mark.parametrize("permission", sorted(EVERYTHING))

@@ -155,6 +155,13 @@ def test_headers_of_the_list(display, name, value, shown):
     assert display.headers([(name, value), ("Set-Cookie", "sid=1")]) == [[name, shown]]
 
 
+def test_a_member_that_is_called_like_a_known_value_is_not_named():
+    """Of its place all else stays."""
+    display = Display(Secrets({"account": ["pendingBalance"]}))
+
+    assert display.pointer("/data/0/pendingBalance") == "/data/0/*"
+
+
 def test_text_that_is_not_ours_keeps_all_but_the_known_values():
     """A traceback stays whole; a short value is one where it stands alone."""
     display = Display(Secrets({"code": ["read"], "account": ["ac-0001-77"]}))
