@@ -6,6 +6,7 @@ import re
 import pytest
 
 from environments.__main__ import main
+from environments.door import backoff
 from environments.door.event_log import REGISTERED
 from environments.door.journal import Outcome
 from environments.door.opening import record_of_keys
@@ -97,8 +98,9 @@ def test_secrets_that_are_missing(check, service):
     assert service.seen == []
 
 
-def test_nobody_listens(check, tmp_path, service):
+def test_nobody_listens(check, tmp_path, service, monkeypatch):
     """What earlier runs left is told, too, and what the profile lacks."""
+    monkeypatch.setattr(backoff, "_RESTARTS_S", ())
     gone = {
         "base_url": "http://127.0.0.1:9",
         "sandbox": None,
