@@ -47,6 +47,7 @@ def test_the_plan_names_what_moves_money_without_its_codes(plan):
     assert [value for value in (*CODES, "ac-0001", "+5511955500777", "13579246828") if value in "\n".join(lines)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dHg0Q==", "TX:1", "a/b1", "a+b1", "a;b1", "a%41", "0001/1234-5", "a b", "ação"])
 @pytest.mark.parametrize("sandbox", ["staging.example.test", None])
 def test_an_account_and_a_code_have_any_form(plan, name, sandbox):
