@@ -26,6 +26,7 @@ from tests.selftest.hand_made import SANDBOX
 from tests.selftest.proof.directly import sent_in_memory
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.recorded_runs import run_here
+from tests.selftest.recordings import as_entry
 from tests.selftest.schemas import problems
 from tests.selftest.services.echoing import encodings
 
@@ -264,18 +265,6 @@ def test_tallies_merge_in_any_order(tmp_path_factory, order, cut):
 
 
 # -- services of the proof -----------------------------------------------------------------------------------------
-
-
-def as_entry(seen):
-    """A HAR entry of an exchange in memory."""
-    named = {"headers": [{"name": name, "value": value} for name, value in seen.request.headers]}
-    posted = {"postData": {"text": seen.request.body.decode("utf-8", "replace")}} if seen.request.body else {}
-    written = {"request": {"method": seen.request.method, "url": seen.request.url, **named, **posted}}
-    if (response := seen.response) is None:
-        return written
-    content = {"encoding": "base64", "text": b64encode(response.body).decode()}
-    named = {"headers": [{"name": name, "value": value} for name, value in response.headers]}
-    return written | {"response": {"status": response.status, **named, "content": content}}
 
 
 def recording(service, environment="sandbox"):

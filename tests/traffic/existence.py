@@ -29,9 +29,11 @@ from tests.traffic.undescribed import visit
 def find_out(traffic: Traffic) -> dict[str, Judgement]:
     """Ask of each endpoint what the answers leave open."""
     wants = traffic.reach.wants
-    prefix = list(filter(traffic.permitted, operations())) if wants("general.versionPrefix") else []
-    about = [operation for operation in operations() if wants(f"{operation}.exists") or operation in prefix]
-    return {operation: _find_out(traffic, operation) for operation in about}
+    return {
+        operation: _find_out(traffic, operation)
+        for operation in operations()
+        if wants(f"{operation}.exists") or (wants("general.versionPrefix") and traffic.permitted(operation))
+    }
 
 
 def prefix_is_served(traffic: Traffic) -> Judgement:
@@ -75,8 +77,8 @@ def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
     """The exchanges that can show the operation where none was granted, the surest first."""
     if operation == "executePix":
         executions = traffic.sent(execute)
-        prepared = [seen for seen in executions.answers if seen.number in executions.prepared]
-        return [*prepared, *filter(None, [executions.unknown])]
+        unknown = filter(None, [executions.unknown])
+        return [*(seen for seen in executions.answers if seen.number in executions.prepared), *unknown]
     found = traffic.sent(register)
     if operation == "registerPixKey":
         return found.fresh

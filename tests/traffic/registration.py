@@ -35,6 +35,7 @@ from tests.traffic.registrar import (
     Registrar,
     Registrations,
     Suspicion,
+    body_sent,
     given,
     is_refused_outright,
     registration,
@@ -63,17 +64,20 @@ _BEHIND = 3  # wrong tokens that go right behind each registration
 )
 def register(traffic: Traffic) -> Registrations:
     """Register keys and delete them, with the requests that are to be refused."""
-    client, profile = traffic.client, traffic.profile
+    profile = traffic.profile
     if not profile.accounts or not profile.pix_keys:
         return Registrations(missing=NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts"))
-    registrar = Registrar(client, profile)
-    registrar.found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
+    registrar = Registrar(traffic.client, profile)
+    found = registrar.found
+    found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
     _register(registrar, registrar.choose_keys(), traffic)
     explain_refusals(registrar)
     registrar.clean_up()
-    if registrar.listing and not registrar.references:  # it shows none: they wait, or are lost
-        registrar.found.lost = [seen for seen in registrar.found.accepted if type_sent(seen) != "RANDOM"]
-    return registrar.found
+    if registrar.listing:  # keys of a type that it never shows wait, or are lost
+        listed = (seen for seen in found.accepted if body_sent(seen).get("pixKey") in registrar.references)
+        shown = {"RANDOM", *map(type_sent, listed)}
+        found.lost += [seen for seen in found.accepted if type_sent(seen) not in shown]
+    return found
 
 
 def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> None:

@@ -49,8 +49,11 @@ def _order(traffic: Traffic, operation: str) -> Exchange:
 def read(traffic: Traffic) -> Asking[Visits]:
     """Each read with the token and without, where it needs no account, or has one. Reads show, too, whether an account
     or the token is valid."""
-    possible = [name for name in READS if operations()[name].path_parameter is None or traffic.profile.accounts]
-    reads = list(filter(traffic.permitted, possible))
+    reads = [
+        name
+        for name in filter(traffic.permitted, READS)
+        if traffic.profile.accounts or not operations()[name].path_parameter
+    ]
     sent = iter((yield [partial(_read, traffic, name, each) for name in reads for each in (VALID, NO_HEADER)]))
     return {name: [next(sent), next(sent)] for name in reads}
 
