@@ -194,3 +194,12 @@ mentioned(
     "borderline", "DeletionsAreNotTakenAsJson", "A deletion as application/json gets 415.", Service, "deletePixKey.contentType.accepted",
     hides=("deletePixKey.[!cers]*", "deletePixKey.envelope.*", "deletePixKey.status"), check_content_type=_refuse_json,
 )  # fmt: skip
+
+
+@borderline("borderline", "registerPixKey.status")
+class OneTypeIsNeverListed(Service):
+    """Registered e-mail keys stand in no list."""
+
+    def list_pix_keys(self, request, account_id):
+        keys = super().list_pix_keys(request, account_id)["keys"]
+        return {"keys": [key for key in keys if "@" not in str(key)]}
