@@ -64,14 +64,14 @@ class Reproduction:
     stands: dict[int, Exchange] = field(default_factory=dict)
 
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
-        """Judge an exchange. A robustness requirement holds where a deviation was seen once and not again."""
+        """Judge an exchange. A robustness requirement holds where no deviation was seen again, alone."""
         judgement = judge(requirement_id, exchange)
         if requirement_id.endswith(".connection") and self._has_ended_the_service(exchange):
             return deviates(finding("ended", request=sent(exchange)), exchange)
         if not judgement.deviates:
             return judgement
         if requirement_id in robustness_of(exchange.operation) and not self._shows_again(requirement_id):
-            return holds(why=say("seen once and not again: {finding}", finding=judgement.message))
+            return holds(why=say("not seen again when nothing else was in flight: {finding}", finding=judgement.message))
         if not exchange.beside:
             return judgement
         alone = {judge(requirement_id, seen).conclusion for seen in self._alone_like(exchange)}
