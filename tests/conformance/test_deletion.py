@@ -31,7 +31,7 @@ def test_statement_holds_in_every_answer(requirement_id, deletions):
 
 @requirement("deletePixKey.exists")
 def test_what_is_granted_is_deleted(deletions, traffic):
-    """A key whose deletion was granted is not listed at the end, and others are."""
+    """A key whose deletion was granted is not listed at the end; of others, those that are gone are warned about."""
     keys = traffic.client.door.keys
     granted = list(filter(is_granted, deletions))
     supplied(granted, "no key was deleted")
