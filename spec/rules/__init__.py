@@ -71,7 +71,7 @@ class Reproduction:
         if not judgement.deviates:
             return judgement
         if requirement_id in robustness_of(exchange.operation) and not self._shows_again(requirement_id):
-            return holds(why=say("not seen again when nothing else was in flight: {finding}", finding=judgement.message))
+            return holds(why=say("not seen again with nothing else in flight: {finding}", finding=judgement.message))
         if not exchange.beside:
             return judgement
         alone = {judge(requirement_id, seen).conclusion for seen in self._alone_like(exchange)}
