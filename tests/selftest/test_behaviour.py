@@ -22,13 +22,6 @@ def run_with(*observations):
 
 
 ACCOUNTS = said("200 application/json") | facts_of({"accounts": [{"bank": "341"}]})
-SEEN = [
-    (CODES, "", said("DONE")),
-    (UNKNOWN, "b", said("404 text/html")),
-    (UNKNOWN, "b", said("404")),
-    (UNKNOWN, "a", ACCOUNTS),
-    (UNKNOWN, "a", said("204")),
-]
 
 
 def test_a_behaviour_in_words():

@@ -1,7 +1,6 @@
 """The exchanges on the page: which are there, which of them whole, and the deviation is marked where it stands."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,6 @@ from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.test_rules import CASES, broken
 
-ROOT = Path(__file__).parents[2]
 RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
 
 

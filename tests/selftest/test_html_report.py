@@ -73,12 +73,6 @@ def page(run):
     return Page(summary_html(run, document_of(run)))
 
 
-def in_order(text, *words):
-    """True if each stands after the one before it."""
-    places = [text.index(each) for each in words]
-    return places == sorted(places)
-
-
 def hostile(place):
     return f"{place} {HOSTILE}"
 
