@@ -19,9 +19,8 @@ import pytest
 from filelock import FileLock
 
 from environments.sandbox import Server, Service
-from reports.run import Run
 from spec.requirements import read_yaml
-from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE
+from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE, KeepsTheRun
 from tests.selftest.services.running import SANDBOX, TOKEN, Result, write_profile
 
 HOSTILE = "</pre></details><script>x</script><!-- ]]> & &amp; \u202e \x01 {{ 1 }}"
@@ -103,7 +102,7 @@ def record(folder: Path, service: type[Service] | None, *options: str, **changes
 
 def run_here(*options: str) -> Result:
     """Run pytest in this process. A command line that is wrong gives a result without a model."""
-    keeps = _KeepsTheRun()
+    keeps = KeepsTheRun()
     paths = [] if any(option.startswith(str(CONFORMANCE)) for option in options) else [str(CONFORMANCE)]
     folder = next((Path(one.partition("=")[2]) for one in options if one.startswith("--report-dir=")), Path())
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as printed, mock.patch.dict(os.environ, VARIABLES):
@@ -111,14 +110,6 @@ def run_here(*options: str) -> Result:
             status = pytest.main([*PYTEST, *options, *paths], plugins=[keeps])
         printed.flush()
         return Result(int(status), Path(printed.name).read_text("utf-8"), folder, run=keeps.run)
-
-
-class _KeepsTheRun:
-    run: Run | None = None
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        reporter = session.config.pluginmanager.get_plugin("conformance-reporter")
-        self.run = reporter.run if reporter else None
 
 
 @contextmanager

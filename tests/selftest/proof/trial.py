@@ -64,7 +64,9 @@ class Trial:
         return self.with_verdict(Verdict.NOT_EXERCISED)
 
 
-class _Capture:
+class KeepsTheRun:
+    """Keeps the model of a run, a plugin."""
+
     run: Run | None = None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -74,7 +76,7 @@ class _Capture:
 
 def run_of(*arguments: str, quiet: Sequence[str] = PYTEST) -> tuple[int, Run]:
     """A run of the suite in this process: its exit status and its model. Raises RuntimeError where there is none."""
-    capture = _Capture()
+    capture = KeepsTheRun()
     paths = [] if any(argument.startswith(str(CONFORMANCE)) for argument in arguments) else [str(CONFORMANCE)]
     status = pytest.main([*quiet, *arguments, *paths], plugins=[capture])
     if capture.run is None:
@@ -97,14 +99,14 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     document = document_of(run)
     if invalid := problems(document):
         raise RuntimeError(f"conformance.json is not valid: {invalid[:3]}")
-    said = {"findings": tuple(document["findings"]), "notes": tuple(map(str, document["notes"]))}
     return Trial(
         status,
         results_of(run),
         run.requests,
         tuple(run.errors),
         left=tuple(map(str, run.not_cleaned_up_in_words)),
-        **said,
+        findings=tuple(document["findings"]),
+        notes=tuple(map(str, document["notes"])),
     )
 
 
