@@ -101,10 +101,6 @@ def _fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference
     return judge(specimen, trial, plain(specimen.environment, parallel, on_the_wire=on_the_wire))
 
 
-def _lawful(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
-    return judge_lawful(specimen, trial)
-
-
 @pytest.mark.parametrize(
     ("registry", "specimen"),
     [pytest.param(name, one, id=one.name) for name, chosen in CHOSEN.items() for one in chosen],
@@ -113,7 +109,8 @@ def test_a_service_gets_the_verdicts_that_it_declares(registry, specimen, shown)
     """Of a mutant the requirements that it names fail, of a borderline service they warn, and no others: the rest
     passes, or is not exercised as declared. Of a variant nothing fails, and every requirement is exercised that the
     profile makes possible. A fault of parallel requests does not show while one is sent at a time."""
-    found = differences(specimen, _lawful if registry == "variants" else _fault)
+    judge = (lambda one, _, trial: judge_lawful(one, trial)) if registry == "variants" else _fault
+    found = differences(specimen, judge)
     message = shown(registry, specimen, found)
 
     assert not found, message
