@@ -4,10 +4,10 @@ from collections.abc import Container
 
 from environments.profiles.model import Profile
 from reports.plan import Plan
-from tests.selftest.proof.directly import collected_config, conformance_tests
+from tests.selftest.proof.directly import collected, conformance_tests
 from tests.traffic.phases import planned
 
 
 def plan_of(profile: Profile, ids: Container[str] | None = None, *, generated: bool = False) -> Plan:
     """What a run of the tests of these requirements, or of all, would send: as data, what `pytest --plan` prints."""
-    return planned(collected_config(), profile, (), conformance_tests(ids, generated=generated))
+    return planned(collected().config, profile, (), conformance_tests(ids, generated=generated))

@@ -17,7 +17,7 @@ from spec.interface import MONEY, READS, operations_reached
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of, selection
 from tests.selftest.planned import plan_of
-from tests.selftest.proof.directly import collected_config, try_in_memory
+from tests.selftest.proof.directly import collected, try_in_memory
 from tests.selftest.proof.gate import plain
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import CONFORMANCE
@@ -179,7 +179,7 @@ def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
 )  # fmt: skip
 def test_what_leaves_tests_out_narrows(name, option, monkeypatch):
     """The verdict of what failed last time is about that alone."""
-    config = collected_config()
+    config = collected().config
     before = selection(config)
     monkeypatch.setattr(config.option, name, ["x"], raising=False)
     after = selection(config)

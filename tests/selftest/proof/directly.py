@@ -84,7 +84,7 @@ class Log:
 
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:
         """Calls one test of this run with what its fixtures give, or have given."""
-        config, collector = _collected().config, self.session.collector
+        config, collector = collected().config, self.session.collector
         config.stash[SESSION], config.stash[SENT] = self.session, self.sent
         return partial(_call, Watcher(self.session.profile, collector), collector)
 
@@ -171,7 +171,7 @@ def run_in_memory(service: Service, profile: Profile, takes: Callable[[Any], boo
     run = Run(profile, profile.base_url, narrowed=True)
     door = _open(run, service)
     door.wire = _Memory(service)
-    _sent_in_no_time(run, door, list(filter(takes, _collected().items))).judged()
+    _sent_in_no_time(run, door, list(filter(takes, collected().items))).judged()
     return run
 
 
@@ -296,7 +296,7 @@ class _Collected:
 
 
 @cache
-def _collected() -> _Collected:
+def collected() -> _Collected:
     """The tests, collected once in each process."""
     kept = _Collected()
     pytest.main([*PYTEST, "--collect-only", str(CONFORMANCE)], plugins=[kept])
@@ -305,13 +305,8 @@ def _collected() -> _Collected:
 
 def conformance_tests(ids: Container[str] | None = None, *, generated: bool = False) -> list[Any]:
     """The conformance tests of these requirements, or of all; with `generated`, those of the generated traffic, too."""
-    items = [item for item in _collected().items if generated or not item.get_closest_marker("property")]
+    items = [item for item in collected().items if generated or not item.get_closest_marker("property")]
     return [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
-
-
-def collected_config() -> pytest.Config:
-    """The configuration with which they were collected."""
-    return _collected().config
 
 
 def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> Log:
@@ -322,7 +317,7 @@ def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> Log:
 
 def _send(run: Run, door: Door, items: Sequence[Any]) -> Log:
     """Send all that these tests judge."""
-    profile, config = run.profile, _collected().config
+    profile, config = run.profile, collected().config
     collector = _collector(run, door)
     session = Session(profile, run, door, open_client(door, profile), collector)
     run.unreachable = session.client.preflight()
@@ -347,7 +342,7 @@ def _call(watcher: Watcher, collector: Collector, item: Any, supplied: dict[str,
                 supplied[name] = fixture.func(**supply(item, fixture.argnames))
         return {name: supplied[name] for name in names}
 
-    supplied["pytestconfig"] = _collected().config
+    supplied["pytestconfig"] = collected().config
     params = item.callspec.params if hasattr(item, "callspec") else {}
     try:
         watcher.pytest_runtest_setup(item)
