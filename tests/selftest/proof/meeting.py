@@ -58,6 +58,18 @@ class Meets(Service):
                 self._in_vain_s += hold
             return visit.beside is not None
 
+    def tell(self, response):
+        """Let the other requests know the answer to this one."""
+        with self.changed:
+            self.visit.answer = response
+            self.changed.notify_all()
+
+    def answer_beside(self):
+        """The answer to the request that was inside together with this one; None where it is not told."""
+        other = self.visit.beside
+        with self.changed:
+            return self.changed.wait_for(lambda: other.answer, self.HOLD_S)
+
     @contextmanager
     def _visiting(self, request):
         visit = Visit(request, self.operation_of(request), request.header("Authorization") == f"Bearer {self.token}")

@@ -42,6 +42,10 @@ _CODE, _CUT = (
 )
 _PAGE = ("IsAPage", "is a page of HTML", lambda it: page(200, "Welcome"))
 _OF_RESULT = rows_of("registerPixKey", "Success.*", "Key.*")
+_NO_REGISTRATION = (
+    "envelope.result",
+    *(f"{field}.present" for field in ("Success", "Message", "Key", "DocumentNumber")),
+)
 _PRESENT = tuple(
     f"{field.name}.present" for field in operations()["executePix"].result if field.name not in ("key", "message")
 )
@@ -64,7 +68,7 @@ IN_COMPANY = {
     "registerPixKey": (
         (
             "IsTheAccounts", "is that of listAccounts", _accounts,
-            ("envelope.result", *(f"{field}.present" for field in ("Success", "Message", "Key", "DocumentNumber"))),
+            _NO_REGISTRATION,
             ("fields.extra",), ("registerPixKey.*", *UNREGISTERED),
         ),
         ("HasNoMessage", "has no Message", rewritten(rb'"Message": "[^"]*", ', b""), ("Message.present",)),
@@ -120,14 +124,8 @@ class MixesUp(Meets):
     def finish(self, request, operation, response):
         if operation != self.OPERATIONS[0] or response.status != 200:
             return response
-        with self.changed:
-            visit, self.visit.answer = self.visit, response
-            self.changed.notify_all()
-        if not self.in_company():
-            return response
-        with self.changed:
-            self.changed.wait_for(lambda: visit.beside.answer, self.HOLD_S)
-            return visit.beside.answer or response
+        self.tell(response)
+        return (self.in_company() and self.answer_beside()) or response
 
 
 @mutant("answer in parallel", "executePix.id.matches", parallel=True)
@@ -151,15 +149,11 @@ class RefusalsAreMixedUp(Meets):
     HOLD_S = HOLD_LESS_S = 0.05
 
     def finish(self, request, operation, response):
-        visit, changes = self.visit, request.method != "GET" and response.status == 200
-        with self.changed:
-            visit.answer = response
-            self.changed.notify_all()
-        if changes or not visit.has_token or not self.in_company():
+        changes = request.method != "GET" and response.status == 200
+        self.tell(response)
+        if changes or not self.visit.has_token or not self.in_company():
             return response
-        with self.changed:
-            self.changed.wait_for(lambda: visit.beside.answer, self.HOLD_S)
-            other = visit.beside.answer
+        other = self.answer_beside()
         return other if other and other.status >= 400 else response
 
 
@@ -235,18 +229,14 @@ class MeetsTheListOfKeys(Meets):
         granted = operation == "registerPixKey" and b'"Success": "true"' in response.body
         if not (granted or operation == "listPixKeys") or not self.in_company():
             return response
-        visit, other = self.visit, self.visit.beside
-        with self.changed:
-            visit.answer = response
-            self.changed.notify_all()
-            self.changed.wait_for(lambda: other.answer, self.HOLD_S)
-        return self.ALTERED if other.answer and operation == self.OPERATION else response
+        self.tell(response)
+        return self.ALTERED if self.answer_beside() and operation == self.OPERATION else response
 
 
 broken(
     "answer beside a registration", "RegistrationIsTheListItMeets",
     "A registration that is granted while the list of keys is read gets the list.", MeetsTheListOfKeys,
-    *rows_of("registerPixKey", "envelope.result", *(f"{field}.present" for field in ("Success", "Message", "Key", "DocumentNumber"))),
+    *rows_of("registerPixKey", *_NO_REGISTRATION),
     warns=("registerPixKey.fields.extra",), hides=("registerPixKey.*", *UNREGISTERED), parallel=True,
     OPERATION="registerPixKey", ALTERED=as_json(200, {"code": 0, "data": {"keys": []}}),
 )  # fmt: skip
