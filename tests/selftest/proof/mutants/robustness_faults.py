@@ -1,20 +1,19 @@
 """Server errors, stack traces and dropped connections for an invalid request, one input class each."""
 
 import json
-import socket
 from urllib.parse import unquote
 
 from environments.sandbox import Response, Server, Service
 from spec.interface import MARK, PREPARING, READS, operations
 from tests.selftest.proof.mutants.making_faults import Answers, Demands, OfOperations, fixed, members_of
 from tests.selftest.proof.registry import broken, rows_of
+from tests.selftest.proof.variants.lawful_making import DROPPED, Drops
 
 TRACE = b"Traceback (most recent call last):\n  File \"app.py\", line 7, in handle\nKeyError: 'pixKey'\n"
 JAVA = b"java.lang.NullPointerException\n\tat br.bank.pix.Keys.register(Keys.java:81)\n"
 NODE = b"TypeError: x is undefined\n    at handle (/srv/app/keys.js:12:7)\n"
 PLAIN = (("Content-Type", "text/plain"),)
 JSON = (("Content-Type", "application/json"),)
-DROPPED = Response(0, b"")
 _IN_JSON = json.dumps({"error": NODE.decode()}).encode()
 FALLS = {
     "Fails": ("ends in a server error", Response(500, b"{}", JSON), ("serverError",)),
@@ -26,17 +25,8 @@ FALLS = {
 """How a service falls over: what its text says of it, the answer, and the rows that it breaks."""
 
 
-class Falls(OfOperations):
+class Falls(OfOperations, Drops):
     """The sandbox, which falls over what `trips` picks of the requests to `OPERATIONS`."""
-
-    FALL = DROPPED
-
-    def serve(self, request, connection):
-        response = self.respond(request)
-        if response != DROPPED:
-            return response
-        connection.shutdown(socket.SHUT_RDWR)
-        return None
 
     def finish(self, request, operation, response):
         return self.FALL if operation in self.OPERATIONS and self.trips(request) else response
@@ -45,15 +35,6 @@ class Falls(OfOperations):
 def argument(request):
     """The path argument, decoded."""
     return unquote(request.path.rsplit("/", 1)[-1])
-
-
-def is_no_json(request):
-    """A body that is there and is no JSON."""
-    try:
-        json.loads(request.body)
-    except (ValueError, RecursionError):
-        return bool(request.body)
-    return False
 
 
 def holds(name, fits):
@@ -118,12 +99,7 @@ HIDES = {
     ("executePix", "AnUnknownCode"): ("executePix.token.scheme",),
     **{(read, "AMissingToken"): (f"{read}.token",) for read in READS},
 }
-"""What an operation does not show where it answers like that."""
-
-
-def _shows_nothing(response):
-    """Whether the answer is no behaviour of the service that could be observed."""
-    return response is DROPPED or response.status >= 500
+"""What an operation does not show where it answers like that: a drop, or a server error, is nothing to observe."""
 
 
 def _lie(operation, fall, word, shown, trips):
@@ -131,7 +107,7 @@ def _lie(operation, fall, word, shown, trips):
     broken(
         "breaks on an invalid request", f"{operation[0].upper()}{operation[1:]}{fall}For{word}",
         f"{shown[0].upper()}{shown[1:]} {how}.", Falls, *rows_of(operation, *rows),
-        hides=HIDES.get((operation, word), ()) if _shows_nothing(response) or operation == "executePix" else (),
+        hides=HIDES.get((operation, word), ()) if response is DROPPED or response.status >= 500 or operation == "executePix" else (),
         OPERATIONS=(operation,), FALL=response, trips=fixed(trips),
     )  # fmt: skip
 

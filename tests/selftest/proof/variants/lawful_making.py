@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import socket
 from pathlib import Path
 
 from environments.sandbox import Response, Service
@@ -85,6 +86,20 @@ class InTurn(Verbatim):
 
     def registration_result(self, registration):
         return super().registration_result(registration) | next(self.registered)
+
+
+DROPPED = Response(0, b"")
+
+
+class Drops(Service):
+    """The sandbox, which closes the connection in place of the answer `DROPPED`."""
+
+    def serve(self, request, connection):
+        response = self.respond(request)
+        if response != DROPPED:
+            return response
+        connection.shutdown(socket.SHUT_RDWR)
+        return None
 
 
 class Refuses(Service):

@@ -7,24 +7,23 @@ import threading
 import time
 from collections import Counter
 
-from environments.sandbox import Response, Server, Service
+from environments.sandbox import Server, Service
 from tests.selftest.proof.mutants.making_faults import fixed, members_of
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import as_json, page, problem, text
+from tests.selftest.proof.variants.lawful_making import DROPPED, Drops, as_json, page, problem, text
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 
-DROPPED = Response(0, b"")
 SOON = (("Retry-After", "0"),)
 IN_A_SECOND = (("Retry-After", "1"),)
 
 
-class Limited(Service):
-    """The sandbox, which takes `MOST` requests of one `scope` at a time, and answers `TOO_MANY` to all others.
+class Limited(Drops):
+    """The sandbox, which takes `AT_ONCE` requests of one `scope` at a time, and answers `TOO_MANY` to all others.
 
-    A request whose scope is None is not counted.
+    A request whose scope is None is not counted; one that is not `limited` is always taken.
     """
 
-    MOST, SECONDS = 1, 0.01
+    AT_ONCE, TAKES_S = 1, 0.01
     TOO_MANY = text(429, "slow down")
 
     def __init__(self, **given):
@@ -32,25 +31,24 @@ class Limited(Service):
         self.lock = threading.Lock()
         self.inside = Counter()
 
-    def serve(self, request, connection):
-        response = self.respond(request)
-        if response != DROPPED:
-            return response
-        connection.shutdown(socket.SHUT_RDWR)
-        return None
-
     def respond(self, request):
         scope = self.scope(request)
         with self.lock:
-            if scope is not None and self.inside[scope] >= self.MOST:
+            if scope is not None and self.inside[scope] >= self.AT_ONCE and self.limited(request):
                 return self.TOO_MANY
             self.inside[scope] += 1
         try:
-            time.sleep(self.SECONDS)
+            time.sleep(self.TAKES_S)
             return super().respond(request)
         finally:
             with self.lock:
                 self.inside[scope] -= 1
+
+    def scope(self, request):
+        return "all"
+
+    def limited(self, request):
+        return True
 
 
 def _account(request):
@@ -115,8 +113,8 @@ for _scope, _answers in LIMITS.items():
 for _answer in ("409", "429", "503", "ADrop"):
     lawful(
         "two at a time", f"TwoAtATimeOrElse{_answer}",
-        f"Two requests at a time are taken; the others get {ANSWERS[_answer][0]}.", Limited, parallel=True, MOST=2,
-        TOO_MANY=ANSWERS[_answer][1], scope=fixed(lambda request: "all"),
+        f"Two requests at a time are taken; the others get {ANSWERS[_answer][0]}.", Limited, parallel=True,
+        AT_ONCE=2, TOO_MANY=ANSWERS[_answer][1],
     )  # fmt: skip
 
 
@@ -126,10 +124,7 @@ for _answer in ("409", "429", "503", "ADrop"):
 class SlowsDown(Limited):
     """The sandbox, which takes `UNIT_S` times the square of the number of requests that are inside, at most three seconds."""
 
-    MOST, SECONDS, UNIT_S = 1000, 0.0, 0.01
-
-    def scope(self, request):
-        return "all"
+    AT_ONCE, TAKES_S, UNIT_S = 1000, 0.0, 0.01
 
     def authorize(self, request, operation):
         time.sleep(min(3.0, self.UNIT_S * self.inside["all"] ** 2))
@@ -206,27 +201,13 @@ lawful(
 # -- locks, and reads that lag
 
 
-class LocksInCompany(LocksCallersOut):
+class LocksInCompany(Limited, LocksCallersOut):
     """The sandbox, which counts a wrong token only while other requests are in flight."""
 
-    SECONDS = 0.3
-
-    def __init__(self):
-        super().__init__()
-        self.lock, self.inside = threading.Lock(), 0
-
-    def respond(self, request):
-        with self.lock:
-            self.inside += 1
-        try:
-            time.sleep(0.005)
-            return super().respond(request)
-        finally:
-            with self.lock:
-                self.inside -= 1
+    AT_ONCE, SECONDS = 1000, 0.3
 
     def count(self, scope, locked):
-        if self.inside > 1:
+        if self.inside["all"] > 1:
             super().count(scope, locked)
 
 
@@ -247,7 +228,7 @@ for _status in (423, 403):
 class ListsLag(Limited):
     """The sandbox, whose lists, balances and entries are as they were before the writes that are in flight."""
 
-    MOST = 1000
+    AT_ONCE = 1000
     PATHS = "/keys/"
 
     def __init__(self):
@@ -289,19 +270,5 @@ class DeletesOneKeyAtATime(Limited):
 
     TOO_MANY = as_json(404, {"code": 404, "data": {"error": "The account has no such key."}})
 
-    def scope(self, request):
-        return "keys" if request.method in ("POST", "DELETE") and "/keys/" in request.path else None
-
-    def respond(self, request):
-        return super().respond(request) if request.method == "DELETE" else self.take(request)
-
-    def take(self, request):
-        """A registration is always taken, and counted."""
-        with self.lock:
-            self.inside["keys"] += 1
-        try:
-            time.sleep(self.SECONDS)
-            return Service.respond(self, request)
-        finally:
-            with self.lock:
-                self.inside["keys"] -= 1
+    def limited(self, request):
+        return request.method == "DELETE" and "/keys/" in request.path
