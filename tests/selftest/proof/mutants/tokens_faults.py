@@ -40,10 +40,6 @@ def _bearer(sent):
     return credential.strip() if scheme.lower() == "bearer" else ""
 
 
-def _starts(whole, part):
-    return bool(part) and whole.startswith(part)
-
-
 WAYS = {
     "IgnoresTheToken": ("The token is not looked at.", lambda self, request, sent: True),
     "NeedsNoHeader": ("A request without the header is let in.", lambda self, request, sent: not sent),
@@ -53,7 +49,7 @@ WAYS = {
     "TakesAnyHeader": ("Any Authorization header will do.", lambda self, request, sent: bool(sent)),
     "TakesAnyBearer": ("Any bearer token will do.", lambda self, request, sent: bool(_bearer(sent))),
     "TakesTheBeginningOfTheToken": (
-        "A beginning of the token is let in.", lambda self, request, sent: _starts(self.token, _bearer(sent)),
+        "A beginning of the token is let in.", lambda self, request, sent: bool(_bearer(sent)) and self.token.startswith(_bearer(sent)),
     ),
     "IgnoresWhatFollowsTheToken": (
         "What follows the token is ignored.", lambda self, request, sent: _bearer(sent).startswith(self.token),

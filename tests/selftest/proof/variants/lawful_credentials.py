@@ -51,15 +51,27 @@ for _name, _way in WAYS.items():
     )  # fmt: skip
 
 
-@variant("token")
-class TokenIsAUuid(Service):
-    """The token is a UUID, which has no letter case."""
+class OtherToken(Service):
+    """The sandbox with a token of another form, which `draw` makes."""
 
     def __init__(self):
-        super().__init__(token="6fa459ea-ee8a-3ca4-894e-db77e160355e")
+        super().__init__(token=self.draw())
+
+
+class CaselessToken(OtherToken):
+    """The sandbox with a token that has no letter case."""
 
     def is_token(self, credential):
         return super().is_token(credential.lower())
+
+
+for _name, _fact, _base, _draw in (
+    ("TokenIsAUuid", "The token is a UUID.", CaselessToken, lambda: "6fa459ea-ee8a-3ca4-894e-db77e160355e"),
+    ("TokenIsHexadecimal", "The token is a hexadecimal number.", CaselessToken, lambda: secrets.token_hex(24)),
+    ("TokenIsGuessable", "The token is that of a test environment.", OtherToken, lambda: "qa-token-1"),
+    ("TokenIsOfDigits", "The token is a long number.", OtherToken, lambda: str(10**40 + secrets.randbelow(10**40))),
+):
+    lawful("token", _name, _fact, _base, draw=staticmethod(_draw))
 
 
 class OpenTo(Service):
@@ -188,33 +200,6 @@ class TellsEachFlawApart(Signing):
 
 
 @variant("token")
-class TokenIsHexadecimal(Service):
-    """The token is a hexadecimal number, which has no letter case."""
-
-    def __init__(self):
-        super().__init__(token=secrets.token_hex(24))
-
-    def is_token(self, credential):
-        return super().is_token(credential.lower())
-
-
-@variant("token")
-class TokenIsGuessable(Service):
-    """The token is that of a test environment."""
-
-    def __init__(self):
-        super().__init__(token="qa-token-1")
-
-
-@variant("token")
-class TokenIsOfDigits(Service):
-    """The token is a long number."""
-
-    def __init__(self):
-        super().__init__(token=str(10**40 + secrets.randbelow(10**40)))
-
-
-@variant("token")
 class BlanksAroundTheTokenAreTrimmed(Service):
     """The scheme is taken in any letter case, with blanks before, between and behind."""
 
@@ -224,10 +209,9 @@ class BlanksAroundTheTokenAreTrimmed(Service):
             raise Refusal(401, "A valid access token is required.")
 
 
-class Counting(Service):
-    """The sandbox, which counts wrong tokens and refuses those past `most` in another way."""
-
-    most = 5
+@variant("token")
+class WrongTokensAreForbiddenAfterSome(Service):
+    """After five wrong tokens in a row those that follow are refused with 403; the right one counts anew."""
 
     wrong = 0
 
@@ -236,13 +220,5 @@ class Counting(Service):
             super().authorize(request, operation)
         except Refusal as refusal:
             self.wrong += 1
-            raise self.past(refusal) if self.wrong > self.most else refusal from None
+            raise Refusal(403, "Too many wrong tokens.") if self.wrong > 5 else refusal from None
         self.wrong = 0
-
-
-@variant("token")
-class WrongTokensAreForbiddenAfterSome(Counting):
-    """After five wrong tokens in a row those that follow are refused with 403; the right one counts anew."""
-
-    def past(self, refusal):
-        return Refusal(403, "Too many wrong tokens.")

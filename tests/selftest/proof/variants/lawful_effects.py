@@ -167,8 +167,9 @@ for _status in (400, 422, 409):
     )  # fmt: skip
 
 
-class SomebodyElseHasRandomKeysMade(Service):
-    """The sandbox, where somebody else has a RANDOM key made for the account whenever the suite does.
+@variant("made keys")
+class OthersHaveRandomKeysMade(Service):
+    """Somebody else has a RANDOM key made for the account whenever the suite does.
 
     `others` are theirs; the test of the keys that are left looks whether they are still there.
     """
@@ -218,8 +219,9 @@ class ListsWhatWasRefused(Service):
         return {"keys": [*(key | {"status": "ACTIVE"} for key in keys), *self.refused]}
 
 
-class IdsVary(Service):
-    """The sandbox, whose list carries identifiers that are others each time, in its keys and beside them."""
+@variant("made keys")
+class IdsVaryInTheList(Service):
+    """The list carries identifiers that are others each time, in its keys and beside them."""
 
     def list_pix_keys(self, request, account_id):
         listed = super().list_pix_keys(request, account_id)
@@ -231,7 +233,5 @@ class IdsVary(Service):
         return str(uuid.uuid5(uuid.NAMESPACE_OID, str(count)))
 
 
-lawful("made keys", "OthersHaveRandomKeysMade", "Somebody else uses the account.", SomebodyElseHasRandomKeysMade)
-lawful("made keys", "IdsVaryInTheList", "The list of keys has identifiers that vary.", IdsVary)
 for _behind in (1, 2, 5):
     lawful("made keys", f"ListsLagBy{_behind}", f"The list is {_behind} behind.", ListsLag, BEHIND=_behind)

@@ -16,7 +16,13 @@ from tests.selftest.proof.variants.lawful_making import (
     problem,
     verbatim,
 )
-from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates, ShowsTheRandomKey, TakesNumericKinds
+from tests.selftest.proof.variants.lawful_pending_keys import DeletesWhatIsNotThere
+from tests.selftest.proof.variants.lawful_registrations import (
+    DuplicatesAreWelcome,
+    RefusesDuplicates,
+    ShowsTheRandomKey,
+    TakesNumericKinds,
+)
 
 
 @variant("mixed", hides=("listAccounts.refusal",))
@@ -87,19 +93,11 @@ class NumbersInEveryForm(InTurn):
 
 
 @variant("mixed")
-class KnowsMoreKinds(TakesNumericKinds):
+class KnowsMoreKinds(TakesNumericKinds, DuplicatesAreWelcome, DeletesWhatIsNotThere):
     """Kinds are digits, too; a RANDOM key is idempotent, a duplicate welcome, a deletion of nothing as well."""
 
     def new_key(self):
         return "5eed0000-0000-4000-8000-000000000001"
-
-    def registration_success(self, registration):
-        return "true"
-
-    def remove(self, ledger, account_id, value):
-        key = ledger.key(value)
-        if key is not None:
-            ledger.remove_key(key)
 
 
 @variant("mixed")

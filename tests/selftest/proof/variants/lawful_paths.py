@@ -35,8 +35,11 @@ WAYS = {
 }
 
 
-UNTOLD = tuple(f"{write}.{row}" for write in PREPARING for row in ("json", "status", "envelope.shape", "shape"))
-UNTOLD = (*UNTOLD, "executePix.status.transitions", "executePix.value.matches")
+UNTOLD = (
+    *(f"{write}.{row}" for write in PREPARING for row in ("json", "status", "envelope.shape", "shape")),
+    "executePix.status.transitions",
+    "executePix.value.matches",
+)
 """Without bodies the transfers are only refused, so that their existence shows by difference alone."""
 
 

@@ -162,34 +162,36 @@ class HidesMostOfTheKey(Service):
         return f"***{registration.key.key[-2:]}"
 
 
-@variant("RANDOM")
-class WantsAUuid(Service):
-    """The caller makes a RANDOM key, and an empty one is refused."""
+class RefusesRandomKeys(Service):
+    """The sandbox, which refuses a RANDOM key whose body is `refused`."""
 
     def requested_key(self, body, kind):
-        if kind == "RANDOM" and not body.get("pixKey"):
-            raise Refusal(422, "A RANDOM key is a UUID.")
+        if kind == "RANDOM" and self.refused(body):
+            raise Refusal(self.STATUS, "A RANDOM key is not asked for so.")
         return super().requested_key(body, kind)
 
 
-@variant("RANDOM")
-class MakesRandomKeysItself(Service):
-    """A RANDOM key is empty or left out; one that the caller made is refused."""
-
-    def requested_key(self, body, kind):
-        if kind == "RANDOM" and body.get("pixKey"):
-            raise Refusal(422, "The service makes RANDOM keys.")
-        return super().requested_key(body, kind)
-
-
-@variant("RANDOM")
-class WantsNoKeyForRandom(Service):
-    """A RANDOM key is left out of the body; even an empty one is refused with 400."""
-
-    def requested_key(self, body, kind):
-        if kind == "RANDOM" and "pixKey" in body:
-            raise Refusal(400, "A RANDOM key has no value.")
-        return super().requested_key(body, kind)
+for _name, _fact, _status, _refused in (
+    (
+        "WantsAUuid",
+        "The caller makes a RANDOM key, and an empty one is refused.",
+        422,
+        lambda body: not body.get("pixKey"),
+    ),
+    (
+        "MakesRandomKeysItself",
+        "A RANDOM key is empty or left out; one that the caller made is refused.",
+        422,
+        lambda body: body.get("pixKey"),
+    ),
+    (
+        "WantsNoKeyForRandom",
+        "A RANDOM key is left out; even an empty one is refused.",
+        400,
+        lambda body: "pixKey" in body,
+    ),
+):
+    lawful("RANDOM", _name, _fact, RefusesRandomKeys, STATUS=_status, refused=staticmethod(_refused))
 
 
 @variant("RANDOM")

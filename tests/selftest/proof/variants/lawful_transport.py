@@ -82,13 +82,12 @@ class OverTheSocket(Service):
 
     ON_THE_WIRE = True
     HEAD = "HTTP/1.0 {status} OK\r\n"
-    BETWEEN = "\r\n"
 
     def serve(self, request, connection):
         response = self.respond(request)
         lines = "".join(f"{name}: {value}\r\n" for name, value in response.headers)
-        head = self.HEAD.format(status=response.status) + lines + self.BETWEEN
-        connection.sendall(head.encode("latin-1") + response.body)
+        head = self.HEAD.format(status=response.status) + lines
+        connection.sendall(f"{head}\r\n".encode("latin-1") + response.body)
         connection.shutdown(socket.SHUT_WR)
 
 

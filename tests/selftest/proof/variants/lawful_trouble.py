@@ -28,8 +28,8 @@ class Stumbles(Service):
 
     def respond(self, request):
         self.requests += 1
-        found = [name for method, name, _ in self.routes_of(request.path) if method == request.method]
-        if not set(found) & set(self.CALM) and self.stumbles(request):
+        operations = {name for method, name, _ in self.routes_of(request.path) if method == request.method}
+        if not operations & set(self.CALM) and self.stumbles(request):
             return self.stumble()
         return super().respond(request)
 
@@ -44,13 +44,6 @@ class EverySeventh(Stumbles):
         return self.requests % 7 == 0
 
 
-class TheFirstThree(Stumbles):
-    """The sandbox, which is not there yet for the first three requests."""
-
-    def stumbles(self, request):
-        return self.requests <= 3
-
-
 class TheFirstOfAKind(Stumbles):
     """The sandbox, which stumbles over each request that it has not seen before."""
 
@@ -63,8 +56,9 @@ class TheFirstOfAKind(Stumbles):
 
 for _status in (502, 503, 504):
     lawful(
-        "burst", f"TheFirstThreeAre{_status}", f"The first three requests get {_status}.", TheFirstThree, STATUS=_status
-    )
+        "burst", f"TheFirstThreeAre{_status}", f"The first three requests get {_status}.", Stumbles, STATUS=_status,
+        stumbles=lambda self, request: self.requests <= 3,
+    )  # fmt: skip
     lawful(
         "burst", f"EverySeventhIs{_status}", f"Each seventh request gets {_status} with Retry-After: 0.", EverySeventh,
         STATUS=_status, HEADERS=(("Retry-After", "0"),),
@@ -244,29 +238,18 @@ LOCKS = {
         {"STATUS": 403, "HEADERS": SOON, "BY_OPERATION": True},
     ),
     "LocksAfterNine": ("423 for a second, after nine wrong tokens", {"MOST": 9}),
+    "LocksForAMoment": ("423 for a tenth of a second, after five wrong tokens", {"MOST": 5, "SECONDS": 0.1}),
     "LocksOnAndOn": ("423 for a second, which each further wrong token begins anew", {"MOST": 6, "AGAIN": True}),
 }
 for _name, (_fact, _parts) in LOCKS.items():
     lawful(
         "lock", _name, f"Wrong tokens lock the caller out: {_fact}.", LocksCallersOut, hides=_SCHEMES, **_parts,
     )  # fmt: skip
-lawful(
-    "lock", "LocksForAMoment", "Five wrong tokens lock the caller out for a tenth of a second: 423.", LocksCallersOut,
-    hides=("registerPixKey.token.scheme",), MOST=5, SECONDS=0.1,
-)  # fmt: skip
 
 
-class RefusesWith403AndSaysWhen(LocksCallersOut):
-    """The sandbox, which says Retry-After with each refusal of a token, and does not lock."""
+@variant("lock", hides=_SCHEMES)
+class Says403AndSoonToEveryWrongToken(LocksCallersOut):
+    """Each wrong token gets a 403 with Retry-After, and nobody is locked out."""
 
     def count(self, scope, locked):
         raise Refusal(403, "Another token.", SOON)
-
-
-lawful(
-    "lock",
-    "Says403AndSoonToEveryWrongToken",
-    "Each wrong token gets a 403 with Retry-After.",
-    RefusesWith403AndSaysWhen,
-    hides=("registerPixKey.token.scheme",),
-)
