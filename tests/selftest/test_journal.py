@@ -31,6 +31,7 @@ from tests.selftest.services.one_run import (
     Bank,
     Run,
     bank_profile,
+    journal_in,
     notes_of,
     profile_of,
     whole_run,
@@ -365,9 +366,7 @@ def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, mo
     """By each later run of the environment, whatever it may do. It is listed without its code, and settled by the code
     or by the name of its entry; no other outcome is."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    journal = Journal(
-        tmp_path / "pix-conformance/journal.jsonl", LogKey(tmp_path / "pix-conformance/journal.key"), "profile"
-    )
+    journal = journal_in(tmp_path / "pix-conformance", environment="profile")
     journal.start()
     for code, outcome in ((THIRD, "success"), (CODE, "sent"), (OTHER, "unknown")):
         journal.write(code, outcome)

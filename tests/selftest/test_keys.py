@@ -17,6 +17,7 @@ from spec.key_list import Listing
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
+from tests.selftest.proof.variants.lawful_effects import without_keys
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
 from tests.selftest.services.one_run import Bank, bank_profile, whole_run
 from tests.traffic.registrar import REGISTERED_BEFORE
@@ -24,7 +25,6 @@ from tests.traffic.registrar import REGISTERED_BEFORE
 EMAIL, PHONE, OLD = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
 OF_KEYS, VALID = "registerPixKey or deletePixKey or listPixKeys", "registerPixKey.pixKeyType or deletePixKey.status"
 ALLOW = ["read", "register-keys", "delete-keys", "fuzz"]
-NO_READ = ALLOW[1:]
 KEY_AT = "/data/keys/*/pixKey"
 SANDBOX = {"sandbox": "127.0.0.1"}
 OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
@@ -77,6 +77,7 @@ def test_a_key_that_was_there_before_the_run_is_not_registered(make, tmp_path):
     assert not [one.id for one, result in model.requirements() if result.verdict == "fail"]
 
 
+with_lists_and_without = pytest.mark.parametrize("allow", [ALLOW, ALLOW[1:]], ids=["read", "no read"])
 LISTS = {
     "page 1 of 2": lambda keys: {"keys": keys[:1], "page": 1, "pages": 2},
     "empty": lambda keys: {"keys": []},
@@ -85,7 +86,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("tell", LISTS.values(), ids=LISTS)
-@pytest.mark.parametrize("allow", [ALLOW, NO_READ], ids=["read", "no read"])
+@with_lists_and_without
 def test_no_key_is_lost_that_was_there_before(allow, tell, tmp_path):
     """Wherever the list does not prove that it was absent, and its registration succeeds again."""
     service = with_keys(DuplicatesAreWelcome())
@@ -218,7 +219,7 @@ class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
         return super().key_result(replace(key, key=f"{key.key[:4]}****") if self.masks else key)
 
 
-@pytest.mark.parametrize("allow", [ALLOW, NO_READ], ids=["read", "no read"])
+@with_lists_and_without
 @pytest.mark.parametrize("masks", [True, False], ids=["masked", "shown"])
 def test_a_made_key_that_an_answer_names_may_be_an_old_one(masks, allow, tmp_path):
     """It stays wherever no list says for sure that it is new, and the run tells of it."""
@@ -279,9 +280,7 @@ class RegistersAndRefuses(Service):
 
     def __init__(self):
         super().__init__()
-        with self.database.transaction() as ledger:
-            for key in ledger.keys("ac-0001"):
-                ledger.remove_key(key)
+        without_keys(self)
 
     def finish(self, request, operation, response):
         granted = operation == "registerPixKey" and response.status == 200

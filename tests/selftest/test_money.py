@@ -28,19 +28,15 @@ ONLY_EXECUTIONS = "executePix.document or executePix.token.required"
 THIRD = "SBX-CPF-1"
 CODES = (CODE, OTHER, THIRD)
 WRONG = "another-Tok3n.of-Nobody"
-SILENT = (
-    trouble.NeverAnswersAnExecution,
-    trouble.ResetsAnExecution,
-    trouble.DropsAnExecution,
-    trouble.GatewayTimesOut,
-)
 
 
 # -- sent once ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("proxied", [False, True], ids=["direct", "through a proxy"])
-@served_by(*SILENT)
+@served_by(
+    trouble.NeverAnswersAnExecution, trouble.ResetsAnExecution, trouble.DropsAnExecution, trouble.GatewayTimesOut
+)
 def test_an_execution_without_an_answer_is_seen_once(service, proxied, tmp_path):
     """It is not sent again: not by us, not by urllib3, not on a connection that was kept alive, not by way of a proxy."""
     a_run = Run(service, tmp_path, proxied=proxied)
