@@ -9,12 +9,12 @@ from environments.door.wrong_tokens import FORMS, authorization
 from environments.sandbox import Refusal
 from spec.interface import operations_reached
 from tests.harness.configuration import start_journal
-from tests.selftest.services.one_run import BOTH, Bank, Run, bank_profile, notes_of, whole_run
+from tests.selftest.services.one_run import BOTH, EVERYTHING, Bank, Run, bank_profile, notes_of, whole_run
 from tests.selftest.services.serving import EXECUTION, Raw, is_real, real_codes, served_by
 from tests.selftest.services.signed import Signing
 
 CODES = ("SBX-PHONE-1", "SBX-EMAIL-1", "SBX-CPF-1", "SBX-RANDOM-1", "SBX-CNPJ-1")
-FUZZ = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
+FUZZ, NO_FUZZ = sorted(EVERYTHING), sorted(EVERYTHING - {"fuzz"})
 DOCUMENTED = ("executePix", "registerPixKey")
 SANDBOX = "127.0.0.1"
 
@@ -83,9 +83,9 @@ def offers(service):
     ("count", "offered", "limit", "allow"),
     [
         (1, [0], 20, FUZZ),
-        (2, [1], 20, FUZZ[:-1]),
+        (2, [1], 20, NO_FUZZ),
         (5, [1, 3, 4], 20, FUZZ),
-        (5, [1, 3, 4], 3, FUZZ[:-1]),
+        (5, [1, 3, 4], 3, NO_FUZZ),
         (5, [1, 3, 4], 0, FUZZ),
     ],
 )
@@ -143,8 +143,8 @@ def test_a_refusal_that_had_its_effect_is_said(count, tmp_path):
     ("make", "allow", "limit"),
     [
         pytest.param(Bank, FUZZ, 3, id="few"),
-        pytest.param(Signing, FUZZ[:-1], 20, id="signed, no fuzz"),
-        pytest.param(Bank, FUZZ[:-1], 0, id="none"),
+        pytest.param(Signing, NO_FUZZ, 20, id="signed, no fuzz"),
+        pytest.param(Bank, NO_FUZZ, 0, id="none"),
     ],
 )
 def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allow, limit, tmp_path):

@@ -22,14 +22,23 @@ from spec.exchange import Response as Answer
 from spec.interface import MARK, PREPARING, operations
 from spec.json_text import leaves_of
 from tests.selftest.exchanges import execution
-from tests.selftest.services.one_run import BOTH, CODE, GENERATED, PREPARE, Bank, Run, bank_profile, notes_of, whole_run
+from tests.selftest.services.one_run import (
+    BOTH,
+    CODE,
+    EVERYTHING,
+    GENERATED,
+    PREPARE,
+    Bank,
+    Run,
+    bank_profile,
+    notes_of,
+    whole_run,
+)
 from tests.selftest.services.waiting import HANGS_S, Thread
 from tests.traffic.invalid import invalid_requests
 
 OWN = ("ac-0001", "ac-0002")
 LIMIT = 20
-TRANSFERS = ["read", "create-pix", "transfer"]
-EVERYTHING = [*TRANSFERS, "register-keys", "delete-keys", "execute", "fuzz"]
 MOST = {"createPix": 1.25, "transferExternal": 2.5, "transferInternal": 3, "transferP2p": 0.01}
 """The amounts of the profile's bodies."""
 
@@ -90,7 +99,7 @@ def run_against(service, folder, allow, **changes):
 def ended(tmp_path_factory):
     """The service, and a run off a sandbox that has more bodies than places."""
     service = AcceptsEverything()
-    return service, run_against(service, tmp_path_factory.mktemp("run"), [*TRANSFERS, "fuzz"])
+    return service, run_against(service, tmp_path_factory.mktemp("run"), ["read", "create-pix", "transfer", "fuzz"])
 
 
 def test_no_more_transfers_succeed_than_the_limit(ended):
@@ -169,7 +178,7 @@ def test_a_request_waits_for_a_place_that_a_refusal_gives_back(service, tmp_path
 def bank(tmp_path_factory):
     """A service that is no sandbox, after a run with room for all that it sends."""
     service = AcceptsEverything()
-    allow = [each for each in EVERYTHING if each != "execute"]
+    allow = sorted(EVERYTHING - {"execute"})
     run_against(service, tmp_path_factory.mktemp("run"), allow, limits={"transfers": 2000})
     return service
 
@@ -228,7 +237,7 @@ def test_no_number_is_sent_as_a_key(bank):
 def generated(tmp_path_factory):
     """The service and the profile of a run of generated traffic alone, on a sandbox."""
     service, changes = Bank(), {"sandbox": "127.0.0.1", "limits": {"requests": 5000}}
-    profile = bank_profile(tmp_path_factory.mktemp("run"), allow=EVERYTHING, **changes)
+    profile = bank_profile(tmp_path_factory.mktemp("run"), allow=sorted(EVERYTHING), **changes)
     whole_run(service, profile, "not executePix.repeated", GENERATED)
     return service, profile
 
@@ -278,7 +287,7 @@ def test_a_code_is_executed_twice_only_where_the_run_prepared_it(tmp_path):
     service = Bank()
     service.check_prepared = lambda transfer: None
     transactions = {"codes": [CODE], "prepare": PREPARE}
-    profile = bank_profile(tmp_path, allow=EVERYTHING, sandbox="127.0.0.1", transactions=transactions)
+    profile = bank_profile(tmp_path, allow=sorted(EVERYTHING), sandbox="127.0.0.1", transactions=transactions)
     model = whole_run(service, profile, "executePix", BOTH)
     times = Counter(service.executions)
     observed = str([one.facts for one in model.observations if one.id == "executePix.repeated"])
