@@ -11,6 +11,12 @@ from spec.answers import succeeded
 from tests.selftest.proof.directly import sent_in_memory
 
 BASE, _DIGITS = "https://bank.test", "23456789"
+_TIMES = {
+    "startedDateTime": "2026-11-20T09:00:00.123456+00:00", "time": 81.25, "cache": {},
+    "timings": {"connect": -1, "ssl": -1, "send": 0.125, "wait": 80.5, "receive": 0.625},
+}  # fmt: skip
+_MESSAGE = {"httpVersion": "HTTP/2.0", "cookies": [], "headersSize": -1, "bodySize": -1}
+"""Members that every entry has (HAR 1.2), and every request and response in it."""
 
 
 def as_entry(seen):
@@ -38,5 +44,7 @@ def recording(file: Path, exchanges: int, *, executions_alone: bool = False) -> 
             if posted := entry["request"].get("postData"):
                 posted["text"] = posted["text"].translate(digits)
             entry["response"]["content"] = {"text": seen.response.body.decode().translate(digits)}
-            har.write(",\n" * bool(number) + json.dumps(entry))
+            entry["request"] |= {**_MESSAGE, "queryString": []}
+            entry["response"] |= {**_MESSAGE, "statusText": "OK", "redirectURL": ""}
+            har.write(",\n" * bool(number) + json.dumps(entry | _TIMES))
         har.write("]}}")

@@ -13,7 +13,7 @@ from spec.interface import MARK, operations
 from tests.harness.selection import ids_of
 from tests.selftest.planned import plan_of
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.proof.mutants.robustness_faults import Falls
+from tests.selftest.proof.mutants.robustness_faults import DROPPED, Falls
 from tests.selftest.proof.trial import try_service
 from tests.selftest.recorded_runs import record
 
@@ -93,7 +93,7 @@ def test_a_run_at_its_default_settings_meets_every_class_of_mistakes():
 class DropsUnknownAccounts(Falls):
     """The sandbox, which drops the connection when the balance of an unknown account is read."""
 
-    OPERATIONS = ("getBalance",)
+    OPERATIONS, FALL = ("getBalance",), DROPPED
 
     def trips(self, request: Request) -> bool:
         return MARK in request.path
