@@ -119,5 +119,5 @@ def filled(body: Any, profile: Profile, place: int = 0) -> Any:
     """A body of the profile with its first account, and one of its keys: the first of each type in turn."""
     first = {key.type: key for key in reversed(profile.pix_keys) if key.key}
     keys = [*first.values()] or [PixKey("", "")]
-    key = keys[~place % len(keys)]
+    key = keys[~place % len(keys)]  # from the end: the first type was put in last
     return fill(body, account=next(iter(profile.accounts), ""), key=key.key, type=key.type)

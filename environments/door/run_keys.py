@@ -81,9 +81,9 @@ class Keys:
     """The state of each key that the run uses, from every exchange. Without `record` nothing is kept for later runs.
 
     `before` is the list as it was before the first registration. `lost_besides` are the keys in it that are not of the
-    run, and not in the last list, where the profile says where keys stand. `started`: the list
-    before the run was read, or a key of the profile was sent, so a list is no longer the one before the run. `account`
-    is the one at which the run registers. What changes a state is called under the lock of the door.
+    run, and not in the last list, where the profile says where keys stand. `started`: the list before the run was
+    read, or a key of the profile was sent, so a list is no longer the one before the run. `account` is the one at which
+    the run registers. What changes a state is called under the lock of the door.
     """
 
     def __init__(

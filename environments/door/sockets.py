@@ -132,7 +132,7 @@ class _FinalResponse(HTTPResponse):
     def begin(self) -> None:
         super().begin()
         _of_this_thread.deadline.head = self
-        if not self.headers.get("Content-Length", "0").isdigit():
+        if not self.headers.get("Content-Length", "0").strip().isdigit():
             raise InvalidHeader
 
     def _read_status(self) -> tuple[str, int, str]:

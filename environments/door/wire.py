@@ -111,7 +111,7 @@ class Wire(HTTPAdapter):
                 failure, raw = _failure_of(error, deadline, self._limits.timeout), deadline.head
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
-                coding = "gzip" if "gzip" in raw.headers.get("Content-Encoding", "") else "deflate"
+                coding = "gzip" if "gzip" in raw.headers.get("Content-Encoding", "").lower() else "deflate"
                 broken = say(failure.message, coding=coding)
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
         return Response(raw.status, headers, body, cut, broken)

@@ -34,6 +34,7 @@ def ends(connection):
         (HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n{", ends, None, BROKEN_OFF),
         (HEAD + b"Content-Length: two\r\n\r\n{}", hostile.drips, None, NO_LENGTH),
         (HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", hostile.drips, None, NO_LENGTH),
+        (HEAD + b"Content-Length: 2 \r\n\r\n{}", ends, None, ""),
         (HEAD + b"Content-Length: 9\r\n\r\n{", reset, FailureKind.DROPPED, "the connection was dropped without an answer"),
         (b"\x00\xff\x1b[31m noise\r\n\r\n" * 100, ends, FailureKind.NOT_HTTP, "the answer is not HTTP"),
         (*hostile.NEVER_ENDS_ITS_HEADERS, FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)"),
@@ -43,7 +44,7 @@ def ends(connection):
         (hostile.in_json(b" " * 100_001), ends, None, LONG),
         (hostile.in_json(b" " * 100_000), ends, None, ""),
     ],
-    ids=range(14),
+    ids=range(15),
 )  # fmt: skip
 def test_an_answer_that_harms_is_a_failure_with_a_name(said, then, kind, why, tmp_path):
     """It is not waited for, nor read to an end that does not come. A limit of the suite is an answer: a target that gives
