@@ -160,7 +160,7 @@ class Explainer:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Print, and nothing after it."""
+        """Print what was asked for, in place of a run."""
         print_lines(self._lines(session))
         return True
 
