@@ -247,7 +247,7 @@ def _opened(profile: Profile) -> Iterator[Client]:
     """A client of the target through a door of its own. Raises UnreachableError."""
     target = open_target(profile)
     try:
-        with closing(open_door(profile, target, "cleanup")) as door:
+        with closing(open_door(profile, target)) as door:
             client = open_client(door, profile)
             forget_variables(profile)
             yield client

@@ -20,10 +20,9 @@ from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from environments.secret_values import listed_secrets
 
 
-def open_door(profile: Profile, target: Target, run: str = "", *, resend: Container[str] = ()) -> Door:
-    """The door to the target, which says what earlier runs of the environment left unknown. `run` is the id of this
-    one."""
-    run = run or secrets.token_hex(8)
+def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) -> Door:
+    """The door to the target, which says what earlier runs of the environment left unknown."""
+    run = secrets.token_hex(8)
     record = record_of_keys(profile, run=run) if profile.base_url != EMBEDDED else None
     journal = None if profile.is_sandbox else journal_of(profile, run=run, resend=resend)
     budget = Budget(profile.limits)

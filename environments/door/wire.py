@@ -43,13 +43,13 @@ class Wire(HTTPAdapter):
 
     def __init__(self, profile: Profile, ending: Ending) -> None:
         self._limits, self._watchdog = profile.limits, Watchdog(profile.limits.timeout, ending)
-        self._context = _tls_context(profile)
         proxy, timeout = profile.proxy, profile.limits.timeout
+        self._context = None if profile.base_url.startswith("http:") and not proxy else _tls_context(profile)
         self._how: Any = {
             "stream": True,
             "timeout": (min(CONNECT_TIMEOUT_S, timeout), timeout),  # connection, next byte
             "verify": str(profile.tls.ca_bundle) if profile.tls.ca_bundle else True,
-            "proxies": {"http": proxy, "https": proxy} if proxy else {},
+            "proxies": {"http": proxy, "https": proxy},
         }
         self._keeps_codes = proxy is None  # a proxy may send again what it loses on a connection of its own
         self._first_code, self._kept = "", 0

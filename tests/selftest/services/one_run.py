@@ -57,7 +57,7 @@ class Run:
         self.secrets = Secrets({"code": (CODE, OTHER)})
         self.secrets.learn_token(token or service.service.token)
         tls = Tls(ca_bundle=ca_bundle)
-        wire = Wire(SimpleNamespace(limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
+        wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
             budget=budget, journal=journal,
