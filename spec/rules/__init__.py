@@ -126,8 +126,8 @@ class Reproduction:
 
 
 def _sort(exchange: Exchange) -> tuple[object, ...]:
-    """With the account; of an execution with its code: another one says nothing of it, and it is not sent again."""
-    return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential == VALID
+    """With the account, the credential and how it was written; of an execution with its code: another one says nothing of it, and it is not sent again."""
+    return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential, exchange.written
 
 
 def _in_company(judgement: Judgement) -> Judgement:
