@@ -81,9 +81,9 @@ class Keys:
     """The state of each key that the run uses, from every exchange. Without `record` nothing is kept for later runs.
 
     `before` is the list as it was before the first registration. `lost_besides` are the keys in it that are not of the
-    run, and not in the last list, where the profile says where keys stand. `started`: the list before the run was
-    read, or a key of the profile was sent, so a list is no longer the one before the run. `account` is the one at which
-    the run registers. What changes a state is called under the lock of the door.
+    run, and not in the last list: all where the profile says where keys stand, else e-mail addresses. `started`: the
+    list before the run was read, or a key of the profile was sent, so a list is no longer the one before the run.
+    `account` is the one at which the run registers. What changes a state is called under the lock of the door.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Keys:
         key_at: str | None = None,
     ) -> None:
         self.before: Listing | None = None
-        self.lost_besides: frozenset[str] = frozenset()
+        self.lost_besides = set[str]()
         self.started, self.key_at = False, key_at
         self._is_sandbox, self._record, self.account = is_sandbox, record, account
         self._first_shown: dict[str, int] = {}  # by text, the first list that had it
@@ -141,8 +141,7 @@ class Keys:
 
     def kept(self, deletions: Iterable[Exchange]) -> list[Exchange]:
         """Those of the deletions that succeeded whose keys the last list still shows."""
-        states = ((seen, map(self._state_of, texts_of(seen.request.body))) for seen in deletions)
-        return [seen for seen, found in states if KeyState.KEPT in found]
+        return [seen for seen in deletions if KeyState.KEPT in map(self._state_of, texts_of(seen.request.body))]
 
     def seems_free(self, value: str) -> bool:
         """True if the key is not registered by all that the answers say."""
@@ -263,7 +262,8 @@ class Keys:
         if not self.started and account == (self.account or account):
             self.before = listing
         if self.before and account == self.account:
-            self.lost_besides = self.before.keys - listing.keys - self.values
+            before = {text for text in self.before.texts if self.key_at or "@" in text}
+            self.lost_besides = before - listing.texts - self.values
         for key in [key for key in self._keys if account == (key.account or account)]:
             if key.value is not None:
                 after = _LISTED if listing.shows(key.value) else _NOT_LISTED
