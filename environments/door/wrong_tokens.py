@@ -161,7 +161,8 @@ FORMS = (
 """The table of forms, what is most often let in first: all thirteen have room in the default of limits.wrong_tokens."""
 OTHER_SCHEMES = (
     Form("the bare token", scheme="", restorable=True),
-    Form("the token under the scheme Token", scheme="Token ", restorable=True),
+    # as long as Bearer: some cut off seven characters and do not look at them
+    Form("the token under the scheme Digest", scheme="Digest ", restorable=True),
 )
 """Schemes that stand before the access token itself: never with a real transaction code."""
 

@@ -116,7 +116,7 @@ def test_another_token_has_nothing_of_a_short_one(token):
 
 def test_the_token_may_stand_under_another_scheme():
     """Or bare."""
-    assert [authorization(form.name, TEXT) for form in OTHER_SCHEMES] == [TEXT, f"Token {TEXT}"]
+    assert [authorization(form.name, TEXT) for form in OTHER_SCHEMES] == [TEXT, f"Digest {TEXT}"]
     assert (authorization("an empty bearer", TEXT), authorization(VALID, TEXT)) == ("Bearer", f"Bearer {TEXT}")
 
 

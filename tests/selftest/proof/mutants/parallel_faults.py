@@ -181,7 +181,7 @@ OPEN = {
     ),
     "TakesTheTokenBare": (
         "the token is let in under another scheme",
-        lambda self, sent: sent in (self.token, f"Token {self.token}"), (), ("token.scheme",),
+        lambda self, sent: sent in (self.token, f"Digest {self.token}"), (), ("token.scheme",),
     ),
 }  # fmt: skip
 for _operation in ("executePix", "registerPixKey"):
