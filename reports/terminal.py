@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
@@ -16,6 +15,7 @@ from reports.headline import count_lines, headline, left_out, run_line
 from reports.run import Run
 from reports.verdicts import RunVerdict, Verdict
 from reports.wording import capped, exchanges_in_words, first_few, grouped, listed
+from spec.message import Text, joined, leaves_of
 
 _IN_ONE_LINE = (Verdict.OUT_OF_SCOPE,)
 """Verdicts of requirements that are told by their number and the reason alone."""
@@ -41,7 +41,7 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
     if document["comparison"]:
         yield str(document["comparison"]["line"])
     yield from _drift(document)
-    yield from _untested(run)
+    yield from (f"not exercised: {line}" for line in capped(_untested(run), _MOST_SAID))
     yield from (f"{each['counted']}: {each['why']}" for each in left_out(document) if each["verdict"] in _IN_ONE_LINE)
     for why, keys in grouped(run.not_cleaned_up, attrgetter("why")).items():
         yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
@@ -79,9 +79,9 @@ def _next_step(document: dict[str, Any], run: Run) -> str:
         return ""
     if document["selection"] and document["verdict"] == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
-    limit = re.search(r"limits\.\w+", f"{document['incomplete']} {next(_untested(run), '')}")
+    limit = next(leaves_of(joined((document["incomplete"], *_untested(run)[:1])), "setting"), "")
     if limit and document["verdict"] == RunVerdict.INCOMPLETE:
-        return f"raise {limit[0]} in {name}, and run again"
+        return f"raise limits.{limit} in {name}, and run again"
     verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document["verdict"]
     return _NEXT.get(verdict, "").format(name=name)
 
@@ -112,11 +112,10 @@ def _drift(document: dict[str, Any]) -> Iterator[str]:
         yield from (f"     {line}" for line in drift_lines(document))
 
 
-def _untested(run: Run) -> Iterator[str]:
+def _untested(run: Run) -> list[Text]:
     """Requirements that the verdict misses, of the levels that count for it, by why they were not exercised; the reason
     of most requirements first."""
     counting = [result for requirement, result in run.requirements() if requirement.level in run.profile.fail_on]
     missing = [result for result in counting if result.verdict == Verdict.NOT_EXERCISED]
     groups = sorted(grouped(missing, attrgetter("message")).values(), key=len, reverse=True)
-    lines = [f"{first_few([one.id for one in group])}: {group[0].message}" for group in groups]
-    yield from (f"not exercised: {line}" for line in capped(lines, _MOST_SAID))
+    return [joined((first_few([one.id for one in group]), group[0].message), ": ") for group in groups]

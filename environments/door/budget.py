@@ -23,7 +23,7 @@ from spec.message import Text, say
 
 STOPPED = "the run was stopped"
 CUT = "{}, and no answer came in time"
-_SPENT = say("limits.{name} ({limit}) is spent")
+_SPENT = say("limits.{setting} ({limit}) is spent")
 _LAST_ANSWERS_S = 1.0
 """Time for the answers to what is on the wire when the run ends: an execution that is cut has an unknown outcome."""
 _RESERVE, _MOST_RESERVED_S = 0.1, 60.0
@@ -53,7 +53,8 @@ class Ending:
         if self.is_stopped:
             return STOPPED
         is_over = self._rest_s <= self._reserve_s
-        return say("limits.duration ({limit} s) is over", limit=f"{self._duration_s:g}") if is_over else ""
+        over = say("limits.{setting} ({limit} s) is over", setting="duration", limit=f"{self._duration_s:g}")
+        return over if is_over else ""
 
     def stop(self) -> None:
         """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""
@@ -171,7 +172,7 @@ class Budget:
     def refuse_transfer(self, sending: Sending) -> None:
         """Raises LimitError for a request that may prepare a transfer, where no place is left for one."""
         if sending.intent.operation in PREPARING and self._prepared >= self.limits.transfers:
-            raise LimitError(_SPENT.of(name="transfers", limit=self.limits.transfers))
+            raise LimitError(_SPENT.of(setting="transfers", limit=self.limits.transfers))
 
     @contextmanager
     def transfer(self, sending: Sending) -> Iterator[None]:
@@ -195,7 +196,7 @@ class Budget:
     def _take(self, what: str, *, reserve: int = 0) -> None:
         limit: int = getattr(self.limits, what)
         if self._counts[what] >= limit - reserve:
-            raise LimitError(_SPENT.of(name=what, limit=limit))
+            raise LimitError(_SPENT.of(setting=what, limit=limit))
         self._counts[what] += 1
 
     @property

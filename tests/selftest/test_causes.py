@@ -142,7 +142,10 @@ def run():
     ("why", "step"),
     [
         ("supply pix_keys", "supply what the lines above name as missing, and run again"),
-        ("limits.duration (5 s) is over", "raise limits.duration in '/tmp/a b.yaml', and run again"),
+        (
+            say("limits.{setting} (5 s) is over", setting="duration"),
+            "raise limits.duration in '/tmp/a b.yaml', and run again",
+        ),
     ],
 )
 def test_an_incomplete_run_ends_with_what_it_lacks(why, step):

@@ -20,7 +20,8 @@ from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import HANGS_S, Thread
 
 ACCOUNT = "ac-0001"
-DURATION_S, OVER = 1000.0, say("limits.duration ({limit} s) is over", limit="1000")
+DURATION_S = 1000.0
+OVER = say("limits.{setting} ({limit} s) is over", setting="duration", limit="1000")
 
 
 class Silent(Raw):

@@ -142,7 +142,7 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
     lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
     run.said.append(Note(NoteKind.SET_UP, lost))
     run.selected |= {"executePix.status", "executePix.json"}
-    run.unsent = {say("limits.{name} ({limit}) is spent", name="transfers", limit=20): ["createPix"]}
+    run.unsent = {say("limits.{setting} ({limit}) is spent", setting="transfers", limit=20): ["createPix"]}
     run.record = {"accepted": "2026-11-20", "suite_version": "0.1.0"}
     run.drift = [{"id": "executePix.repeated", "situation": "", "place": "", "was": "the same result", "is": "another"}]
     run.comparison = compared(recorded("failing").document, document_of(run), str)
