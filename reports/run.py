@@ -83,7 +83,7 @@ class Observation:
 
     id: str
     facts: Facts
-    situation: str = ""
+    situation: Text = ""
     first: bool = False
 
 
@@ -258,7 +258,7 @@ class Run:
     @cached_property
     def behaviour(self) -> Behaviour:
         """The behaviour that was observed."""
-        return behaviour((seen.id, seen.situation, seen.facts) for seen in self.observations)
+        return behaviour((seen.id, str(seen.situation), seen.facts) for seen in self.observations)
 
     def _merged(self) -> dict[str, RequirementResult]:
         selected = [result for result in self.results if not self.narrowed or result.id in self.selected]

@@ -96,9 +96,7 @@ def _failure(finding: dict[str, Any]) -> Iterator[str]:
     if numbers := finding["exchanges"]:
         yield f"     {exchanges_in_words(numbers)}"
     if finding["reproduce"]:
-        first, *others = finding["reproduce"].splitlines()
-        yield f"     reproduce: {first}"
-        yield from (f"     {line}" for line in others)
+        yield from f"     reproduce: {finding['reproduce']}".replace("\n", "\n     ").splitlines()
 
 
 def _warning(finding: dict[str, Any]) -> Iterator[str]:

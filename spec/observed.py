@@ -6,7 +6,7 @@ An answer that may be another one in a minute shows nothing, and neither does a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from urllib.parse import unquote, urlsplit
 
@@ -23,12 +23,13 @@ from spec.answers import (
 from spec.exchange import VALID, Exchange, Response, kept_beside, named_media_type
 from spec.facts import Facts, facts_of, said
 from spec.key_list import VARYING
+from spec.message import Text
 
-ObservedValues = dict[str, list[Facts | str]]
+ObservedValues = dict[Text, list[Facts | str]]
 """By situation, what was seen in it."""
 
 
-def by_situation(seen: Iterable[tuple[str, Facts | str]]) -> ObservedValues:
+def by_situation(seen: Iterable[tuple[Text, Facts | str]]) -> ObservedValues:
     """Values by situation, from pairs of both."""
     found: ObservedValues = {}
     for situation, value in seen:
@@ -47,8 +48,9 @@ def settle(seen: Exchange, again: Mapping[int, Exchange | None]) -> Exchange:
 
 def counts(exchange: Exchange) -> bool:
     """True if the same request gets this answer again in a minute, by all that is known."""
-    refuses = exchange.response is not None and refuses_the_token(exchange.response)
-    return not is_passing(exchange) and not (exchange.credential == VALID and refuses)
+    if exchange.response is None or is_passing(exchange):
+        return False
+    return exchange.credential != VALID or not refuses_the_token(exchange.response)
 
 
 def is_passing(exchange: Exchange) -> bool:
@@ -83,7 +85,7 @@ def answer_of(exchange: Exchange) -> Facts:
 def head_of(response: Response) -> str:
     """The answer without its body: `401 application/json [WWW-Authenticate: Bearer]`."""
     media_type = named_media_type(response.media_type) if response.media_type else ""
-    headers = "; ".join(f"{name}: {value}" for name, value in _headers(response))
+    headers = "; ".join(f"{name}: {_told(name, value)}" for name in _OF_A_REFUSAL if (value := response.header(name)))
     return " ".join(filter(None, (str(response.status), media_type, headers and f"[{headers}]")))
 
 
@@ -93,14 +95,11 @@ def _facts_in(response: Response) -> Facts:
     return facts_of(text.value) if text.readable and response.size else frozenset()
 
 
-def _headers(response: Response) -> Iterator[tuple[str, str]]:
-    for name in _OF_A_REFUSAL:
-        if value := response.header(name):
-            yield name, _scheme(value) if name == "WWW-Authenticate" else "present"
-
-
-def _scheme(challenge: str) -> str:
-    written = challenge.partition(" ")[0].casefold()
+def _told(header: str, value: str) -> str:
+    """The scheme of a challenge; of another header that it is there."""
+    if header != "WWW-Authenticate":
+        return "present"
+    written = value.partition(" ")[0].casefold()
     return next((name for name in _SCHEMES if name.casefold() == written), "another scheme")
 
 

@@ -53,8 +53,8 @@ class Ending:
         if self.is_stopped:
             return STOPPED
         is_over = self._rest_s <= self._reserve_s
-        over = say("limits.{setting} ({limit} s) is over", setting="duration", limit=f"{self._duration_s:g}")
-        return over if is_over else ""
+        parts = {"setting": "duration", "limit": f"{self._duration_s:g}"}
+        return say("limits.{setting} ({limit} s) is over", **parts) if is_over else ""
 
     def stop(self) -> None:
         """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""

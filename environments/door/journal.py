@@ -121,22 +121,20 @@ class Journal(EventLog):
                 replace_file(self._count, str(max(int(counted) + 1, len(lines))).encode())
 
     @as_journal_error()
-    def start(self) -> str:
-        """Start a journal, with all that can be read of one that is damaged. Gives a line about it. Raises JournalError
-        where the journal is whole."""
+    def start(self) -> None:
+        """Start a journal, with all that can be read of one that is damaged, which is kept. Raises JournalError where
+        the journal is whole."""
         with self.turn():
             if not self.refusal():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
             events, lines = self.events(), list[str]()
             kept = self.path.with_name(f"{self.path.stem}-until-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}{self.path.suffix}")
-            if is_old := self.path.exists():
+            if self.path.exists():
                 replace_file(kept, self.path.read_bytes())
             for event in (*events, self._new("", _STARTED)):
                 self._chain(lines, event)
             self._write_lines(lines)
             replace_file(self._count, str(len(lines)).encode())
-        old = f"; the old one is kept as {kept.name}" if is_old else ""
-        return f"a new journal was started: {self.path}{old}"
 
     def _chain(self, lines: list[str], event: Event) -> None:
         before = event_in(lines[-1]) if lines else None

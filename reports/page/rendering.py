@@ -74,6 +74,7 @@ def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
         "digests": {name: document["provenance"][member] for name, member in DIGESTED.items()},
         "findings": _findings(document["findings"]),
         "excerpt": excerpt,
+        "situations": {str(one.situation): one.situation for one in run.observations},
         "not_executed": run.not_executed,
         "remedy": [alert["text"] for alert in document["alerts"] if alert["kind"] == "left"],
     }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from functools import cache
 from pathlib import Path
 
@@ -24,11 +23,6 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
 """Requirements of which values of the service are observed: they are in no language of ours."""
 _COMMENT = "# "
-PIECES = re.compile(
-    r"(, |: |^without (?!a token)|^digit | in place of | for a supplied code$|^headers of a granted |"
-    r"^a transfer prepared by |^a number of (?=\d)|(?<=\d) digits$)"
-)
-"""Pieces of the name of a situation, or of what was seen in it, between those that are names, values or phrases."""
 _SHOWN = Markup('<span translate="no">{}</span>')
 _IN_ENGLISH = Markup('<span lang="en">{}</span>')
 
@@ -70,9 +64,10 @@ def _environment(language_tag: str) -> Environment:
     )
     environment.globals["language"] = spoken
     filters = _Filters(spoken)
-    environment.filters |= {"said": filters.said, "observed": filters.observed, "command": filters.command}
     environment.filters |= {
-        "situation": filters.situation,
+        "said": filters.said,
+        "observed": filters.observed,
+        "command": filters.command,
         "words": spoken.text,
         "moment": spoken.moment,
         "number": spoken.number,
@@ -92,10 +87,6 @@ class _Filters:
         is_english = self._language.tag != ENGLISH and " " in found and found == str(text)
         return _IN_ENGLISH.format(found) if is_english else found
 
-    def situation(self, name: str) -> str:
-        """The name of a situation, or what was seen in it, by its pieces: it is an identifier in the record."""
-        return "".join(map(self._language.text, PIECES.split(name)))
-
     def observed(self, places: dict[str, list[str]], requirement_id: str) -> str:
         """The observations of a requirement in one situation: names and types are in no language."""
         link = Markup(f" {self._language.text(say('or'))} ")
@@ -108,7 +99,7 @@ class _Filters:
         if text[:3].isdecimal():
             return _SHOWN.format(text)
         is_ours = requirement_id not in OF_THE_SERVICE or text == "seen"
-        return self.situation(text) if is_ours else text
+        return self._language.text(text) if is_ours else text
 
     def command(self, lines: str) -> str:
         """Lines of a shell: a comment is said, all else stays."""

@@ -26,6 +26,7 @@ from reports.show import Display
 from reports.terminal import print_lines
 from reports.wording import one_line
 from reports.writing import RUNS
+from spec.message import Text, say
 from spec.requirements import requirements
 from tests.harness.options import HELPING, PRINTING, SHOWING, language_of, options_given, refuse_options
 from tests.harness.selection import group_of, only_selftests, requirement_of, selection, take_ids
@@ -69,9 +70,8 @@ def _configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> N
         if config.getoption("recorded"):
             open_recorded(config, profile)
             return
-        started = start_journal(profile) if config.getoption("new_journal") else ""
-        run = open_run(config, profile, resend, carry_out)
-        run.said += [Note(NoteKind.SET_UP, started)] * bool(started)
+        started = [Note(NoteKind.SET_UP, start_journal(profile))] if config.getoption("new_journal") else []
+        open_run(config, profile, resend, carry_out).said += started
 
 
 def code_from(where: str) -> str:
@@ -93,12 +93,14 @@ def code_to_resend(profile: Profile, code: str) -> str:
     return supplied
 
 
-def start_journal(profile: Profile) -> str:
+def start_journal(profile: Profile) -> Text:
     """Start a journal for the codes of a profile. Gives a line about it. Raises ProfileError where there is nothing to
     start."""
     if profile.is_sandbox:
         raise ProfileError("--new-journal: a sandbox has no journal; leave it out")
-    return journal_of(profile).start()
+    journal = journal_of(profile)
+    journal.start()
+    return say("a new journal was started: {path}; an old one is kept beside it", path=str(journal.path))
 
 
 def _profile(config: pytest.Config) -> Profile:

@@ -146,7 +146,7 @@ def _deviate(findings: Iterable[Finding]) -> None:
     raise DeviationError(str(recording.own.message))
 
 
-Seen = Mapping[str, Iterable[Facts | str]]
+Seen = Mapping[Text, Iterable[Facts | str]]
 """By situation, the facts of the answers that were seen in it; a text stands for what is said."""
 
 

@@ -4,9 +4,8 @@ registrations of keys. They are small, and name nobody."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any
 
 from environments.profiles.model import PixKey
 from reports.behaviour import NOT_REQUIRED, REQUIRED
@@ -15,6 +14,7 @@ from spec.exchange import Exchange
 from spec.facts import is_name
 from spec.json_text import is_integer
 from spec.key_list import UUID
+from spec.message import joined
 from spec.observed import ObservedValues, answer_of, by_situation, counts, indistinguishable
 from tests.traffic.registrar import Registrations, body_sent, type_sent
 
@@ -48,25 +48,21 @@ def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping
     found = [(number, data[field]) for number, data in results if data and field in data]
     if field == "date":
         return by_situation(("", _unit(date)) for _, date in found if isinstance(date, Decimal))
-    seen = [(number, _VALUES[field](value)) for number, value in found]
+    said = word_of if field == "status" else number_of
     return by_situation(
-        (_prepared_by(prepared[number]), value) if number in prepared else (f"{value} for a supplied code", "seen")
-        for number, value in seen
+        (prepared[number], value) if number in prepared else (joined((value, "for a supplied code"), " "), "seen")
+        for number, each in found
+        for value in [said(each)]
     )
 
 
 def states_before(preparations: Iterable[Exchange]) -> ObservedValues:
-    """Statuses of transfers in the answers to preparations: they are not executed yet."""
+    """By operation, statuses of transfers in the answers to preparations: they are not executed yet."""
     granted = [(seen.operation, data_of(seen.response)) for seen in preparations if seen.response and succeeded(seen)]
     return by_situation(
-        (_prepared_by(operation), word_of(data["status"]) if data and "status" in data else "no status")
+        (operation, word_of(data["status"]) if data and "status" in data else "no status")
         for operation, data in granted
     )
-
-
-def _prepared_by(operation: str) -> str:
-    """The situation: what one operation prepares need not be like what another one does."""
-    return f"a transfer prepared by {operation}"
 
 
 def word_of(value: object) -> str:
@@ -77,20 +73,18 @@ def word_of(value: object) -> str:
 
 
 def number_of(value: object) -> str:
-    """A number of few digits as it is, and of any other one how many it has."""
+    """A number of few digits as it is, and of any other one the power of ten."""
     if not is_integer(value) or not isinstance(value, Decimal):
         return "no integer"
-    return str(int(value)) if abs(value) <= _LARGEST else f"a number of {value.adjusted() + 1} digits"
+    return str(int(value)) if abs(value) <= _LARGEST else f"10^{value.adjusted()}"
 
 
 def _unit(date: Decimal) -> str:
     """The unit that the size of a date suggests."""
     units = {9: "seconds", 12: "milliseconds", 15: "microseconds", 18: "nanoseconds"}
     unit = units.get(date.adjusted())
-    return f"{unit} since 1970" if unit else f"a number of {max(1, date.adjusted() + 1)} digits"
+    return f"{unit} since 1970" if unit else f"10^{date.adjusted()}"
 
-
-_VALUES: Mapping[str, Callable[[Any], str]] = {"status": word_of, "accountType": number_of}
 
 # -- registrations -------------------------------------------------------------------------------------------------
 
@@ -120,19 +114,14 @@ def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> Obser
     """The digits that are accepted as key type. A service may look whether the key fits, and another profile has
     another key: so the situation says which type is right."""
     types = {key.key: key.type for key in keys if key.key}
-
-    def situation(seen: Exchange) -> str:
-        return f"digit {type_sent(seen)} in place of {types.get(body_sent(seen)['pixKey'], 'EMAIL')}"
-
-    return by_situation((situation(seen), _outcome(seen)) for seen in filter(counts, numeric))
+    sent = ((body_sent(seen), _outcome(seen)) for seen in filter(counts, numeric))
+    return by_situation((f"{body['pixKeyType']} = {types.get(body['pixKey'], 'EMAIL')}", seen) for body, seen in sent)
 
 
 def required_values(without: Mapping[str, Exchange], complete: Exchange | None) -> ObservedValues:
     """The fields that a registration needs: not where one without it is accepted, and surely where a complete one of
     the same key is answered otherwise."""
-    return by_situation(
-        (f"without {name}", value) for name, seen in without.items() if (value := _needed(seen, complete))
-    )
+    return by_situation((name, value) for name, seen in without.items() if (value := _needed(seen, complete)))
 
 
 def _needed(seen: Exchange, complete: Exchange | None) -> str:
@@ -158,11 +147,13 @@ def formats_of_granted(registrations: Registrations) -> ObservedValues:
     choice; keys of the other types are those of the profile, and other ones may be accepted as well."""
     bodies = [body_sent(seen) for seen in registrations.accepted]
     forms = [(body["pixKeyType"], format_of(body["pixKey"]) if "pixKey" in body else "left out") for body in bodies]
-    return by_situation((name, form) if name == "RANDOM" else (f"{name}, {form}", ACCEPTED) for name, form in forms)
+    return by_situation(
+        (name, form) if name == "RANDOM" else (joined((name, form), ", "), ACCEPTED) for name, form in forms
+    )
 
 
 def formats_of_synthetic(seen: Exchange | None) -> ObservedValues:
     """Outcome of a synthetic text that is sent as a key: it has the format of none."""
     if seen is None or seen.response is None or refusal_kind(seen.response) in ABOUT_THE_CALLER:
         return {}
-    return {f"{type_sent(seen)}, a text that is no such key": [_outcome(seen)]}
+    return {joined((type_sent(seen), "a text that is no such key"), ", "): [_outcome(seen)]}

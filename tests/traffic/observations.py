@@ -7,7 +7,7 @@ refusal. Values are small, and name nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
@@ -27,7 +27,7 @@ from spec.answers import (
 from spec.exchange import VALID, Exchange
 from spec.facts import Facts
 from spec.interface import READS, operations
-from spec.message import Text, say
+from spec.message import Text, joined, say
 from spec.observed import (
     ObservedValues,
     answer_of,
@@ -46,7 +46,7 @@ from tests.traffic.robustness import send_invalid, without_the_token
 from tests.traffic.scenario import Traffic
 
 _REGISTER, _EXECUTE = "registerPixKey", "executePix"
-Situated = tuple[str, Exchange]
+Situated = tuple[Text, Exchange]
 """A request that may be refused: its situation, and the exchange."""
 Name = tuple[str, str, str]
 """A class of invalid requests: the operation, what is unusual, and how."""
@@ -80,17 +80,17 @@ def incomplete_ones(traffic: Traffic) -> dict[str, Exchange]:
     return {name[1]: seen for name, seen in classes if (name[0], name[2]) == (_REGISTER, _MISSING) and counts(seen)}
 
 
-def large_ones(traffic: Traffic) -> dict[str, Exchange]:
+def large_ones(traffic: Traffic) -> list[Situated]:
     """The large requests whose answer counts, by a phrase."""
-    counting = ((name, seen) for name, seen in _classes(traffic).items() if name[2] in _LARGE and counts(seen))
-    return {f"{operation}, {where}: {what}": seen for (operation, where, what), seen in counting}
+    classes = _classes(traffic).items()
+    return [(joined(name, ", "), seen) for name, seen in classes if name[2] in _LARGE and counts(seen)]
 
 
-def sizes_of(sent: Mapping[str, Exchange]) -> ObservedValues:
+def sizes_of(sent: Iterable[Situated]) -> ObservedValues:
     """By large request, whether it was refused for its size, and how."""
     return by_situation(
         (what, answer_of(seen) if refused_or_lost(seen) is RefusalKind.SIZE else "not refused for its size")
-        for what, seen in sent.items()
+        for what, seen in sent
     )
 
 
@@ -132,11 +132,11 @@ def _with_a_bad_credential(operation: str, traffic: Traffic) -> list[Situated]:
 def _invalid(operation: str, traffic: Traffic) -> Iterator[Situated]:
     complete = one_of(COMPLETE, traffic)
     for name, seen in _classes(traffic).items():
-        named, where, what = name
+        named, _, what = name
         if named != operation or seen.credential != VALID or what in _LARGE or name == OTHER_ACCOUNT:
             continue
         if what != _MISSING:
-            yield f"{where}: {what}", seen
+            yield joined(name[1:], ": "), seen
         elif complete and not indistinguishable(seen, complete):  # whether a field is needed, is another requirement
             yield "a field: missing", seen
     if operation == _REGISTER:
@@ -165,7 +165,9 @@ def unknown_code(traffic: Traffic) -> Exchange | None:
 
 def codes_of(sent: Iterable[Situated]) -> ObservedValues:
     """By operation and what its requests are refused for, the values of `code`."""
-    answers = ((f"{seen.operation}, {situation}", seen.response) for situation, seen in sent if is_refused(seen))
+    answers = (
+        (joined((seen.operation, situation), ", "), seen.response) for situation, seen in sent if is_refused(seen)
+    )
     codes = ((name, code_of(response)) for name, response in answers if response)
     return by_situation((name, number_of(Decimal(code))) for name, code in codes if code is not None) or {
         "": ["no code"]
@@ -260,7 +262,5 @@ def _headers_of(exchanges: Iterable[Exchange], names: Iterable[str]) -> Observed
     """By operation, which of these headers the answers to granted requests have. No value of them is kept."""
     granted = (seen for seen in exchanges if seen.operation and seen.credential == VALID and is_granted(seen))
     return by_situation(
-        (f"headers of a granted {seen.operation}", ", ".join(filter(seen.response.header, names)) or "none")
-        for seen in granted
-        if seen.response
+        (seen.operation, ", ".join(filter(seen.response.header, names)) or "none") for seen in granted if seen.response
     )
