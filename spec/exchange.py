@@ -101,12 +101,12 @@ def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
 
 @kept_beside
 def _read_small(response: Response) -> JsonText:
-    return JsonText(error=response.broken) if response.broken else read_json(response.kept[0], cut=response.cut)
+    return JsonText(error=response.broken) if response.broken else read_json(response.kept[0])
 
 
 @lru_cache(maxsize=_READ_AT_ONCE)
-def _read_large(kept: bytes, cut: str) -> JsonText:
-    return read_json(zlib.decompress(kept), cut=cut)
+def _read_large(kept: bytes) -> JsonText:
+    return read_json(zlib.decompress(kept))
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +154,9 @@ class Response:
     def json(self) -> JsonText:
         """The body read as strict JSON. It is read once; the JSON of a large body is dropped again."""
         kept, large = self.kept
-        return _read_large(kept, self.cut) if large else _read_small(self)
+        if self.cut:
+            return JsonText(limit=self.cut)
+        return _read_large(kept) if large else _read_small(self)
 
 
 HTTP_1_0 = "HTTP/1.0"

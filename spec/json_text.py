@@ -68,10 +68,8 @@ class JsonText:
         return not self.error and not self.limit
 
 
-def read_json(body: bytes, *, cut: str = "") -> JsonText:
+def read_json(body: bytes) -> JsonText:
     """Read a whole body as one JSON text (RFC 8259 sections 2 to 8)."""
-    if cut:
-        return JsonText(limit=cut)
     marked = body.startswith(b"\xef\xbb\xbf")
     try:
         text = body.decode("utf-8-sig")

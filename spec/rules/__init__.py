@@ -55,8 +55,8 @@ class Reproduction:
 
     A robustness requirement is broken where a deviation was seen twice, or in an answer to what cannot be sent again. A
     service may drop connections under load, and count one as open that was closed just now: a drop counts where it
-    showed again alone, and one of an invalid request where no connection is accepted after it. Every other deviation
-    counts at once, and says where it shows beside others only.
+    showed again alone, or three times alone with answers in between, and one of an invalid request where no connection
+    is accepted after it. Every other deviation counts at once, and says where it shows beside others only.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -114,7 +114,9 @@ class Reproduction:
             return True
         final = [seen for seen in broken if self.again.get(seen.number, seen) is None]
         if requirement_id.endswith(".connection"):
-            return sum(not seen.beside for seen in final) > 1
+            alone = {seen.number for seen in broken if not seen.beside}
+            apart = [number for number in alone if number - 1 not in alone]  # in a row: one restart, or one outage
+            return len(apart) > 2 or sum(not seen.beside for seen in final) > 1
         return len(broken) > 1 or any(seen.response for seen in final)
 
     def _is_granted_in_company(self, exchange: Exchange) -> bool:

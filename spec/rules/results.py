@@ -84,22 +84,26 @@ _BOOLEANS = ("true", "false")
 @rule("registerPixKey.Success.text")
 def success_is_true_or_false(exchange: Exchange) -> Finding | None:
     """The field Success of the key registration result is the text true or the text false."""
-    return None if text_in(exchange, "Success").lower() in _BOOLEANS else _of("Success", "no-boolean-text", exchange)
+    return None if _success(exchange) in _BOOLEANS else _of("Success", "no-boolean-text", exchange)
 
 
 @rule("registerPixKey.Success.letterCase")
 def success_is_in_lower_case(exchange: Exchange) -> Finding | None:
-    """The field Success of the key registration result is written in lower-case letters."""
-    success = text_in(exchange, "Success")
-    if success.lower() not in _BOOLEANS:
+    """The field Success of the key registration result is written in lower-case letters, without blanks around it."""
+    if _success(exchange) not in _BOOLEANS:
         raise InconclusiveError("Success is neither the text true nor the text false")
-    return None if success in _BOOLEANS else _of("Success", "capitals", exchange)
+    return None if text_in(exchange, "Success") in _BOOLEANS else _of("Success", "capitals-or-blanks", exchange)
 
 
 @rule("registerPixKey.Success.example")
 def success_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field Success of the key registration result: the text true."""
-    return None if text_in(exchange, "Success").lower() == "true" else _of("Success", "success-not-true", exchange)
+    return None if _success(exchange) == "true" else _of("Success", "success-not-true", exchange)
+
+
+def _success(exchange: Exchange) -> str:
+    """Success as it is read: letter case and blanks around it apart."""
+    return text_in(exchange, "Success").strip().lower()
 
 
 @rule("registerPixKey.fields.upperCase")

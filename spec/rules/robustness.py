@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 
 from spec.answers import RefusalKind, refusal_kind
@@ -114,8 +115,7 @@ _TRACE = re.compile("|".join(_TRACES), re.MULTILINE)
 _HINTS = "(|at |, line |Error|Fatal|runtime|seeing|race|xception|java.lang|.php|.rb:|goroutine|rust_|ebugger"
 _LINE_BREAK = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
-_JSON_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
-_CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
+_JSON_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\"\\/bfnrt])")
 
 
 @kept_beside
@@ -133,8 +133,4 @@ def _has_a_trace(text: str) -> bool:
 
 def _unescaped(text: str) -> str:
     """The text with the escapes of JSON and HTML undone."""
-    return html.unescape(_JSON_ESCAPE.sub(lambda escape: _character(escape[1]), text))
-
-
-def _character(escape: str) -> str:
-    return chr(int(escape[1:], 16)) if len(escape) == 5 else _CONTROL.get(escape, escape)
+    return html.unescape(_JSON_ESCAPE.sub(lambda escape: json.loads(f'"{escape[0]}"'), text))

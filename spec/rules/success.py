@@ -86,15 +86,12 @@ def envelope_shape(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is the envelope, with an integer code and an object data."""
     if wrong := one_object(exchange):
         return wrong
-    for name, kind in (("code", "integer"), ("data", "object")):
-        written, value = find(envelope_in(exchange), name) or ("", None)
-        if not written:
-            return finding("missing", pointer(name), name=name)
-        if written != name:
-            return finding("spelling", pointer(written), name=name, written=written)
-        if not _IS[kind](value):
-            return finding("type", pointer(name), name=name, types=kind, type=type_of(value))
-    return None
+    wrong_fields = (
+        holds(envelope_in, field, exchange)
+        for field in operations()["executePix"].envelope  # code and data, as in every envelope
+        for holds in (is_present, is_spelled_as_documented, has_its_type)
+    )
+    return next(filter(None, wrong_fields), None)
 
 
 @rule("*.envelope.code.example")

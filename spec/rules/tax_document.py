@@ -52,8 +52,7 @@ class _Clear:
     @property
     def likelihood(self) -> int:
         """Points for right check digits and for the usual punctuation, two for each."""
-        valid = cpf.is_valid(self.characters) or cnpj.is_valid(self.characters)
-        return 2 * bool(valid) + 2 * bool(_WRITTEN.fullmatch(self.written))
+        return 2 * _is_valid(self.characters) + 2 * bool(_WRITTEN.fullmatch(self.written))
 
     @property
     def is_joined(self) -> bool:
@@ -67,7 +66,7 @@ def is_fully_visible(document: str) -> bool:
     A mask may stand beside them. If they agree with what it shows, it masks nothing; if not, they are something else.
     """
     text = _plain(document)
-    return bool(_ONE_BY_ONE.fullmatch(text)) or any(map(_is_a_document, _clear(text)))
+    return bool(_ONE_BY_ONE.fullmatch(text)) or _is_all_shown(text) or any(map(_is_a_document, _clear(text)))
 
 
 def is_unmasked(document: str, text: str) -> bool:
@@ -91,9 +90,8 @@ def _plain(document: str) -> str:
     """The field as people read it: entities, wide digits and characters without a width make no difference."""
     shown = re.sub(r"<[^<>]*>", "", html.unescape(document[: 20 * _LONGEST]))
     text = unicodedata.normalize("NFKC", shown.replace("…", "*")).upper()
-    if not text.isascii():
-        seen = (character for character in text if unicodedata.category(character) not in ("Cf", "Mn", "Me"))
-        text = "".join(str(unicodedata.decimal(character, character)) for character in seen)
+    seen = (character for character in text if unicodedata.category(character) not in ("Cf", "Mn", "Me"))
+    text = "".join(str(unicodedata.decimal(character, character)) for character in seen)
     return " ".join(_LABEL.sub(" ", text).split())[:_LONGEST]
 
 
@@ -134,6 +132,23 @@ def _says(piece: str) -> bool:
     return bool(re.search("[0-9A-Z]", piece) or _SIGN.search(piece)) and not is_another
 
 
+def _is_all_shown(text: str) -> bool:
+    """True if a text without blanks has a mask and every character of a document, with right check digits. As long as a
+    CNPJ it may be one that is masked in part, and so may 11 characters with one mask."""
+    shown, masks = "".join(_shown(text)), filter(_SIGN.search, re.split("[0-9A-WYZ]+", text))
+    is_one = len(list(masks)) > (len(shown) < 14) and len(_places(text)) != 14
+    return is_one and " " not in text and _is_valid(shown)
+
+
+def _is_valid(characters: str) -> bool:
+    return bool(cpf.is_valid(characters) or cnpj.is_valid(characters))
+
+
+def _places(mask: str) -> str:
+    """The characters of a masked text, with a dot for each that is hidden."""
+    return _letters(_SIGN.sub(lambda sign: "X" * len(sign[0]), mask)).replace("X", ".")
+
+
 def _shown(mask: str) -> list[str]:
     """The visible parts of a masked text, in order."""
     return re.findall("[0-9A-WYZ]+", mask)
@@ -143,8 +158,7 @@ def _agreement(mask: str, characters: str) -> int:
     """Number of characters that a mask confirms. One of another length counts less where it fits several places."""
     shown = _shown(mask)
     count = sum(map(len, shown))
-    spread = _SIGN.sub(lambda sign: "X" * len(sign[0]), mask)
-    places = _letters(spread).replace("X", ".")
+    places = _places(mask)
     if len(places) == len(characters):
         return count if re.fullmatch(places, characters) else _DISAGREES
     in_order = ".*".join(shown)

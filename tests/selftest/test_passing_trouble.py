@@ -67,6 +67,19 @@ def test_a_drop_counts_where_it_was_seen_again_alone(number, again, outcome):
 
 
 @pytest.mark.parametrize(
+    ("numbers", "outcome"),
+    [((1, 3), Conclusion.HOLDS), ((1, 3, 5), Conclusion.DEVIATES), ((1, 2, 3, 4), Conclusion.HOLDS)],
+    ids=["two", "three", "in a row"],
+)
+def test_three_drops_alone_count_although_each_is_answered_then(numbers, outcome):
+    """With answers in between. Those in a row are one outage."""
+    first = [replace(DROPPED, number=each) for each in numbers]
+    reproduction = Reproduction(first, dict.fromkeys(numbers, ANSWERED))
+
+    assert reproduction.judge("listEntries.connection", first[0]).conclusion is outcome
+
+
+@pytest.mark.parametrize(
     ("valid", "later", "outcome"),
     [
         (False, [REFUSED], Conclusion.DEVIATES),

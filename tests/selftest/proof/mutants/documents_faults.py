@@ -54,7 +54,7 @@ SHOWN = {
     "WithWrongCheckDigits": ("plain, with wrong check digits", lambda document: document[:-2] + "00"),
     "FullWidth": ("in full-width digits", full_width),
     "WithALabelBefore": ("plain behind a label", lambda document: f"CNPJ: {document}"),
-    "WithALabelBehind": ("plain before a label", lambda document: f"{document} (CPF)"),
+    "BetweenMasks": ("plain between masks", lambda document: f"***{document}***"),
     "Padded": ("plain between spaces", lambda document: f" {document} "),
     "BehindItsMask": ("masked, and in clear behind it", lambda document: f"{mask(document)} ({punctuated(document)})"),
     "BeforeItsMask": ("plain, and masked behind it", lambda document: f"{document} / {mask(document)}"),

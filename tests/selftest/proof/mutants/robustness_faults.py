@@ -4,7 +4,7 @@ import json
 from urllib.parse import unquote
 
 from environments.sandbox import Response, Server, Service
-from spec.interface import MARK, PREPARING, READS, operations
+from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
 from tests.selftest.proof.mutants.making_faults import Answers, Demands, OfOperations, fixed, members_of
 from tests.selftest.proof.registry import broken, rows_of
 from tests.selftest.proof.variants.lawful_making import DROPPED, Drops
@@ -121,6 +121,18 @@ for _operation, _inputs in INPUTS.items():
         _lie(_operation, "ShowsATrace", _word, _shown, _trips)
 
 
+class FallsOnce(Falls):
+    """The sandbox, which answers to an undocumented key type when it is sent again."""
+
+    def trips(self, request):
+        asked, self.asked = getattr(self, "asked", b""), request.body
+        return self.asked != asked and members_of(request).get("pixKeyType") not in KEY_TYPES
+
+
+broken(
+    "breaks on an invalid request", "RegistrationIsDroppedOnce", "An undocumented key type drops the connection once.",
+    FallsOnce, "registerPixKey.connection", OPERATIONS=("registerPixKey",), FALL=DROPPED,
+)  # fmt: skip
 for _name, _what, _operation, _strikes in (
     ("ExecutionOfACnpjFails", "The execution of a CNPJ key", "executePix", lambda r: "CNPJ" in r.path),
     ("DeletionOfAnEmailFails", "The deletion of an EMAIL key", "deletePixKey", lambda r: b"@" in r.body),

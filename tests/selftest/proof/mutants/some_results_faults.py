@@ -127,14 +127,14 @@ class IdIsOfTheExecutionBefore(Service):
 
 TEXTS = {
     "Yes": "yes", "One": "1", "Empty": "", "Ok": "OK",
-    "Padded": " true ", "Quoted": '"true"', "Sim": "sim",
+    "Quoted": '"true"', "Sim": "sim",
 }  # fmt: skip
 _CASE = ("registerPixKey.Success.letterCase",)
 for _name, _text in TEXTS.items():
     broken(
         "Success of another text", f"Success{_name}", f"Success is the text {_text!r}.", SomeRegistrations,
         "registerPixKey.Success.text", warns=("registerPixKey.Success.example",),
-        hides=_CASE if _name == "Padded" else (*_CASE, *UNREGISTERED),
+        hides=(*_CASE, *UNREGISTERED),
         meant=lambda self, registration: True, change=lambda self, data, text=_text: data | {"Success": text},
     )  # fmt: skip
 for _name, _value in {
@@ -150,6 +150,7 @@ for _name, _value in {
 for _name, _changed, _meant in (
     ("SuccessCapitalised", str.capitalize, lambda self, registration: True),
     ("SuccessInCapitals", str.upper, lambda self, registration: True),
+    ("SuccessPadded", " {} ".format, lambda self, registration: True),
     ("SuccessCapitalisedForEmail", str.capitalize, lambda self, registration: registration.key.type == "EMAIL"),
     ("FailureCapitalised", str.capitalize, lambda self, registration: not registration.accepted),
 ):
