@@ -27,13 +27,15 @@ from environments.door.outgoing import Sending
 from environments.door.sockets import POOLS, ConnectedError, Deadline, Watchdog
 from environments.profiles.model import Profile, ProfileError
 from spec.exchange import HTTP_1_0, Failure, FailureKind, Response
-from spec.message import Text, say
+from spec.message import say
 
 CONNECT_TIMEOUT_S = 5.0
 _CHUNK = 65_536
 _KEPT_OF_A_CUT_BODY = 4_096
 _SETTLES_S = 0.005
 """A service that closes a connection after an answer has done so by then, and the connection is seen to be closed."""
+_CODINGS = ("gzip", "br", "zstd", "compress")
+"""Content codings that may be named; a request accepts deflate, and of these the first."""
 MOST_KEPT = 100_000_000
 """Bytes of large bodies, compressed, that a run keeps in memory."""
 
@@ -99,8 +101,7 @@ class Wire(HTTPAdapter):
 
     def _exchange(self, request: requests.PreparedRequest, deadline: Deadline) -> Response | Failure:
         raw: Any = None
-        body, cut = b"", ""
-        broken: Text = ""
+        body, cut, broken = b"", "", ""
         with deadline:
             try:
                 raw = self.send(request, **self._how).raw
@@ -111,10 +112,13 @@ class Wire(HTTPAdapter):
                 failure, raw = _failure_of(error, deadline, self._limits.timeout), deadline.head
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
-                coding = "gzip" if "gzip" in raw.headers.get("Content-Encoding", "").lower() else "deflate"
-                broken = say(failure.message, coding=coding)
+                broken = failure.message
+        named = raw.headers.get("Content-Encoding", "").lower()
+        coding = next((one for one in _CODINGS if one in named), "deflate")
+        if coding in _CODINGS[1:]:
+            body, broken = b"", "the content coding is {coding}, which was not asked for"
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
-        return Response(raw.status, headers, body, cut, broken)
+        return Response(raw.status, headers, body, cut, broken and say(broken, coding=coding))
 
     def _within_memory(self, result: Response | Failure) -> Response | Failure:
         """The result, or the limit that it exceeds: past MOST_KEPT a large answer is not kept."""
@@ -134,7 +138,7 @@ def _tls_context(profile: Profile) -> ssl.SSLContext:
             why = (
                 "tls.client_cert, tls.client_key: no certificate and key in PEM, or the passphrase is wrong or missing"
             )
-            passphrase = resolve_passphrase(profile) or ""  # without one OpenSSL would ask the terminal
+            passphrase = resolve_passphrase(profile)  # without one OpenSSL would ask the terminal
             context.load_cert_chain(tls.client_cert, tls.client_key, passphrase)
     except (OSError, ValueError):
         raise ProfileError(why) from None

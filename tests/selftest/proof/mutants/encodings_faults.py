@@ -71,6 +71,7 @@ for _index, _operation in enumerate(SUBJECT):
         breaks("not JSON", _operation, _name, _text, Answers, "json", hides=unreadable(_operation), alter=_alter)
     for _name, _text, _header in (
         ("SaysGzip", "The content coding is gzip, and the body is not.", ("Content-Encoding", "gzip")),
+        ("SaysBr", "The content coding is br, and the body is not.", ("Content-Encoding", "br")),
         ("NamesNoLength", "Content-Length is no number.", ("Content-Length", "two")),
         ("PromisesMore", "Content-Length is more than the body has.", ("Content-Length", "9999")),
     ):
