@@ -14,7 +14,7 @@ from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, authorization, write
-from spec.answers import RefusalKind, refused_or_lost, turns_away
+from spec.answers import RefusalKind, is_page, refused_or_lost, turns_away
 from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import READS, operations
 from spec.json_text import as_bytes
@@ -84,17 +84,17 @@ class Client:
             return self.door.wire.connect(self.door.permission.base_url)
         listed = self.send("listAccounts", valid=True)
         if listed.response and turns_away(listed.response):
-            self.send("listAccounts", credential=ANOTHER)  # the end of the run compares the two answers
-            self.token_is_refused = self._is_refused_by_all()
+            wrong = self.send("listAccounts", credential=ANOTHER)  # the end of the run compares the two answers
+            self.token_is_refused = self._is_refused_by_all(wrong)
         return listed.failure.message if listed.failure and listed.failure.kind is not FailureKind.LIMIT else ""
 
-    def _is_refused_by_all(self) -> bool:
-        """Ask each read, and for the execution of a synthetic code, where that is permitted, until one answers another
-        status than 401."""
+    def _is_refused_by_all(self, wrong: Exchange) -> bool:
+        """Ask each read, and for the execution of a synthetic code, where that is permitted, until one answers neither
+        401 nor with a page to log in, as a wrong token gets."""
         places = dict.fromkeys(READS, self.door.keys.account or synthetic()) | {"listAccounts": None}
         if "execute" in self.door.permission.allow:
             places["executePix"] = synthetic()
-        return all(refused_or_lost(self.send(*each)) is RefusalKind.TOKEN for each in places.items())
+        return all(_is_refused(self.send(*each), wrong) for each in places.items())
 
     def _request(
         self,
@@ -119,6 +119,11 @@ class Client:
         if self._correlation_header:
             request.headers[self._correlation_header] = secrets.token_hex(16)
         return request
+
+
+def _is_refused(sent: Exchange, wrong: Exchange) -> bool:
+    pages = (each.response and is_page(each.response) for each in (sent, wrong))
+    return refused_or_lost(sent) is RefusalKind.TOKEN or all(pages)
 
 
 def _path(operation: str, path_parameter: str | bytes | None, safe: str = "") -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from environments.door.outgoing import Sending
 from environments.profiles.model import ProfileError
 from environments.secret_values import Secrets
-from spec.answers import is_granted, is_page, turns_away
+from spec.answers import is_granted, turns_away
 from spec.exchange import VALID, Exchange
 from spec.interface import READS
 from spec.message import Text, say
@@ -37,7 +37,6 @@ class TokenMonitor:
         self.excused: set[int] = set()
         self._secrets, self._refresh = secrets, refresh
         self._ask, self._clear_the_wire = ask, clear_the_wire
-        self._wrong_token_gets_a_page = False
         self._expired_at = 0
         self._fetched: list[Text] = []
 
@@ -61,17 +60,14 @@ class TokenMonitor:
     def watch(self, sending: Sending) -> bool:
         """See how a request was received. True where it goes again: the token had expired, and another was fetched."""
         exchange, response = sending.exchange, sending.exchange.response
-        if response is None:
+        if response is None or exchange.credential != VALID:
             return False
-        if exchange.credential != VALID:
-            self._wrong_token_gets_a_page |= is_page(response)
-        elif is_granted(exchange) and not turns_away(response):
+        if is_granted(exchange) and not turns_away(response):
             self._expired_at = 0
             self.witness = exchange if exchange.operation in READS else self.witness
         elif exchange.valid and sending.with_token and turns_away(response):
             is_another = self.witness is not None and self._fetch_another(sending, self.witness)
-            is_wrong = not self.witness and self._wrong_token_gets_a_page and is_page(response)  # from the start
-            if is_another or is_wrong or self._expired_at:
+            if is_another or self._expired_at:
                 self.excused.add(exchange.number)
             return is_another and not sending.code
         return False
