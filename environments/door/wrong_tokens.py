@@ -92,12 +92,6 @@ def _another(token: str) -> str:
     return _OWN if _is_short(replaced) else ".".join((*kept, _alike(replaced)))
 
 
-@_of_signed
-def _unsigned(header: str, claims: str, signature: str) -> str:
-    """Without a signature, as the header says (RFC 7515 appendix A.5)."""
-    return f"{_with(header, alg='none')}.{claims}."
-
-
 def _claiming(**changes: object) -> Make:
     """With other claims (RFC 7519 section 4.1) and the signature as it was."""
     return _of_signed(lambda header, claims, signature: f"{header}.{_with(claims, **changes)}.{signature}")
@@ -141,7 +135,13 @@ FORMS = (
     Form(ANOTHER, _another),
     Form("an empty bearer"),
     Form("the text null", scheme="Bearer null"),
-    Form("the token without a signature (none)", _unsigned),
+    # unsigned as the header says (RFC 7515 appendix A.5), or with nothing where the signature was
+    Form(
+        "the token without a signature (none)",
+        _of_signed(lambda header, claims, _: f"{_with(header, alg='none')}.{claims}."),
+    ),
+    Form("the token without its signature", _of_signed(lambda header, claims, _: f"{header}.{claims}.")),
+    Form("the token without its last part", _of_signed(lambda header, claims, _: f"{header}.{claims}")),
     Form("the token with an expired exp", _claiming(exp=_EXPIRED), restorable=True),
     Form("the token of another subject", _claiming(sub=f"{MARK}subject"), restorable=True),
     # without padding of base64, too: with less of it the token means the same to some who decode it
@@ -154,11 +154,12 @@ FORMS = (
         restorable=True,
     ),
     Form("the token backwards", lambda token: token[::-1], restorable=True),
-    Form("the text undefined", scheme="Bearer undefined"),
     Form("the token with a character before it", lambda token: "x" + token, restorable=True, written=(_SLASH,)),
+    Form("the text undefined", scheme="Bearer undefined"),
     Form("Basic credentials", scheme="Basic cGl4Y29uZjpwaXhjb25m"),  # pixconf:pixconf
 )
-"""The table of forms, what is most often let in first: all thirteen have room in the default of limits.wrong_tokens."""
+"""The table of forms, what is most often let in first: in the default of limits.wrong_tokens there is room for
+thirteen with codes, and fewer apply to a token that is not signed."""
 OTHER_SCHEMES = (
     Form("the bare token", scheme="", restorable=True),
     # as long as Bearer: some cut off seven characters and do not look at them

@@ -71,6 +71,7 @@ def test_a_form_that_a_new_token_does_not_have_is_another_token():
     [
         (ANOTHER, {"signature"}, {}),
         ("the token without a signature (none)", {"algorithm", "signature"}, {}),
+        ("the token without its signature", {"signature"}, {}),
         ("the token with an expired exp", {"signature", "exp"}, {"exp": 1_000_000_000}),
         ("the token of another subject", {"signature", "sub"}, {"sub": f"{MARK}subject"}),
     ],
