@@ -135,16 +135,14 @@ def _header_value(profile: Profile, header: Header) -> str:
     return value
 
 
-def resolve_passphrase(profile: Profile) -> str | None:
-    """The passphrase of the client key, where the profile names one. Raises ProfileError."""
-    name = profile.tls.client_key_passphrase_env
-    return _variable(profile, name) if name else None
+def resolve_passphrase(profile: Profile) -> str:
+    """The passphrase of the client key; empty where the profile names none. Raises ProfileError."""
+    return _variable(profile, profile.tls.client_key_passphrase_env)
 
 
-def resolve_journal_key(profile: Profile) -> bytes | None:
-    """The key of the journal's digests, where the profile names its variable. Raises ProfileError."""
-    name = profile.journal_key_env
-    return _variable(profile, name).strip().encode() if name else None
+def resolve_journal_key(profile: Profile) -> bytes:
+    """The key of the journal's digests; empty where the profile names no variable. Raises ProfileError."""
+    return _variable(profile, profile.journal_key_env).strip().encode()
 
 
 def require_variables(profile: Profile, *names: str) -> None:
@@ -156,7 +154,9 @@ def require_variables(profile: Profile, *names: str) -> None:
         raise ProfileError(*(f"{where}: {name} is not set in the environment; export {name}=…" for name in absent))
 
 
-def _variable(profile: Profile, name: str) -> str:
+def _variable(profile: Profile, name: str | None) -> str:
+    if not name:
+        return ""
     require_variables(profile, name)
     return os.environ[name]
 

@@ -71,7 +71,7 @@ class Backoff:
             other.beside += 1
         self._on_the_wire.append(sending)
         try:
-            self._budget.wait_for_turn(sending)
+            self._budget.wait_for_turn()
             while (rest := self._paused_until - self._ending.clock()) > 0:
                 self._ending.sleep(rest)
                 self._ending.refuse(sending)

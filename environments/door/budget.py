@@ -152,7 +152,7 @@ class Budget:
             self._counts[operation] += 1
             self.kept_to_ask_again[operation] -= sending.asks_again
 
-    def wait_for_turn(self, sending: Sending) -> None:
+    def wait_for_turn(self) -> None:
         """Wait until limits.rate permits the next request."""
         if not self.limits.rate:
             return

@@ -90,8 +90,14 @@ def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
 def _code_in(exchange: Exchange, at: str) -> str:
     """The text or number at a JSON pointer of the answer, or the empty string."""
     leaves = leaves_of(exchange.response.json.value) if exchange.response else ()
-    found = (leaf for path, leaf in leaves if pointer(*path) == at)
-    return next((str(leaf) for leaf in found if not isinstance(leaf, dict | list | bool | None)), "")
+    return next(
+        (
+            str(leaf)
+            for path, leaf in leaves
+            if pointer(*path) == at and not isinstance(leaf, dict | list | bool | None)
+        ),
+        "",
+    )
 
 
 def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:

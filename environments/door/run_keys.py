@@ -127,9 +127,9 @@ class Keys:
         """True if no list before this exchange has the text, so the service may have made the key there."""
         return self._first_shown.get(value, number) >= number and not _OF_ANOTHER_TYPE.fullmatch(value)
 
-    def holds_an_unknown_key(self, account: str) -> bool:
+    def holds_an_unknown_key(self) -> bool:
         """True if a RANDOM key is left whose value is unknown. Raises JournalError."""
-        return bool(self._record and self._record.state(account, "RANDOM", None)) or any(
+        return bool(self._record and self._record.state(self.account, "RANDOM", None)) or any(
             key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up()
         )
 
@@ -183,15 +183,15 @@ class Keys:
     # -- what the door sees -----------------------------------------------------------------------------------
 
     @contextmanager
-    def watching(self, sending: Sending, number: int) -> Iterator[None]:
+    def watching(self, sending: Sending) -> Iterator[None]:
         """While a request is on the wire. A registration is written down before it; JournalError."""
-        key = self._open(sending, number) if sending.intent.operation == "registerPixKey" else None
+        key = self._open(sending) if sending.intent.operation == "registerPixKey" else None
         try:
             yield
         finally:
             self._take(sending.exchange, key)
 
-    def _open(self, sending: Sending, number: int) -> RunKey | None:
+    def _open(self, sending: Sending) -> RunKey | None:
         """Write down that a key may be registered from now on; none that was there before."""
         sent = sending.sent
         key = self._named_in(sent.body, sent.last_segment)

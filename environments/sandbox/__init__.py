@@ -49,8 +49,7 @@ POST /v1/transfer/internal            the same and description?
 POST /v1/transfer/p2p                 the same and description?
 from, to                              an account, a registered PIX key
 value, date, description              reais with at most two decimals, milliseconds since 1970, text
-preparation                           {transactionId, status, value, date, name, document (masked)}; no money
-                                      moves yet
+preparation                           {transactionId, status, value, date}; no money moves yet
 ====================================  =====================================================================
 """
 

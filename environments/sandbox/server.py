@@ -35,8 +35,8 @@ class Server(socketserver.ThreadingTCPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, service: HttpService, host: str = "127.0.0.1", port: int = 0) -> None:
-        super().__init__((host, port), _Handler)
+    def __init__(self, service: HttpService, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.service = service
         self.connections: set[socket.socket] = set()
         self._thread = threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True)
@@ -44,8 +44,7 @@ class Server(socketserver.ThreadingTCPServer):
 
     @property
     def base_url(self) -> str:
-        host, port = self.server_address[:2]
-        return f"http://{host!s}:{port}"
+        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def stop(self) -> None:
         """Stop accepting, and close what is open. Returns within about POLL_SECONDS."""
@@ -68,7 +67,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.connections.discard(request)
         super().shutdown_request(request)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, *_: Any) -> None:
         """A fault of the service is worth a trace; a client may go away at any time."""
         if not isinstance(sys.exc_info()[1], OSError):
             log.exception("The sandbox failed")
@@ -131,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not bodiless and self.command != "HEAD":
             self.wfile.write(response.body)
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+    def send_error(self, code: int, *_: Any, **__: Any) -> None:
         """Refuse what is not HTTP, and close the connection. The message would repeat what was sent."""
         super().send_error(code)
 

@@ -230,8 +230,6 @@ class Service(HttpService):
             "status": transfer.status,
             "value": self.reais(transfer.cents),
             "date": transfer.date,
-            "name": transfer.payee.name,
-            "document": self.mask(transfer.payee.document),
         }
 
     # Execution

@@ -101,7 +101,7 @@ def test_nothing_is_sent_after_that(service, a_run):
 HELD = {
     "wait_for": lambda a_run: a_run.door.backoff.place(SimpleNamespace(beside=0, window=0)),
     "holding": lambda a_run: journal_in(a_run.journal.parent).turn(),
-    "sleep": lambda a_run: nullcontext(a_run.door.budget.wait_for_turn(None)),
+    "sleep": lambda a_run: nullcontext(a_run.door.budget.wait_for_turn()),
 }
 
 

@@ -135,7 +135,7 @@ def test_a_list_beside_another_request_or_of_another_account_says_nothing(accoun
         ).prepare()
         sending = Sending(request, Intent(operation, valid=True))
         sending.exchange = replace(seen, request=sending.sent)
-        with keys.watching(sending, 1):
+        with keys.watching(sending):
             pass
 
     assert keys.was_there_before(OLD)

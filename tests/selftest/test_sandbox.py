@@ -24,7 +24,7 @@ DATE = 1767225600000
 PHONE = "+5511955500101"
 KEYS = "/v1/pix/keys/ac-0001"
 EXECUTE = "/v1/execute/pix/SBX-PHONE-1"
-PREPARATION = {"transactionId", "status", "value", "date", "name", "document"}
+PREPARATION = {"transactionId", "status", "value", "date"}
 EXECUTION = {field.name for field in operations()["executePix"].result}
 
 

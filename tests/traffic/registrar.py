@@ -243,7 +243,7 @@ class Registrar:
     def holds_an_unknown_key(self) -> bool:
         """True if a RANDOM key is left whose value is unknown, so that no further one may be made; on a sandbox it
         may."""
-        return not self.profile.is_sandbox and self.keys.holds_an_unknown_key(self.account)
+        return not self.profile.is_sandbox and self.keys.holds_an_unknown_key()
 
     def made_since(self, number: int) -> list[str]:
         """The keys in the last list that the service may have made since an exchange, where the profile says that keys
