@@ -28,16 +28,6 @@ def punctuated(document):
     return f"{document[:2]}.{document[2:5]}.{document[5:8]}/{document[8:12]}-{document[12:]}"
 
 
-def in_groups(document):
-    """The document in groups of three."""
-    return " ".join(document[start : start + 3] for start in range(0, len(document), 3))
-
-
-def full_width(document):
-    """The document in full-width digits."""
-    return "".join(chr(ord(character) + 0xFEE0) for character in document)
-
-
 def mask(document):
     """The document with six of its characters left."""
     return f"***{document[3:9]}{'*' * (len(document) - 9)}"
@@ -46,16 +36,11 @@ def mask(document):
 SHOWN = {
     "Plain": ("plain", str),
     "Punctuated": ("punctuated and not hidden", punctuated),
-    "InGroups": ("in groups of digits", in_groups),
-    "WithUnderscores": ("digits between underscores", "_".join),
     "AsAlphanumericCnpj": ("plain CNPJ with letters", lambda document: "12ABC34501DE35"),
     "AsPunctuatedAlphanumericCnpj": ("CNPJ with letters, punctuated", lambda document: "12.ABC.345/01DE-35"),
-    "AsSmallAlphanumericCnpj": ("CNPJ with small letters", lambda document: "12abc34501de35"),
     "WithWrongCheckDigits": ("plain, with wrong check digits", lambda document: document[:-2] + "00"),
-    "FullWidth": ("in full-width digits", full_width),
     "WithALabelBefore": ("plain behind a label", lambda document: f"CNPJ: {document}"),
     "BetweenMasks": ("plain between masks", lambda document: f"***{document}***"),
-    "Padded": ("plain between spaces", lambda document: f" {document} "),
     "BehindItsMask": ("masked, and in clear behind it", lambda document: f"{mask(document)} ({punctuated(document)})"),
     "BeforeItsMask": ("plain, and masked behind it", lambda document: f"{document} / {mask(document)}"),
     "BesideItsLastTwo": (
@@ -69,16 +54,13 @@ SHOWN = {
     ),
     "InEntities": ("in entities of HTML", lambda document: "".join(f"&#{ord(character)};" for character in document)),
     "WithoutWidthBetween": ("plain, with zero-width spaces", "\u200b".join),
-    "WithAName": ("punctuated, with a name", lambda document: f"{punctuated(document)} Maria Silva"),
     "BetweenMarks": ("digits between marks", "*".join),
     "InMarkup": ("digits between tags", "</b><b>".join),
-    "Twice": ("plain, twice", lambda document: f"{document} {document}"),
 }  # fmt: skip
 MEANT = {
     "OfCpf": ("it is a CPF", lambda transfer: len(transfer.payee.document) == 11),
     "OfCnpj": ("it is a CNPJ", lambda transfer: len(transfer.payee.document) == 14),
     "OfLongNames": ("the name is long", lambda transfer: len(transfer.payee.name) > 25),
-    "OfShortNames": ("the name is short", lambda transfer: len(transfer.payee.name) < 12),
     "OfLargeAmounts": ("the amount is large", lambda transfer: transfer.cents >= 10_000_00),
     "WithoutAMessage": ("there is no message", lambda transfer: not transfer.message),
     "OfEmailKeys": ("the key is an e-mail address", lambda transfer: transfer.key_type == "EMAIL"),

@@ -126,8 +126,7 @@ class IdIsOfTheExecutionBefore(Service):
 # -- Success that is neither the text true nor the text false: always, or only where it says no
 
 TEXTS = {
-    "Yes": "yes", "One": "1", "Empty": "", "Ok": "OK",
-    "Quoted": '"true"', "Sim": "sim",
+    "Yes": "yes", "One": "1", "Empty": "", "Quoted": '"true"',
 }  # fmt: skip
 _CASE = ("registerPixKey.Success.letterCase",)
 for _name, _text in TEXTS.items():
