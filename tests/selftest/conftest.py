@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import tempfile
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -50,6 +51,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("slow")
 
 
+@cache
 def _runs_the_suite(module: ModuleType) -> bool:
     return any(value is runs for value in vars(module).values() for runs in RUNS)
 

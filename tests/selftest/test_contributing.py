@@ -21,7 +21,8 @@ OF_LIMITS = (
 )
 PROVED_BY = ("requirements", "rules", "exchange_list", "sandbox", "explaining", "languages", "documentation", "proof")
 OF_THE_EXAMPLES = (
-    "ExecutionFee or ListLimits or listLimits or catalogue or an_entry or (requirement or rule) and not test_proof"
+    "(ExecutionFee or ListLimits or listLimits or catalogue or an_entry or (requirement or rule) and not test_proof) "
+    "and not a_replay_is and not a_run_shows"
 )
 
 

@@ -13,14 +13,16 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
+from requests import models
 
 from environments.credentials import Target
+from environments.door import permission
 from environments.door.door import Door
 from environments.door.opening import open_client, open_door, open_planned_door
 from environments.door.outgoing import Sending
@@ -31,7 +33,7 @@ from environments.secret_values import listed_secrets
 from reports.evidence import outline
 from reports.run import Observation, Run
 from reports.verdicts import RequirementResult
-from spec import exchange
+from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.rules import Reproduction
 from tests.harness.collector import Collector
@@ -40,6 +42,9 @@ from tests.harness.session import SENT, SESSION, Session
 from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
 from tests.traffic.phases import RunTraffic, send
 
+_TODAY = time.time()
+for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (permission, "_read")):
+    setattr(_module, _name, lru_cache(maxsize=2_000)(getattr(_module, _name)))  # the same is sent to every service
 _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encoding")
 
 
@@ -227,7 +232,7 @@ class _Memory:
         if any(name.lower() in _FRAMED_BY_THE_SERVER for name, _ in answer.headers):
             raise ValueError("a service that frames its answers is declared with ON_THE_WIRE")
         body = b"" if answer.status in (204, 304) else answer.body
-        return Response(answer.status, (("Server", "pix-sandbox"), *answer.headers), body)
+        return _response(answer.status, (("Server", "pix-sandbox"), *answer.headers), body)
 
     def connect(self, base_url: str) -> str:
         """Nothing is opened."""
@@ -235,6 +240,12 @@ class _Memory:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+@lru_cache(maxsize=2_000)
+def _response(status: int, headers: exchange.Headers, body: bytes) -> Response:
+    """The same response wherever an answer is the same: what is read of it is kept beside it."""
+    return Response(status, headers, body)
 
 
 class _Chance:
@@ -255,7 +266,7 @@ _CHANCE = _Chance()
 @contextmanager
 def _in_no_time() -> Iterator[Callable[[float], None]]:
     """Nothing takes time. A sleep, of the door or of the service, puts the clock forward; yields that."""
-    slept_s, now, today = 0.0, time.monotonic(), time.time()
+    slept_s, now, today = 0.0, time.monotonic(), _TODAY
 
     def sleep(seconds: float) -> None:
         nonlocal slept_s
