@@ -7,6 +7,7 @@ import pytest
 
 from environments.profiles.model import ENVIRONMENTS
 from reports.causes import findings
+from reports.evidence import EXECUTES
 from reports.formats.conformance_json import document_of
 from reports.headline import headline
 from reports.run import LeftKey, Note, NoteKind, Observation, outcome_unknown
@@ -122,6 +123,7 @@ def run():
         ("executePix.status.values", "observed", "DONE"),
         ("registerPixKey.status", "not-exercised", "supply pix_keys"),
         ("getBalance.json", "not-exercised", "implied alone"),
+        ("executePix.digit.type", "fail", finding("missing", name="digit")),
         said=[
             Note(NoteKind.SET_UP, "the clock of this machine is 3 minutes off"),
             outcome_unknown("exchange 3", "look it up"),
@@ -131,8 +133,16 @@ def run():
         not_cleaned_up=[LeftKey("RANDOM, made by the service", "not deleted", False, (1,))] * 2,
         executions=3, unknown_outcomes=1, requests=41,
     )  # fmt: skip
-    evidence = {"number": 1, "operation": "", "request": {"method": "GET", "url": ""}, "curl": "curl x"}
-    run.exchanges = {1: {**evidence, "started": 0.0, "elapsed_ms": 1, "beside": 0, "part": ""}}
+    evidence = {
+        "operation": "",
+        "request": {"method": "GET", "url": ""},
+        "started": 0.0,
+        "elapsed_ms": 1,
+        "beside": 0,
+        "part": "",
+    }
+    lines = {1: f"{EXECUTES}\ncurl y", 8: "curl x"}
+    run.exchanges = {number: {**evidence, "number": number, "curl": line} for number, line in lines.items()}
     path = ENVIRONMENTS / "staging.yaml"
     run.profile = replace(run.profile, base_url=run.base_url, path=path, redirected="this run only reads")
     return run
@@ -170,14 +180,15 @@ def test_order_of_the_summary(run):
         f"FAIL {DIGIT}",
         f"     {requirements()[DIGIT].text} ({requirements()[DIGIT].section})",
         "     digit is missing",
-        "     exchange 1",
+        "     also: executePix.digit.type",
+        "     exchanges 1 and 8",
         "     reproduce: curl x",
         "WARN executePix.fields.extra: expected no other fields, got endToEndId",
         "WARN listAccounts.status (getBalance.status): expected status 200, got 201",
         "not exercised: registerPixKey.status: supply pix_keys",
         "not cleaned up: RANDOM, made by the service and 1 more: not deleted",
         "note: createPix: no generated request was ever accepted",
-        "  documented   1 fail, 1 not-exercised",
+        "  documented   2 fail, 1 not-exercised",
         "  implied      3 warn, 1 not-exercised",
         "  not-shown    1 observed",
         "report: report.html",

@@ -6,17 +6,14 @@ HANGS_S bounds a test that would otherwise hang for ever; no test is decided by 
 import re
 from pathlib import Path
 
-import pytest
-
 HERE = Path(__file__).parent
 CLOCK = re.compile(
     r"time\.time\(|monotonic\(|perf_counter|process_time|\.elapsed\b|timeout=(?!None|HANGS_S)|\.wait\([0-9]|communicate\([0-9]"
 )
 
 
-@pytest.mark.parametrize("file", sorted(HERE.glob("test_*.py")), ids=lambda file: file.name)
-def test_no_self_test_reads_a_clock(file):
-    """What depends on how busy the machine is fails on a newcomer's first `make test`."""
-    clocks = [] if file.name == Path(__file__).name else CLOCK.findall(file.read_text("utf-8"))
+def test_no_self_test_reads_a_clock():
+    """What depends on how busy the machine is fails on a newcomer's first `make test`. This file names what is one."""
+    reading = [file.name for file in HERE.glob("test_*.py") if CLOCK.search(file.read_text("utf-8"))]
 
-    assert not clocks
+    assert reading == [Path(__file__).name]

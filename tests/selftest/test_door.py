@@ -8,7 +8,7 @@ import pytest
 
 from environments.door.outgoing import Intent
 from tests.selftest.services.one_run import CODE, OTHER, Run
-from tests.selftest.services.serving import Raw, served_by
+from tests.selftest.services.serving import Raw, real_codes, served_by
 from tests.traffic.together import Together
 
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
@@ -69,6 +69,17 @@ def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, se
     assert len(service.seen) == 1 + 8 + 1 + 8 * is_another
     assert {seen.expects_success for seen in answers} == {is_another}
     assert (len(refused), a_run.door.token_monitor.excused) == (8, refused)
+
+
+def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service, tmp_path):
+    """The new token is for what comes after it."""
+    a_run = Run(service, tmp_path, refresh=lambda: a_run.secrets.learn_token(LATER) or True)
+    a_run.client.send("listAccounts", valid=True)
+    service.service.token = LATER
+    a_run.execute(CODE)
+
+    assert [code for code, _ in real_codes(service)] == [CODE]
+    assert a_run.secrets.token() == LATER
 
 
 def test_a_request_that_was_made_before_carries_the_token_of_now(service, a_run):

@@ -54,6 +54,7 @@ def test_each_verdict_has_its_result():
         ("executePix.key.type", "pass", "seen once"),
         ("executePix.status.values", "observed", "404 or 409; again: refused"),
         profile=known,
+        not_executed=["a transfer"],
     )
     suite = suite_of(junit(made))
     about = {each.get("name"): each.get("value") for each in suite.find("properties")}
@@ -75,7 +76,9 @@ def test_each_verdict_has_its_result():
         for name, each in {"verdict": "non-conformant", **made["provenance"]}.items()
         if type(each) in (str, int)
     }
-    assert output["run"] == f"{made['headline']}\na sandbox: 1 transfer executed, 12 requests"
+    assert (
+        output["run"] == f"{made['headline']}\na sandbox: 1 transfer executed, 12 requests\nnot cleaned up: a transfer"
+    )
     assert output["executePix.id.type"].startswith("warn: seen twice\nstatement: ")
     assert output["executePix.key.type"] == "pass: seen once"
     assert output["executePix.status.values"] == "observed: 404 or 409; again: refused"

@@ -89,16 +89,17 @@ def test_a_wrong_token_without_an_answer_spends_the_code(service, a_run, tmp_pat
     assert service.executions == []
 
 
-@pytest.mark.parametrize("prepared", [False, True])
-def test_a_code_is_executed_a_second_time_on_a_sandbox_only(prepared, service, tmp_path):
-    """One that the run prepared, where that was permitted once; not a third time."""
+@pytest.mark.parametrize(("prepared", "unknown"), [(False, []), (True, []), (True, [1])])
+def test_a_code_is_executed_a_second_time_on_a_sandbox_only(prepared, unknown, service, tmp_path):
+    """One that the run prepared, where that was permitted once, and no outcome is unknown; not a third time."""
     a_run = Run(service, tmp_path, outlives=not prepared)
     a_run.execute()
+    a_run.door.guard.unknown += unknown
     permission = a_run.door.guard.permit_again(CODE)
     answers = [a_run.execute(), a_run.execute()]
 
-    assert permission is prepared
-    assert [bool(answer.response) for answer in answers] == [prepared, False]
+    assert permission is (prepared and not unknown)
+    assert [bool(answer.response) for answer in answers] == [permission, False]
 
 
 # -- only what was supplied, and is permitted -----------------------------------------------------------------------
@@ -119,11 +120,12 @@ def let_through(a_run, service, paths, methods=("GET",)):
 
 
 def test_a_code_that_nobody_supplied_is_not_sent(service, a_run):
-    """However a server reads the path, the code is a supplied one or carries the mark of the suite."""
+    """However a server reads the path, the code is a supplied one or carries the mark of the suite. Another origin gets
+    nothing."""
     paths = (
         "/v1/execute/pix/TX9", "/V1/EXECUTE/PIX/TX9", "/v1/execute//pix/TX9", "/v1/execute/pix/TX9/",
         "/v1/%65xecute/pix/TX9", "/v1/pixconf-/../execute/pix/TX9", "/v1/execute/pix/pixconf-1%2F..%2FTX9",
-        f"/v1/execute/pix/{CODE}%2F..%2FTX9",
+        f"/v1/execute/pix/{CODE}%2F..%2FTX9", "@127.0.0.2:1/v1/accounts",
     )  # fmt: skip
 
     assert let_through(a_run, service, paths, ("GET", "HEAD", "POST")) == []

@@ -58,6 +58,7 @@ def test_a_refusal_breaks_no_rule(status):
         ("13579246828", "***********", Conclusion.INCONCLUSIVE),
         ("13579246828", 13579246828, Conclusion.INCONCLUSIVE),
         ("", "qa@bank.example", Conclusion.INCONCLUSIVE),
+        ("13579246828", "", Conclusion.INCONCLUSIVE),
         ("13579246828", "qa@bank.example", Conclusion.DEVIATES),
     ],
 )

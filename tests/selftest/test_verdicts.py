@@ -11,8 +11,9 @@ from environments.profiles.model import KnownFailure
 from reports.grants import Grants
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunVerdict, Verdict, counts, coverage, deviation, merged
+from spec.findings import finding
 from spec.requirements import requirements
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX, hand_made
 
 KNOWN = requirements()
 ROWS = {
@@ -97,6 +98,14 @@ def test_where_two_verdicts_fit_a_run_takes_the_first():
         rows = results(LEADS_TO.get(first, "") + LEADS_TO.get(later, "") + "other pass")
 
         assert ended(rows, **TROUBLE[first], **TROUBLE[later])[0] == first, later
+
+
+def test_a_drop_is_no_fault_where_the_target_went_away():
+    """Another finding is one."""
+    for code, verdict in (("dropped", "unreachable"), ("server-error", "not-robust")):
+        run = hand_made(("executePix.connection", "fail", finding(code)), unreachable="gone")
+
+        assert run.result().verdict == verdict
 
 
 LIMIT = "limits.duration (900 s) is reached"
