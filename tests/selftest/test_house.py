@@ -13,7 +13,6 @@ CHAIN = ("spec", "environments", "reports", "reports/recorded", "tests/harness",
 """Each folder imports itself and those before it. `conftest.py` and the `__main__.py` files are outside: they wire.
 Nothing else in reports/ imports reports/recorded/, which may open any file, and the network where the user names an address."""
 SELFTESTS = "tests/selftest"
-MOST_LINES, MOST_OF_CONFTEST = 300, 100
 MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest", "robustness"}
 """Rules, scenarios and tests of one section of the document stand in modules of one name."""
 NETWORK = {"requests", "urllib3", "http.client", "schemathesis", "hypothesis"}
@@ -67,14 +66,6 @@ def test_names_are_not_shared():
     names = Counter(path.stem for path in files_of(*CHAIN, SELFTESTS).values())
 
     assert {name for name, files in names.items() if files > 1} <= MAY_SHARE_A_NAME
-
-
-def test_files_are_short():
-    """300 lines at most outside the self-tests, and 100 in conftest.py."""
-    lines = {name: path.read_text("utf-8").count("\n") for name, path in files_of(*CHAIN).items()}
-
-    assert [name for name, count in lines.items() if count > MOST_LINES] == []
-    assert (ROOT / "conftest.py").read_text("utf-8").count("\n") <= MOST_OF_CONFTEST
 
 
 @pytest.mark.parametrize("folder", ["spec", "reports"])

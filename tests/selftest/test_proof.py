@@ -222,16 +222,6 @@ def test_a_fault_that_shows_alone_turns_the_gate_red():
     assert not judge_alone(WITHOUT_DIGIT, plain("sandbox"), plain("sandbox"))
 
 
-def test_a_specimen_of_parallel_requests_is_tried_at_each_number(monkeypatch):
-    """What differs at a number of requests in flight names the number."""
-    tried = []
-    monkeypatch.setattr("tests.selftest.test_proof._try", lambda specimen, number: tried.append(number) or NOTHING)
-    found = differences(replace(WITHOUT_DIGIT, parallel=True), lambda *_: Difference(died=("it died",)))
-
-    assert tried == [*NUMBERS]
-    assert found[0] == f"--parallel={NUMBERS[0]}: the run gave no verdict on the service: it died"
-
-
 # -- what is written of the proof -----------------------------------------------------------------------------------
 
 

@@ -11,7 +11,6 @@ from environments.door.wrong_tokens import (
     ANOTHER,
     FORMS,
     NO_HEADER,
-    OTHER_SCHEMES,
     authorization,
     forms,
     rows,
@@ -19,7 +18,7 @@ from environments.door.wrong_tokens import (
     wrong_tokens,
 )
 from environments.profiles.loading import load
-from spec.exchange import HTTP_1_0, VALID
+from spec.exchange import HTTP_1_0
 from spec.interface import MARK
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
@@ -113,12 +112,6 @@ def test_another_token_has_nothing_of_a_short_one(token):
     """Nor of one with a short signature, which would tell nearly all of it: it is random, with 128 bits."""
     assert re.fullmatch(f"{MARK}[0-9a-f]{{32}}", wrong_tokens(token)[ANOTHER])
     assert "the token without a signature (none)" not in wrong_tokens(token)
-
-
-def test_the_token_may_stand_under_another_scheme():
-    """Or bare."""
-    assert [authorization(form.name, TEXT) for form in OTHER_SCHEMES] == [TEXT, f"Digest {TEXT}"]
-    assert (authorization("an empty bearer", TEXT), authorization(VALID, TEXT)) == ("Bearer", f"Bearer {TEXT}")
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
