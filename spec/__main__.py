@@ -21,14 +21,13 @@ robustness policy of the suite. Each id is an anchor: `requirements.md#executePi
 
 def page() -> Iterator[str]:
     """The lines of the page: the number of requirements by level, and a table for each section of the document."""
-    every = list(requirements().values())
+    every = requirements().values()
     counts = Counter(requirement.level for requirement in every)
     yield INTRODUCTION
     yield f"{len(every)} requirements: {', '.join(f'{counts[level]} {level}' for level in LEVELS)}."
     for heading, found in groupby(every, key=lambda requirement: requirement.heading):
         yield f"\n## {heading}\n"
-        yield "| requirement | level | text | where |"
-        yield "|---|---|---|---|"
+        yield "| requirement | level | text | where |\n|---|---|---|---|"
         yield from map(_row, found)
 
 

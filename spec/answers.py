@@ -117,11 +117,10 @@ def turns_away(response: Response) -> bool:
 @kept_beside
 def is_page(response: Response) -> bool:
     """True if a 200 is a page for people, such as one to log in, and no answer of the service."""
-    markup = response.media_type in _MARKUP or response.start[:200].lstrip().startswith(b"<")
+    markup = response.media_type in ("text/html", "application/xhtml+xml") or response.start[:200].lstrip().startswith(
+        b"<"
+    )
     return response.status == 200 and markup and bool(response.json.error)
-
-
-_MARKUP = ("text/html", "application/xhtml+xml")
 
 
 @kept_beside

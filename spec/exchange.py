@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache, wraps
+from functools import lru_cache
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -16,8 +16,6 @@ from spec.message import Text
 Headers = tuple[tuple[str, str], ...]
 LARGE = 65_536
 """Bytes from which a body is kept compressed. What is only looked at, and not read as JSON, is no more of it."""
-_READ_AT_ONCE = 8
-"""Large bodies whose JSON is held at a time: as many as the responses that one requirement is judged by."""
 COMMON_TYPES = """
     application/json application/xml application/pdf application/javascript application/octet-stream
     application/x-www-form-urlencoded application/problem+json application/hal+json application/ld+json
@@ -88,12 +86,13 @@ Read = TypeVar("Read")
 def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
     """Keep what is read of a response beside it: it is asked for often, and a large body is slow to read again."""
 
-    @wraps(read)
+    name = read.__name__
+
     def kept(response: Response) -> Read:
         known = vars(response)
-        if read.__name__ not in known:
-            known[read.__name__] = read(response)
-        value: Read = known[read.__name__]
+        if name not in known:
+            known[name] = read(response)
+        value: Read = known[name]
         return value
 
     return kept
@@ -104,7 +103,7 @@ def _read_small(response: Response) -> JsonText:
     return JsonText(error=response.broken) if response.broken else read_json(response.kept[0])
 
 
-@lru_cache(maxsize=_READ_AT_ONCE)
+@lru_cache(maxsize=8)  # the JSON of as many large bodies as the responses that one requirement is judged by
 def _read_large(kept: bytes) -> JsonText:
     return read_json(zlib.decompress(kept))
 

@@ -30,7 +30,7 @@ class Field:
     types: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operation:
     """One documented operation.
 

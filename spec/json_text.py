@@ -84,10 +84,8 @@ def read_json(body: bytes) -> JsonText:
 
 def is_integer(value: object) -> bool:
     """An integer in the sense of JSON Schema: `1`, `1.0` and `1e2`, not `true`, not `"1"`."""
-    if isinstance(value, HugeNumber):
-        return value.integral
     if not isinstance(value, Decimal):
-        return False
+        return isinstance(value, HugeNumber) and value.integral
     _, digits, exponent = value.as_tuple()
     return isinstance(exponent, int) and (exponent >= 0 or not any(digits[exponent:]))
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES, MARK
-from spec.json_text import HugeNumber, JsonPath, is_number, leaves_of, parts_of_pointer
+from spec.json_text import HugeNumber, JsonPath, leaves_of, parts_of_pointer
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
@@ -109,7 +110,7 @@ def _normal(value: Any, key: str, key_type: str) -> str:
     if isinstance(value, str):
         is_type = value.casefold() == key_type.casefold()
         return _TYPE if is_type else VARYING.sub("#", value) if len(value) >= _LONG else value
-    is_large = isinstance(value, HugeNumber) or (is_number(value) and abs(value) >= _LARGE)
+    is_large = abs(value) >= _LARGE if isinstance(value, Decimal) else isinstance(value, HugeNumber)
     return "#" if is_large else str(value)
 
 
@@ -118,7 +119,7 @@ def _is(key: str, value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) or (not isinstance(value, HugeNumber) and is_number(value))
+    return isinstance(value, str | Decimal)
 
 
 def plain(text: str) -> str:

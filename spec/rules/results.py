@@ -7,15 +7,17 @@ import re
 from spec.answers import find
 from spec.exchange import Exchange
 from spec.findings import Finding, finding
-from spec.interface import KEY_TYPES, operations
+from spec.interface import KEY_TYPES
 from spec.json_text import leaves_of, pointer, read_json
 from spec.message import Value
 from spec.rules.table import (
     InconclusiveError,
     data_in,
+    envelope_in,
     first_names,
     json_in,
     member_in,
+    names_in,
     pointer_to,
     rule,
     text_in,
@@ -36,12 +38,15 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     document = text_in(exchange, "document")
     if is_fully_visible(document):
         return _of("document", "document-clear", exchange, digits=sum(map(str.isdigit, document)))
-    clear = [pointer(*path) for path, leaf in leaves_of(json_in(exchange)) if is_unmasked(document, str(leaf))]
-    fields = operations()["executePix"].result
-    other = [at for at in clear if at not in {pointer_to(data_in, field.name, exchange) for field in fields}]
-    if not other or pointer_to(data_in, "key", exchange) in clear:  # a key may be the tax document
+    place, _ = member_in(envelope_in(exchange), "data")
+    documented = {(place, name) for name in names_in(exchange)}
+    leaves = dict(leaves_of(json_in(exchange)))
+    other = [path for path in leaves if path not in documented and is_unmasked(document, str(leaves[path]))]
+    if not other:
         return None
-    return finding("document-visible", *other)
+    key = (find(data_in(exchange), "key") or [""])[0]
+    is_the_key = is_unmasked(document, str(leaves.get((place, key))))  # a key may be the tax document
+    return None if is_the_key else finding("document-visible", *[pointer(*path) for path in other])
 
 
 @rule("executePix.document.partly")
@@ -53,8 +58,9 @@ def document_is_partly_visible(exchange: Exchange) -> Finding | None:
 @rule("executePix.type.kind")
 def type_is_a_key_type(exchange: Exchange) -> Finding | None:
     """The field type of the execution result is PHONE, EMAIL, RANDOM, CNPJ or CPF."""
-    documented = text_in(exchange, "type") in KEY_TYPES
-    return None if documented else _of("type", "no-key-type", exchange, types=", ".join(KEY_TYPES))
+    if text_in(exchange, "type") in KEY_TYPES:
+        return None
+    return _of("type", "no-key-type", exchange, types=", ".join(KEY_TYPES))
 
 
 @rule("executePix.type.example")
@@ -109,8 +115,7 @@ def _success(exchange: Exchange) -> str:
 @rule("registerPixKey.fields.upperCase")
 def names_start_with_a_capital(exchange: Exchange) -> Finding | None:
     """The name of each documented field of the key registration result starts with an upper-case letter."""
-    data = data_in(exchange)
-    found = [member[0] for field in operations()["registerPixKey"].result if (member := find(data, field.name))]
+    found = names_in(exchange)
     if not found:
         raise InconclusiveError("no documented field")
     lower = [name for name in found if not name[:1].isupper()]

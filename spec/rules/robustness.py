@@ -15,8 +15,6 @@ from spec.rules.table import InconclusiveError, rule
 
 ROBUSTNESS = ("serverError", "stackTrace", "connection")
 """The requirements of every operation that all of its exchanges answer for."""
-_FOR_WHAT_IS_UNUSUAL = (501, 505)
-"""Right answers to a transfer coding and a version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6)."""
 
 
 @rule("*.serverError")
@@ -24,7 +22,8 @@ def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
     kind = refusal_kind(response)
-    if exchange.written and response.status in _FOR_WHAT_IS_UNUSUAL:
+    # Right answers to a transfer coding and a version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6).
+    if exchange.written and response.status in (501, 505):
         return None
     if kind is RefusalKind.SERVER_ERROR or (
         kind is RefusalKind.NOT_IMPLEMENTED and exchange.request.method in ("GET", "POST", "DELETE")

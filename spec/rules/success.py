@@ -22,6 +22,7 @@ from spec.rules.table import (
     first_names,
     json_in,
     member_in,
+    names_in,
     pointer_to,
     rule,
     success_in,
@@ -106,9 +107,7 @@ def code_of_the_example(exchange: Exchange) -> Finding | None:
 @rule("*.envelope.result")
 def result_in_data(exchange: Exchange) -> Finding | None:
     """The field data in the envelope of the {request} response is the {result}."""
-    data, fields = data_in(exchange), operations()[exchange.operation].result
-    held = any(find(data, field.name) for field in fields)
-    return None if held else finding("no-result", pointer_to(envelope_in, "data", exchange))
+    return None if names_in(exchange) else finding("no-result", pointer_to(envelope_in, "data", exchange))
 
 
 @rule("*.fields.extra")

@@ -15,6 +15,7 @@ from spec.answers import data_of, find, is_judged_as_success
 from spec.exchange import Exchange, Response
 from spec.facts import is_name
 from spec.findings import Finding
+from spec.interface import operations
 from spec.json_text import is_integer, is_number, pointer
 from spec.message import Text, message_of, say
 from spec.requirements import requirements
@@ -68,9 +69,9 @@ def envelope_in(exchange: Exchange) -> Mapping[str, Any]:
 
 def data_in(exchange: Exchange) -> Mapping[str, Any]:
     """The object data in the envelope of a success."""
-    json_in(exchange)
     data = data_of(success_in(exchange))
     if data is None:
+        json_in(exchange)
         raise InconclusiveError("the envelope holds no object data")
     return data
 
@@ -81,6 +82,12 @@ def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
     if member is None:
         raise InconclusiveError(say("{name} is missing", name=name))
     return member
+
+
+def names_in(exchange: Exchange) -> list[str]:
+    """The documented fields that the result has, by their names as written."""
+    data, fields = data_in(exchange), operations()[exchange.operation].result
+    return [member[0] for field in fields if (member := find(data, field.name))]
 
 
 def text_in(exchange: Exchange, name: str) -> str:

@@ -10,8 +10,8 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from stdnum.br import cnpj, cpf
 
@@ -37,11 +37,10 @@ _CLEAR = [
 _ONE_BY_ONE = re.compile(r"[^0-9A-WYZ]*[0-9](?:[^0-9A-WYZ]+[0-9]){10}(?:(?:[^0-9A-WYZ]+[0-9]){3})?[^0-9A-WYZ]*")
 """With anything between all of them: a mask as long as the document has no place for so many."""
 _WRITTEN = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9A-Z]{2}(?:\.[0-9A-Z]{3}){2}/[0-9A-Z]{4}-[0-9]{2}")
-_DISAGREES, _SURE = -100, 4
+_DISAGREES = -100
 
 
-@dataclass(frozen=True)
-class _Clear:
+class _Clear(NamedTuple):
     """11 or 14 characters of a field that are all visible, as they are `written`, and the text around them."""
 
     characters: str
@@ -52,7 +51,7 @@ class _Clear:
     @property
     def likelihood(self) -> int:
         """Points for right check digits and for the usual punctuation, two for each."""
-        return 2 * _is_valid(self.characters) + 2 * bool(_WRITTEN.fullmatch(self.written))
+        return 2 * (_is_valid(self.characters) + bool(_WRITTEN.fullmatch(self.written)))
 
     @property
     def is_joined(self) -> bool:
@@ -66,17 +65,17 @@ def is_fully_visible(document: str) -> bool:
     A mask may stand beside them. If they agree with what it shows, it masks nothing; if not, they are something else.
     """
     text = _plain(document)
+    if len(_letters(text)) < 11:  # a CPF has 11
+        return False
     return bool(_ONE_BY_ONE.fullmatch(text)) or _is_all_shown(text) or any(map(_is_a_document, _clear(text)))
 
 
 def is_unmasked(document: str, text: str) -> bool:
     """True if a text has in clear what a masked document hides: with the characters that this one shows, and with right
     check digits or the usual punctuation."""
-    if len(text) < 11:  # a CPF has 11
-        return False
     mask, shown = _plain(document), _plain(text)
     return all(part in _letters(shown) for part in _shown(mask)) and any(
-        clear.likelihood and _agreement(mask, clear.characters) >= _SURE for clear in _clear(shown)
+        clear.likelihood and _agreement(mask, clear.characters) >= 4 for clear in _clear(shown)
     )
 
 
