@@ -26,8 +26,7 @@ def page() -> Iterator[str]:
     yield INTRODUCTION
     yield f"{len(every)} requirements: {', '.join(f'{counts[level]} {level}' for level in LEVELS)}."
     for heading, found in groupby(every, key=lambda requirement: requirement.heading):
-        yield f"\n## {heading}\n"
-        yield "| requirement | level | text | where |\n|---|---|---|---|"
+        yield f"\n## {heading}\n\n| requirement | level | text | where |\n|---|---|---|---|"
         yield from map(_row, found)
 
 

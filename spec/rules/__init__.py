@@ -128,7 +128,8 @@ class Reproduction:
 
 
 def _sort(exchange: Exchange) -> tuple[object, ...]:
-    """With the account, the credential and how it was written; of an execution with its code: another one says nothing of it, and it is not sent again."""
+    """With the account, the credential and how it was written; of an execution with its code: another one says nothing
+    of it, and it is not sent again."""
     return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential, exchange.written
 
 
