@@ -145,8 +145,6 @@ def test_a_personal_member_is_its_shape(display):
     [
         ("Content-Type", "application/json; charset=utf-8", "application/json; charset=utf-8"),
         ("Content-Type", "application/maria", "application/aaaaa"),
-        ("Date", "Mon, 23 Nov 2026 14:39:57 GMT", "Mon, 23 Nov 2026 14:39:57 GMT"),
-        ("Server", "nginx/1.25.3", "nginx/1.25.3"),
         ("Location", f"/back?token={TOKEN}", "/back?token=<token>"),
     ],
 )
@@ -157,9 +155,10 @@ def test_headers_of_the_list(display, name, value, shown):
 
 def test_a_member_that_is_called_like_a_known_value_is_not_named():
     """Of its place all else stays."""
-    display = Display(Secrets({"account": ["pendingBalance"]}))
+    display = Display(Secrets({"account": ["pendingBalance", "1234567"]}))
 
     assert display.pointer("/data/0/pendingBalance") == "/data/0/*"
+    assert display.headers([("Age", "1234567")]) == [["Age", "<account 2>"]]
 
 
 def test_text_that_is_not_ours_keeps_all_but_the_known_values():
