@@ -233,7 +233,7 @@ class CachesWhenItIsWarm(Caches):
 
 
 for _operation in ("executePix", "registerPixKey"):
-    for _name, _scheme in (("Bare", ""), ("UnderToken", "Token ")):
+    for _name, _scheme in (("Bare", ""), ("UnderDigest", "Digest ")):
         breaks(
             "token under another scheme", _operation, f"TakesTheToken{_name}",
             f"The token is taken as 'Authorization: {_scheme}<ACCESS_TOKEN>'.", LaxService, warns=("token.scheme",),
