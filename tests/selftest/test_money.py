@@ -275,8 +275,8 @@ def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
 
     assert first == (
         "transactions.prepare.code_at (/data/id) matches no text and no number in the answer to createPix (exchange "
-        f"{number}), which holds /code number, /data/date number, /data/document string, /data/name string, /data/status "
-        "string, /data/transactionId string, /data/value number: correct code_at; the transfer is not executed"
+        f"{number}), which holds /code number, /data/date number, /data/status string, /data/transactionId "
+        "string, /data/value number: correct code_at; the transfer is not executed"
     )
     assert left == [
         f"a transfer of createPix (exchange {number}: 200 application/json): not executed: "
