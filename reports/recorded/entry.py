@@ -27,16 +27,17 @@ from spec.message import Text, say
 
 UNKNOWN = "unknown"
 """The credential of an exchange whose token is not recorded, or is redacted."""
-NOT_OURS = _ELSEWHERE, _UNDOCUMENTED = say("at another address"), say("to no documented operation")
+_ELSEWHERE, _UNDOCUMENTED = say("at another address"), say("to no documented operation")
+NO_BODY = say("the body is not recorded as it was sent")
+"""The reason why of an entry all but its body is judged."""
+NOT_OURS = (_ELSEWHERE, _UNDOCUMENTED, NO_BODY)
 """Reasons why an entry is not judged that lie in no fault of the recording."""
 _NO_ENTRY, _NO_RESPONSE = say("not as in HAR 1.2"), say("without a response")
-_NOT_RECORDED = "the body is not recorded as it was sent"
 _TOKEN = re.compile(r"Bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
 """RFC 6750, section 2.1."""
 _REDACTED = re.compile(r"redact|mask|filter|remov|hidden|sanit|omit|secret|token|xxx|\.\.\.|(.)\1{7}", re.IGNORECASE)
 _USUAL_PORT = re.compile(r"^(http://[^/:]+):80(?=/|$)|^(https://[^/:]+):443(?=/|$)")
 _GZIP, _GZIP_ALONE, _LARGEST = b"\x1f\x8b", 31, 50_000_000
-_MOST, _LONGEST_S = 1_000, 1e6
 _REPLACED = re.compile("[\ufffd\ud800-\udfff]")
 """What recorders write for bytes that are not UTF-8."""
 
@@ -51,7 +52,7 @@ def exchange_of(entry: Any, number: int, base_url: str) -> Exchange | Text:
         if (operation := _operation(request.method, path)) is None:
             return _UNDOCUMENTED
         answer = entry.get("response") or {}
-        if not 0 < int(answer.get("status") or 0) < _MOST:
+        if not 0 < int(answer.get("status") or 0) < 1_000:  # a status has three digits
             return _NO_RESPONSE
         response = _response(answer)
         is_documented = _is_documented(operation, request) and not (query and operation.result)
@@ -68,7 +69,7 @@ def exchange_of(entry: Any, number: int, base_url: str) -> Exchange | Text:
         credential=credential,
         valid=credential == VALID and is_documented and is_told,
         started=started,
-        elapsed_s=min(max(0.0, elapsed_s), _LONGEST_S),
+        elapsed_s=min(max(0.0, elapsed_s), 1e6),
     )
 
 
@@ -147,7 +148,7 @@ def _response(answer: Mapping[str, Any]) -> Response:
         is_whole = length == "0" or status in (204, 304)
     elif length.isdecimal() and not coding:
         is_whole &= int(length) <= len(body)
-    return Response(status, headers, body, cut="" if is_whole else _NOT_RECORDED)
+    return Response(status, headers, body, cut="" if is_whole else str(NO_BODY))
 
 
 def _headers(written: Mapping[str, Any]) -> Headers:

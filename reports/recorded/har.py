@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, TextIO
 
-from spec.message import Text, say
+from spec.message import say
 
 _CHUNK = 1 << 20
 """Characters that are read at a time."""
@@ -26,11 +26,7 @@ _CUT, _TOO_LARGE = say("cut short, or not JSON"), say("an entry is too large, or
 
 
 class DamagedError(Exception):
-    """Reason why a file is not read further. `why` repeats nothing of it."""
-
-    def __init__(self, why: Text) -> None:
-        super().__init__(why)
-        self.why = why
+    """The file is not read further. Its argument says why, and repeats nothing of the file."""
 
 
 def entries(file: TextIO) -> Iterator[Any]:

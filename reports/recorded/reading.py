@@ -85,7 +85,7 @@ def tally_of(file: str, profile: Profile) -> Tally:
                 else:
                     counting.miss(found, number)
     except DamagedError as error:
-        counting.miss(error.why, number + 1)
+        counting.miss(error.args[0], number + 1)
     except OSError as error:
         counting.miss(say("cannot be read: {why}", why=type(error).__name__), number + 1)
     return counting.finished()

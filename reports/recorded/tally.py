@@ -18,7 +18,7 @@ from environments.profiles.model import Profile
 from environments.profiles.parts import SECRET_HEADER
 from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
 from reports.evidence import Evidence, outline
-from reports.recorded.entry import NOT_OURS, UNKNOWN, named
+from reports.recorded.entry import NO_BODY, NOT_OURS, UNKNOWN, named
 from reports.recorded.forms import Forms, declines, grants_something
 from reports.show import Display
 from reports.wording import grouped
@@ -102,6 +102,8 @@ class Counting:
         assert response is not None
         exchange = self._with_its_token_known(exchange, response)
         tally.times[EXCHANGES] += 1
+        if response.cut:
+            self.miss(NO_BODY, exchange.number)
         if at := exchange.started:
             tally.since, tally.until = min(tally.since, at), max(tally.until, at)
         for id, findings in self._forms.broken(exchange, response):

@@ -162,6 +162,8 @@ def test_a_body_that_is_not_recorded_is_not_judged(body, tmp_path):
     """A recorder that loses bytes is no fault of the service."""
     run = judged(tmp_path, entry(), changed("response", BODIES[body]))
 
+    [said] = run.notes()
+    assert str(said.text).startswith("not judged, the body is not recorded as it was sent: 1, first at entry 2 of ")
     assert run.result().verdict == "partial"
 
 
