@@ -73,12 +73,12 @@ class _Window:
     def parts(self, opening: str, closing: str) -> Iterator[None]:
         """Once for each part of an object or an array, which the caller reads."""
         self._take(opening)
-        goes_on = not self._takes(closing)
-        while goes_on:
+        if self._takes(closing):
+            return
+        yield
+        while self._takes(","):
             yield
-            goes_on = self._takes(",")
-            if not goes_on:
-                self._take(closing)
+        self._take(closing)
 
     def value(self) -> Any:
         """The value that comes next."""

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial, reduce
 from glob import escape, glob
 from importlib import import_module
@@ -63,10 +63,11 @@ def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None =
     judge = partial(tally_of, profile=profile)
     if len(files) == 1 and not scheduler:
         return merge(Tally(), judge(files[0]))
-    executor: Executor = ProcessPoolExecutor(mp_context=get_context("spawn"))
+    pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if scheduler:
-        executor = _library("distributed").Client(scheduler).get_executor(retries=3)  # of what raises
-    with executor:
+        pool = _library("distributed").Client(scheduler)
+    with pool:
+        executor = pool.get_executor(retries=3) if scheduler else pool  # of what raises
         return reduce(merge, executor.map(judge, files), Tally())
 
 

@@ -409,9 +409,11 @@ def test_nothing_of_a_recording_is_copied(tmp_path):
     assert [(form, name) for name, text in texts.items() for form in forms if form in text] == []
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same(tmp_path):
     """The workers of Dask judge files at their addresses."""
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     from reports.recorded.reading import files_of, tally_of_all
 
     for name in ("one.har", "other.har"):
