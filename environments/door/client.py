@@ -85,10 +85,10 @@ class Client:
         listed = self.send("listAccounts", valid=True)
         if listed.response and turns_away(listed.response):
             wrong = self.send("listAccounts", credential=ANOTHER)  # the end of the run compares the two answers
-            self.token_is_refused = self._is_refused_by_all(wrong)
+            self.token_is_refused = self._ask_all_whether_refused(wrong)
         return listed.failure.message if listed.failure and listed.failure.kind is not FailureKind.LIMIT else ""
 
-    def _is_refused_by_all(self, wrong: Exchange) -> bool:
+    def _ask_all_whether_refused(self, wrong: Exchange) -> bool:
         """Ask each read, and for the execution of a synthetic code, where that is permitted, until one answers neither
         401 nor with a page to log in, as a wrong token gets."""
         places = dict.fromkeys(READS, self.door.keys.account or synthetic()) | {"listAccounts": None}

@@ -218,7 +218,7 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 
 # -- ways to write the request --------------------------------------------------------------------------------------
 
-REGISTERED = "a key that is registered"
+FOR_A_REGISTERED_KEY = "a key that is registered"
 _SCHEME = ("Authorization", r"^\w+ ?")
 WAYS: Mapping[str, tuple[str, str, str]] = {
     _QUERY: ("url", "$", "?pixconf=1"),
@@ -231,7 +231,7 @@ WAYS: Mapping[str, tuple[str, str, str]] = {
     _ACCEPT: ("Accept", "^.*", "text/html, */*;q=0.1"),
     "the scheme BEARER": (*_SCHEME, "BEARER "),
     "two spaces behind the scheme": (*_SCHEME, "Bearer  "),
-    REGISTERED: ("", "", ""),
+    FOR_A_REGISTERED_KEY: ("", "", ""),
 }
 """Ways on which a check of the token may depend, the likeliest first: a part of the request, and what is replaced.
 A scheme is spelled as RFC 9110 sections 11.1 and 11.4 permit; the interface document shows `Bearer`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.message import joined
-from tests.harness.judging import require_permission, supplied
+from tests.harness.judging import require_permission, require_supplied
 from tests.harness.session import SENT
 from tests.traffic.phases import RunTraffic
 from tests.traffic.registrar import Registrations
@@ -29,7 +29,7 @@ def traffic(sent: RunTraffic) -> Traffic:
 @pytest.fixture(scope="session")
 def registrations(traffic: Traffic) -> Registrations:
     """Refusals, registrations and deletions of keys."""
-    found = traffic.sent(register)
-    supplied(not found.missing, found.missing)
+    found = traffic.result_of(register)
+    require_supplied(not found.missing, found.missing)
     require_permission(found.answers or not found.left_out, joined(found.left_out.values()))
     return found

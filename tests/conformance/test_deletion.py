@@ -8,7 +8,7 @@ from environments.profiles.loading import NO_DELETION
 from environments.profiles.model import Profile
 from spec.answers import is_granted
 from spec.exchange import Exchange
-from tests.harness.judging import assert_found, assert_holds, observe, requirement, rules_of, supplied
+from tests.harness.judging import assert_found, assert_holds, observe, require_supplied, requirement, rules_of
 from tests.traffic.judgements import json_is_understood, warn_of
 from tests.traffic.observations import answers_to, no_answer, values_of
 from tests.traffic.registrar import Registrations
@@ -18,8 +18,8 @@ from tests.traffic.registration import NOTHING_TO_DELETE
 @pytest.fixture(scope="session")
 def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that were registered just before."""
-    supplied("deletePixKey" in profile.requests, NO_DELETION)
-    supplied(registrations.deletions, NOTHING_TO_DELETE)
+    require_supplied("deletePixKey" in profile.requests, NO_DELETION)
+    require_supplied(registrations.deletions, NOTHING_TO_DELETE)
     return registrations.deletions
 
 
@@ -34,7 +34,7 @@ def test_what_is_granted_is_deleted(deletions, traffic):
     """A key whose deletion was granted is not listed at the end; of others, those that are gone are warned about."""
     keys = traffic.client.door.keys
     granted = list(filter(is_granted, deletions))
-    supplied(granted, "no key was deleted")
+    require_supplied(granted, "no key was deleted")
 
     warn_of("kept", keys.kept(granted))
     warn_of("besides", granted if keys.lost_besides else [])
@@ -50,6 +50,6 @@ def test_json_is_understood(deletions):
 def test_shape_of_the_answer(deletions, traffic):
     """A deletion is answered with this status, media type and shape."""
     answers = answers_to("deletePixKey", traffic) if deletions else []
-    supplied(answers, no_answer("deletePixKey", traffic))
+    require_supplied(answers, no_answer("deletePixKey", traffic))
 
     observe(values_of(answers), *answers[:3])

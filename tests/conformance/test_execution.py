@@ -13,9 +13,9 @@ from tests.harness.judging import (
     assert_holds,
     observe,
     remark,
+    require_supplied,
     requirement,
     rules_of,
-    supplied,
 )
 from tests.traffic.described import states_before, values_in_results
 from tests.traffic.execution import Executions, execute
@@ -28,7 +28,7 @@ from tests.traffic.judgements import (
     seen_in_one_answer,
     token_is_accepted,
 )
-from tests.traffic.refused_credentials import asked_again, tried
+from tests.traffic.refused_credentials import asked_again, tried_in_words
 from tests.traffic.scenario import Traffic
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
@@ -42,15 +42,15 @@ SEEN_IN_RESULTS = [
 @pytest.fixture(scope="session")
 def executions(traffic: Traffic) -> Executions:
     """Refusals and executions of transaction codes."""
-    return traffic.sent(execute)
+    return traffic.result_of(execute)
 
 
 @pytest.fixture(scope="session")
 def execution_answers(executions: Executions) -> list[Exchange]:
     """The answers to valid executions, and the results that were given without a valid token."""
-    supplied(not executions.missing, executions.missing)
+    require_supplied(not executions.missing, executions.missing)
     granted = [refusal for refusal in executions.refusals if grants_protected_result(refusal)]
-    return [*executions.answers, *executions.generous, *granted]
+    return [*executions.answers, *executions.sent_with_more, *granted]
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[OF_THE_KEY_THAT_WAS_USED, "id.matches"]))
@@ -83,9 +83,9 @@ def test_without_a_valid_token_nothing_is_executed(executions, execution_answers
     """A request without a valid token does not get an execution result."""
     refusals, again = executions.refusals, asked_again(traffic)
     judgement = none_granted(refusals, "executed", ("answered-again", list(filter(grants_protected_result, again))))
-    supplied([*refusals, *again], "no request without a valid token was sent")
-    supplied(judgement.deviates or not executions.perhaps_spent, "a code was perhaps spent by a wrong token")
-    remark(tried("executePix", [*refusals, *again], traffic))
+    require_supplied([*refusals, *again], "no request without a valid token was sent")
+    require_supplied(judgement.deviates or not executions.perhaps_spent, "a code was perhaps spent by a wrong token")
+    remark(tried_in_words("executePix", [*refusals, *again], traffic))
 
     assert_found(judgement)
 
@@ -112,10 +112,10 @@ def test_an_execution_needs_no_more_than_the_token(executions, execution_answers
 @requirement("executePix.unknownCode")
 def test_unknown_code(executions, reproduction):
     """An unknown transaction code is answered in this way."""
-    supplied(executions.unknown, "not reached")
+    require_supplied(executions.unknown, "not reached")
 
     seen = settle(executions.unknown, reproduction.again)
-    supplied(counts(seen), say("answered with {answer} alone", answer=say(seen.summary)))
+    require_supplied(counts(seen), say("answered with {answer} alone", answer=say(seen.summary)))
 
     observe({"": [answer_of(seen)]}, seen)
 
@@ -127,7 +127,7 @@ def test_values(field, executions, execution_answers, profile):
     seen = values_in_results(
         field, execution_answers, dict.fromkeys(executions.prepared, plan.operation) if plan else {}
     )
-    supplied(seen, "no execution result has a value that shows it")
+    require_supplied(seen, "no execution result has a value that shows it")
 
     observe(seen, *execution_answers)
 
@@ -136,6 +136,6 @@ def test_values(field, executions, execution_answers, profile):
 def test_status_before_the_execution(executions):
     """A transfer has this status when it is prepared."""
     states = states_before(executions.preparations)
-    supplied(states, say("no transfer was prepared: needs a body in transactions.prepare that is accepted"))
+    require_supplied(states, say("no transfer was prepared: needs a body in transactions.prepare that is accepted"))
 
     observe(states, *executions.preparations)

@@ -6,7 +6,7 @@ import pytest
 
 from reports.grants import NOTHING_GRANTED
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import assert_found, assert_holds, each, requirement, rules_of, supplied
+from tests.harness.judging import assert_found, assert_holds, each, require_supplied, requirement, rules_of
 from tests.traffic.existence import find_out, prefix_is_served
 from tests.traffic.undescribed import valid_answers
 
@@ -14,8 +14,8 @@ from tests.traffic.undescribed import valid_answers
 @pytest.mark.parametrize("operation", each(operations(), "exists"))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and not like an undocumented path."""
-    judgements = traffic.sent(find_out)
-    supplied(judgements, NOTHING_GRANTED)
+    judgements = traffic.result_of(find_out)
+    require_supplied(judgements, NOTHING_GRANTED)
 
     assert_found(judgements[operation])
 

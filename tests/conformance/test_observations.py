@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import each, observe, requirement, supplied
+from tests.harness.judging import each, observe, require_supplied, requirement
 from tests.traffic.observations import (
     answers_to,
     codes_of,
@@ -32,7 +32,7 @@ NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 def test_shape_of_an_answer(operation, traffic):
     """An operation whose answer is not documented answers with this status, media type and shape."""
     answers = answers_to(operation, traffic)
-    supplied(answers, no_answer(operation, traffic))
+    require_supplied(answers, no_answer(operation, traffic))
 
     observe(values_of(answers), *answers[:3])
 
@@ -42,7 +42,7 @@ def test_token_of_a_read(operation, traffic):
     """A read wants the token, or does not."""
     granted, without = visit(traffic, operation)
     wanted = wants_the_token(without, granted)
-    supplied(wanted, "no answer that could show it")
+    require_supplied(wanted, "no answer that could show it")
 
     observe(wanted, granted, without)
 
@@ -54,7 +54,7 @@ def test_token_of_what_writes(traffic):
     """An operation that writes refuses a request without the token before it reads the body, or does not."""
     sent = [seen for operation in operations() for seen in without_the_token(traffic, operation, "no header")]
     tokens = tokens_of(sent, traffic)
-    supplied(tokens, "no answer that could show it")
+    require_supplied(tokens, "no answer that could show it")
 
     observe(tokens, *sent)
 
@@ -63,7 +63,7 @@ def test_token_of_what_writes(traffic):
 def test_refusals(operation, traffic):
     """Requests are refused in these ways."""
     sent = refusals_of(operation, traffic)
-    supplied(sent, NOTHING_REFUSED)
+    require_supplied(sent, NOTHING_REFUSED)
     values = refused_values(sent, unknown_code(traffic) if operation == "executePix" else None)
 
     observe(values, *(seen for _, seen in sent[:5]))
@@ -73,7 +73,7 @@ def test_refusals(operation, traffic):
 def test_codes(traffic):
     """These values of code are seen beside 0."""
     sent = [one for name in sorted(traffic.reach.subjects) for one in refusals_of(name, traffic)]
-    supplied(sent, NOTHING_REFUSED)
+    require_supplied(sent, NOTHING_REFUSED)
 
     observe(codes_of(sent), *(seen for _, seen in sent[:5]))
 
@@ -89,7 +89,7 @@ def test_rate_limits(traffic):
 def test_size_limits(traffic):
     """Large requests are refused for their size in this way, or are not."""
     sent = large_ones(traffic)
-    supplied(sent, "no large request was sent: add read or register-keys to allow")
+    require_supplied(sent, "no large request was sent: add read or register-keys to allow")
 
     observe(sizes_of(sent), *(seen for _, seen in sent))
 
@@ -98,7 +98,7 @@ def test_size_limits(traffic):
 def test_formats_of_identifiers(traffic):
     """The identifiers of granted requests are of these characters."""
     formats = formats_of_identifiers(traffic.exchanges)
-    supplied(formats, "no request that names an account or a code was granted")
+    require_supplied(formats, "no request that names an account or a code was granted")
 
     observe(formats)
 
@@ -107,6 +107,6 @@ def test_formats_of_identifiers(traffic):
 def test_headers_about_versions(traffic):
     """Answers have these headers about versions and deprecation."""
     headers = version_headers_of(traffic.exchanges)
-    supplied(headers, "no request succeeded")
+    require_supplied(headers, "no request succeeded")
 
     observe(headers)

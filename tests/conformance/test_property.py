@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.interface import operations
-from tests.harness.judging import assert_requirements, each, supplied
+from tests.harness.judging import assert_requirements, each, require_supplied
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
 from tests.traffic.property import Generation
@@ -25,6 +25,6 @@ def test_generated_requests(operation: str, generation: Generation, session: Ses
     findings, generated = generation.judge(operation), session.run.generated
     generated.take(operation, [exchange for _, exchange in findings.taken])
     generated.cut += [f"{operation} was cut after {len(findings.taken)} requests: {findings.cut}"] * bool(findings.cut)
-    supplied(findings.taken, findings.cut or "nothing to send: supply accounts")
+    require_supplied(findings.taken, findings.cut or "nothing to send: supply accounts")
 
     assert_requirements(findings.results(session.run.seed, session.profile.fail_on))

@@ -14,9 +14,9 @@ from tests.harness.judging import (
     observe,
     remark,
     require_permission,
+    require_supplied,
     requirement,
     rules_of,
-    supplied,
 )
 from tests.traffic.described import (
     formats_of_granted,
@@ -35,7 +35,7 @@ from tests.traffic.judgements import (
     warn_of,
 )
 from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
-from tests.traffic.refused_credentials import tried
+from tests.traffic.refused_credentials import tried_in_words
 from tests.traffic.registrar import Attempted, body_sent
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
@@ -108,7 +108,7 @@ def test_example_of_key_holds_for_a_new_key(registrations):
 def test_without_a_valid_token_no_key_is_registered(registrations, traffic):
     """A request without a valid token does not register a key."""
     refusals = registrations.tried[Attempted.WITHOUT_A_TOKEN]
-    remark(tried("registerPixKey", refusals, traffic))
+    remark(tried_in_words("registerPixKey", refusals, traffic))
 
     assert_found(none_granted(refusals, "registered", ("refused-with-effect", registrations.let_in)))
 
@@ -124,7 +124,7 @@ def test_a_valid_token_is_accepted(traffic, registrations):
 def test_the_token_is_accepted_as_a_bearer_only(registrations, profile):
     """The token bare or under another scheme does not register a key."""
     tried = registrations.tried[Attempted.OTHER_SCHEME]
-    supplied(tried, deletions_needed(profile))
+    require_supplied(tried, deletions_needed(profile))
 
     assert_found(none_granted(tried, "scheme-accepted"))
 
@@ -160,7 +160,7 @@ def test_another_name_of_random_is_not_registered(registrations):
 def test_key_type_in_lower_case(registrations, profile):
     """A key type in lower-case letters is not registered."""
     tried = registrations.tried[Attempted.LOWER_CASE]
-    supplied(tried, deletions_needed(profile))
+    require_supplied(tried, deletions_needed(profile))
 
     assert_found(none_granted(tried, "type-lower-case"))
 
@@ -184,7 +184,7 @@ def test_the_documented_request_is_enough(requirement_id, registrations):
 def test_repeated_registration(registrations):
     """The registration of a key that is registered already is answered in this way."""
     seen = repeated_values(registrations.repeated)
-    supplied(seen, "no key was registered twice")
+    require_supplied(seen, "no key was registered twice")
 
     observe(seen, *registrations.repeated)
 
@@ -194,7 +194,7 @@ def test_numeric_key_types(registrations, profile):
     """Digits are accepted as key types, or refused."""
     tried = registrations.tried[Attempted.NUMERIC]
     seen = numeric_values(tried, profile.pix_keys)
-    supplied(seen, deletions_needed(profile))
+    require_supplied(seen, deletions_needed(profile))
 
     observe(seen, *tried)
 
@@ -205,7 +205,7 @@ def test_required_fields(traffic):
     """A registration needs each of the body fields, or does not."""
     without = incomplete_ones(traffic)
     seen = required_values(without, one_of(COMPLETE, traffic))
-    supplied(seen, "no answer that could show it")
+    require_supplied(seen, "no answer that could show it")
 
     observe(seen, *without.values())
 
@@ -216,7 +216,7 @@ def test_another_account_in_the_body(traffic):
     """A registration whose body names another account than its path is accepted, or is refused."""
     other = one_of(OTHER_ACCOUNT, traffic)
     seen = relation_values(other, one_of(COMPLETE, traffic))
-    supplied(seen, "no answer that could show it")
+    require_supplied(seen, "no answer that could show it")
 
     observe(seen, other)
 
@@ -225,7 +225,7 @@ def test_another_account_in_the_body(traffic):
 def test_formats_of_keys(registrations):
     """Keys of each type are accepted in these formats."""
     formats = formats_of_granted(registrations)
-    supplied(formats, "no key was registered")
+    require_supplied(formats, "no key was registered")
 
     observe(formats, *registrations.accepted[:5])
 
@@ -236,6 +236,6 @@ def test_a_text_that_is_no_key(traffic):
     """A text that is no key of its type is accepted, or is refused."""
     synthetic = one_of(COMPLETE, traffic)
     seen = formats_of_synthetic(synthetic)
-    supplied(seen, "no answer that could show it")
+    require_supplied(seen, "no answer that could show it")
 
     observe(seen, synthetic)

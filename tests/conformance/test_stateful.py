@@ -6,7 +6,7 @@ import pytest
 
 from environments.profiles.loading import NO_ACCOUNT
 from spec.message import say
-from tests.harness.judging import assert_requirements, observe, requirement, supplied
+from tests.harness.judging import assert_requirements, observe, require_supplied, requirement
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
 from tests.traffic.stateful import World
@@ -17,14 +17,14 @@ pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 @pytest.fixture(scope="session")
 def world(sent: RunTraffic) -> World | None:
     """Answers and findings of the sequences of operations."""
-    supplied(sent.world, NO_ACCOUNT)
+    require_supplied(sent.world, NO_ACCOUNT)
     return sent.world
 
 
 @requirement("executePix.repeated")
 def test_second_execution(world: World):
     """A code that was executed is answered in this way when it is sent again, and money moves again or not."""
-    supplied(
+    require_supplied(
         world.twice,
         say("not tried: needs a sandbox, transactions.prepare, and room in limits.executions"),
     )
@@ -36,6 +36,6 @@ def test_second_execution(world: World):
 @requirement("registerPixKey.status")
 def test_shapes_hold_in_any_order(world: World, session: Session):
     """Every described answer keeps status, envelope and fields, whatever came before it."""
-    supplied(world.findings.taken, world.findings.cut or "nothing was sent")
+    require_supplied(world.findings.taken, world.findings.cut or "nothing was sent")
 
     assert_requirements(world.findings.results(session.run.seed, session.profile.fail_on))

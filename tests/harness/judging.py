@@ -74,7 +74,7 @@ class DeviationError(AssertionError):
     """A requirement that the running test judges is not met. `Recording` holds the results."""
 
 
-def supplied(what: object, missing: Text) -> None:
+def require_supplied(what: object, missing: Text) -> None:
     """Raises NotExercised where there is nothing; `missing` says what to supply."""
     if not what:
         raise NotExercised(missing)

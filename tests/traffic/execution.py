@@ -22,7 +22,7 @@ from spec.exchange import Exchange
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
-from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, to_try
+from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
 
 _EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
@@ -40,9 +40,11 @@ _IN_COMPANY = slice(1, 3)
 
 @dataclass(frozen=True)
 class Executions:
-    """Everything that was sent to GET /v1/execute/pix/{transactionId}, and its answers. `unknown` is a synthetic code,
-    `unauthorized` are such codes without the valid token, `refusals` real ones. `prepared` and `offered` are the
-    numbers of executions of such codes; `missing` says why no code was sent."""
+    """Everything that was sent to GET /v1/execute/pix/{transactionId}, and its answers. `unknown` is a synthetic code
+    with the valid token, `unauthorized` are synthetic codes without it, `refusals` real codes without it. `answers` are
+    real codes with it, and `sent_with_more` has the one that goes with a body, headers and a query, too. `prepared` and
+    `offered` are the numbers of those whose code the run prepared, or offered with wrong tokens before; `missing` says
+    why no code was sent."""
 
     unknown: Exchange | None = None
     unauthorized: list[Exchange] = field(default_factory=list)
@@ -50,14 +52,14 @@ class Executions:
     answers: list[Exchange] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
     offered: set[int] = field(default_factory=set)
-    generous: list[Exchange] = field(default_factory=list)
+    sent_with_more: list[Exchange] = field(default_factory=list)
     preparations: list[Exchange] = field(default_factory=list)
     missing: Text = ""
 
     @property
     def successes(self) -> list[Exchange]:
         """The executions that were confirmed."""
-        return list(filter(succeeded, (*self.answers, *self.generous)))
+        return list(filter(succeeded, (*self.answers, *self.sent_with_more)))
 
     @property
     def perhaps_spent(self) -> list[Exchange]:
@@ -90,21 +92,23 @@ def ask_in_the_end(traffic: Traffic) -> None:
 class _Sender:
     """Sends codes, and keeps the answers in `found`.
 
-    The first code is executed first. The second is offered with wrong tokens, then executed. The third is executed
-    beside one other request. All others go as the second, as a single code does. A service that takes a code for spent
-    after a wrong token is offered no more of them. The last two are executed at the same time where the run prepared
-    them for that.
+    A synthetic code goes first. The first real code is executed before any other is sent. The second is offered with
+    wrong tokens, then executed. The third is executed beside one other request. All others go as the second, as a
+    single code does. A service that takes a code for spent after a wrong token is offered no more of them. The last two are
+    executed at the same time where the run prepared them for that.
     """
+
+    found: Executions
 
     def __init__(self, traffic: Traffic) -> None:
         self._traffic, self._profile, self._wants = traffic, traffic.profile, traffic.reach.wants
         self._door, self._together = traffic.client.door, traffic.together
         self._send = partial(traffic.client.send, _EXECUTE)
         self._is_broken, self._has_yet_to_ask = False, self._wants(_TOKEN)
-        self.found = Executions(unknown=self._send(synthetic()))
 
     def send_codes(self) -> None:
-        """Send each code that there is room for."""
+        """Send a synthetic code, then each real one that there is room for."""
+        self.found = Executions(unknown=self._send(synthetic()))
         codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
         offered, pair = self._offered(ordinary), list[str]()
         self._door.budget.kept_to_ask_again[_EXECUTE] = ASKED_AGAIN * self._has_yet_to_ask
@@ -172,7 +176,7 @@ class _Sender:
         """The rows that each code is offered with, by its place."""
         if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
             return {}
-        rows = to_try(self._traffic, _EXECUTE)
+        rows = wrong_token_rows(self._traffic, _EXECUTE)
         places = [place for place in range(1, ordinary) if not self._is_beside(place, ordinary)] or [0]
         return {place: of_code(rows, turn, len(places)) for turn, place in enumerate(places)}
 
@@ -213,7 +217,7 @@ class _Sender:
     def _execute(self, code: str, is_prepared: bool, *, is_offered: bool = False, beside: bool = False) -> None:
         found, send = self.found, partial(self._send, code, valid=True)
         if is_prepared and self._needs_more():
-            found.generous.append(send(json={}, headers=EXTRA_HEADERS, query="?pixconf=1"))
+            found.sent_with_more.append(send(json={}, headers=EXTRA_HEADERS, query="?pixconf=1"))
             return
         exchange = self._together.send_beside(send, self._other) if beside else send()
         found.answers.append(exchange)
@@ -251,4 +255,4 @@ class _Sender:
             for answer in found.answers
             if answer.number in found.prepared and refused_or_lost(answer) in ABOUT_THE_REQUEST
         ]
-        return len(refused) == 1 and not found.generous and not found.successes
+        return len(refused) == 1 and not found.sent_with_more and not found.successes

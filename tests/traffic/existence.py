@@ -16,7 +16,7 @@ from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
 from spec.message import joined, say
 from spec.observed import indistinguishable, is_passing
-from tests.harness.judging import NotExercised, require_permission, supplied
+from tests.harness.judging import NotExercised, require_permission, require_supplied
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.execution import execute
 from tests.traffic.invalid import UNREADABLE
@@ -39,8 +39,8 @@ def find_out(traffic: Traffic) -> dict[str, Judgement]:
 def prefix_is_served(traffic: Traffic) -> Judgement:
     """The judgement that one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
     require_permission(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
-    found = traffic.sent(find_out).values()
-    supplied(found, say("all that is permitted may move money: add read to allow, or select an operation"))
+    found = traffic.result_of(find_out).values()
+    require_supplied(found, say("all that is permitted may move money: add read to allow, or select an operation"))
     exchanges = [seen for judgement in found for seen in judgement.exchanges[:1]]
     if any(judgement.holds for judgement in found):
         return holds(*exchanges)
@@ -76,10 +76,10 @@ def _find_out(traffic: Traffic, operation: str) -> Judgement:
 def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
     """The exchanges that can show the operation where none was granted, the surest first."""
     if operation == "executePix":
-        executions = traffic.sent(execute)
+        executions = traffic.result_of(execute)
         unknown = filter(None, [executions.unknown])
         return [*(seen for seen in executions.answers if seen.number in executions.prepared), *unknown]
-    found = traffic.sent(register)
+    found = traffic.result_of(register)
     if operation == "registerPixKey":
         return found.fresh
     if operation == "deletePixKey":
@@ -141,7 +141,7 @@ def _is_known_to_be_valid(traffic: Traffic, seen: Exchange, siblings: list[Excha
     if not seen.expects_success:
         return False
     if seen.operation == "executePix":
-        return seen.number in traffic.sent(execute).prepared
+        return seen.number in traffic.result_of(execute).prepared
     if seen.operation == "deletePixKey" and indistinguishable(_send_for_nobody(traffic, "registerPixKey"), *siblings):
         return False  # an endpoint that exists is answered so, too: perhaps the key is not registered yet
     others = [other for other in traffic.client.door.exchanges if other.operation != seen.operation]

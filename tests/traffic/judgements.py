@@ -121,14 +121,14 @@ _NOT_UNDERSTOOD = say(
 
 def needs_more(executions: Executions) -> Judgement:
     """The judgement that codes which this run prepared are executed as documented, and not with more alone."""
-    if executions.successes and executions.successes[0] not in executions.generous:
+    if executions.successes and executions.successes[0] not in executions.sent_with_more:
         return holds(executions.successes[0])
     prepared = [answer for answer in executions.answers if answer.number in executions.prepared]
-    generous = list(filter(succeeded, executions.generous))
-    if generous and len(prepared) >= 2:
-        return deviates(finding("needs-more"), *prepared, *generous)
+    sent_with_more = list(filter(succeeded, executions.sent_with_more))
+    if sent_with_more and len(prepared) >= 2:
+        return deviates(finding("needs-more"), *prepared, *sent_with_more)
     why = say("no code was executed as documented: supply more, or set transactions.prepare.count to 3 or more")
-    return inconclusive(why, *(prepared or executions.answers)[:1], *generous)
+    return inconclusive(why, *(prepared or executions.answers)[:1], *sent_with_more)
 
 
 def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:

@@ -64,7 +64,7 @@ def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
             if is_understood(again):
                 registrar.undo(again)
                 return holds(again)
-        if controls := [] if _is_listed(registrar, refused) else _accept_another(registrar, name):
+        if controls := [] if _look_whether_listed(registrar, refused) else _accept_another(registrar, name):
             breach = finding("key-type-refused", name=name, answer=answer, other=type_sent(controls[0]), remedy=remedy)
             return deviates(breach, refused, *controls)
     return inconclusive(joined((why, remedy)), refused)
@@ -76,7 +76,7 @@ def _send_on_and_on(registrar: Registrar, refused: Exchange) -> Iterator[Exchang
         yield registrar.register(body_sent(refused))
 
 
-def _is_listed(registrar: Registrar, refused: Exchange) -> bool:
+def _look_whether_listed(registrar: Registrar, refused: Exchange) -> bool:
     """True if any text of the list may be the key: it is refused because it is there, or waits. An account may have
     only so many keys that a service makes."""
     listing, key = registrar.look(), body_sent(refused).get("pixKey")

@@ -64,7 +64,7 @@ _MISSING = "missing"
 
 def _classes(traffic: Traffic) -> dict[Name, Exchange]:
     """The invalid requests by their class, those that were sent again with the answer that counts."""
-    sent = traffic.sent(send_invalid)
+    sent = traffic.result_of(send_invalid)
     return {(case.operation, case.where, case.what): settle(seen, traffic.reproduction.again) for case, seen in sent}
 
 
@@ -123,7 +123,7 @@ def _is_taken(seen: Exchange) -> bool:
 def _with_a_bad_credential(operation: str, traffic: Traffic) -> list[Situated]:
     sent = traffic.targeted(operation)
     if operation == _EXECUTE:  # with a real code the answer may depend on what became of it
-        sent = traffic.sent(execute).unauthorized
+        sent = traffic.result_of(execute).unauthorized
     if operation in MAY_BE_OPEN:  # it refuses the body: whether it wants the token, another requirement shows
         sent = [seen for seen in without_the_token(traffic, operation) if _wants_the_token(seen, traffic) == REQUIRED]
     return [(_CREDENTIALS[seen.credential], seen) for seen in sent if seen.credential in _CREDENTIALS]
@@ -140,7 +140,7 @@ def _invalid(operation: str, traffic: Traffic) -> Iterator[Situated]:
         elif complete and not indistinguishable(seen, complete):  # whether a field is needed, is another requirement
             yield "a field: missing", seen
     if operation == _REGISTER:
-        others = traffic.sent(register).tried
+        others = traffic.result_of(register).tried
         yield from (("pixKeyType: another word", seen) for what in OTHER_TYPES for seen in others[what])
 
 
@@ -158,7 +158,7 @@ def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> Observ
 
 def unknown_code(traffic: Traffic) -> Exchange | None:
     """An unknown transaction code, where its answer counts."""
-    unknown = traffic.sent(execute).unknown
+    unknown = traffic.result_of(execute).unknown
     seen = settle(unknown, traffic.reproduction.again) if unknown else None
     return seen if seen and counts(seen) else None
 

@@ -1,10 +1,13 @@
 """All that a run sends, phase after phase, before the first test judges; and the plan of it.
 
-1. Preflight: `Controller`. 2. Alone and in order: the keys, then the money, then sequences of both. 3.
-Together: all that names nobody, or only reads. 4. Side by side on purpose. Wrong tokens, two registrations and two
-executions go so within phase 2. 5. Once more and alone: what deviates, or was refused beside others (`send_once_more`).
-Then what the answers leave open, and what may have changed since; the generated requests, together; and of these, once
-more, what deviates. 6. Clean up.
+1. Preflight: `Controller`.
+2. Alone and in order: the keys, then the executions, then transfers that are only prepared, then sequences of all
+   three. Within this, wrong tokens, two registrations and two executions go side by side.
+3. Together: all that names nobody, or only reads.
+4. Side by side on purpose.
+5. Once more and alone: what deviates, or was refused beside others (`send_once_more`). Then what the answers leave
+   open, and what may have changed since; the generated requests, together; and of these, once more, what deviates.
+6. Clean up.
 
 The plan is the same traffic on a wire that sends nothing and answers as the interface document says.
 """
@@ -48,10 +51,10 @@ from tests.traffic.robustness import ask_without_the_token, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 from tests.traffic.together import send_once_more
-from tests.traffic.undescribed import order, read, read_again, read_beside_refusals
+from tests.traffic.undescribed import prepare_transfers, read, read_again, read_beside_refusals
 
-IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, order)
-"""The keys, then the money."""
+IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, prepare_transfers)
+"""The keys, then the executions, then the transfers that are only prepared."""
 AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
 IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again, ask_in_the_end)

@@ -24,7 +24,7 @@ def _table(traffic: Traffic, operation: str) -> list[Row]:
     return rows(names, has_a_body=operation == "registerPixKey")
 
 
-def to_try(traffic: Traffic, operation: str) -> list[Row]:
+def wrong_token_rows(traffic: Traffic, operation: str) -> list[Row]:
     """The rows that go with real codes or keys, as far as limits.wrong_tokens reaches. What goes apart, one with a
     synthetic code or a registered key, has its room, but for the first; what is asked again, and a wrong token with
     each key of a sandbox, has all of it."""
@@ -56,7 +56,7 @@ def asked_again(traffic: Traffic) -> list[Exchange]:
     return [seen for seen in sent if seen.credential != VALID and seen.request.last_segment == code]
 
 
-def tried(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
+def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
     """The forms and ways that were tried, for people, and how many pairs of the table."""
     pairs = _pairs(_table(traffic, operation))
     share = say("{number} of {all} pairs of a form and a way", number=len(pairs & _pairs(exchanges)), all=len(pairs))

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import islice, repeat
 from uuid import uuid4
 
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, REGISTERED, Row, forms
+from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER
 from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, refused_or_lost, registered
@@ -28,7 +28,7 @@ from spec.message import say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.traffic.key_types import explain_refusals
-from tests.traffic.refused_credentials import to_try
+from tests.traffic.refused_credentials import wrong_token_rows
 from tests.traffic.registrar import (
     UNKNOWN_KEY,
     Attempted,
@@ -52,7 +52,7 @@ UNDOCUMENTED_TYPES = {"IBAN": "RANDOM", "CELLPHONE": "PHONE", "MAIL": "EMAIL", "
 _ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
 SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
 """The requirements that registrations with a wrong token are for."""
-_REGISTERED = [Row(name, (REGISTERED,)) for name in (NO_HEADER, ANOTHER)]
+_FOR_OWN_KEY = [Row(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
 _BEHIND = 3  # wrong tokens that go right behind each registration
 
 
@@ -81,12 +81,27 @@ def register(traffic: Traffic) -> Registrations:
 
 
 def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> None:
-    """Register each key alone, at once again, and beside others. The synthetic one goes first and is deleted: an
-    account may have room for one more."""
+    """Register each key alone, a second time right after that, and later beside others. Whatever was granted is deleted
+    before the next step:
+
+    1. the synthetic keys, one by one: each with a wrong token for the same key, and registered a second time. They go
+       first, as an account may have room for one more;
+    2. keys without a token, with a token of another and with other schemes, at the same time as valid requests;
+    3. the keys of the profile that have a value, one by one, as in 1, with wrong tokens for keys of nobody;
+    4. types that are not documented;
+    5. those of 1 and 3 that could be deleted, once more, at the same moment;
+    6. the wrong tokens that are left, with keys of nobody;
+    7. types in lower case and as digits;
+    8. the RANDOM keys.
+    """
     wants, nobody = traffic.reach.wants, iter(registrar.key_of_nobody, None)
     wrong_tokens = wants(*SHOWN_BY_WRONG_TOKENS)
-    wrong, taken = map(iter, (to_try(traffic, _REGISTER), _REGISTERED) if wrong_tokens else ([], []))
-    free = [key for key in registrar.synthetic_keys() if _register_new(registrar, key, taken)]
+    wrong_for_nobody, wrong_for_own_key = map(
+        iter, (wrong_token_rows(traffic, _REGISTER), _FOR_OWN_KEY) if wrong_tokens else ([], [])
+    )
+    registered_and_deleted = [
+        key for key in registrar.synthetic_keys() if _register_new(registrar, key, wrong_for_own_key)
+    ]
     if wrong_tokens:
         own = keys * registrar.profile.is_sandbox
         _send(registrar, Attempted.WITHOUT_A_TOKEN, own or [next(nobody)], repeat(Row(NO_HEADER)), company=True)
@@ -98,14 +113,14 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
     registrar.clean_up()  # what was refused, and registered all the same, is in the way
     registrar.look()
     registrar.client.send_to_siblings(_REGISTER, registrar.account, body=b"{}")  # what comes next may suffer from it
-    free += [key for key in given(keys) if _register_new(registrar, key, wrong)]
+    registered_and_deleted += [key for key in given(keys) if _register_new(registrar, key, wrong_for_nobody)]
     _send_undocumented(registrar, keys)
     if registrar.deletes and registrar.together.is_possible:
-        _register_beside_each_other(registrar, free)
+        _register_beside_each_other(registrar, registered_and_deleted)
     elif registrar.deletes:
-        for key in free:
-            _register_new(registrar, key, wrong)
-    left = list(wrong)
+        for key in registered_and_deleted:
+            _register_new(registrar, key, wrong_for_nobody)
+    left = list(wrong_for_nobody)
     for unusual in (False, True):
         rows = [row for row in left if bool(row.written) is unusual]
         _send(registrar, Attempted.WITHOUT_A_TOKEN, nobody, rows, company=not unusual)
@@ -170,7 +185,7 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[Row]) -> bo
     found.fresh += [exchange] * seems_free
     if registered(exchange):
         for row in islice(wrong, _BEHIND):
-            named = key if REGISTERED in row.written else registrar.key_of_nobody()
+            named = key if FOR_A_REGISTERED_KEY in row.written else registrar.key_of_nobody()
             _send(registrar, Attempted.WITHOUT_A_TOKEN, [named], [row])
         listing = registrar.look()
         if listing is not None and (places := listing.places(key.key, key.type)):
@@ -192,7 +207,7 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> Non
         sends[:1] = together.meeting(read, sends[0])
     sent, reads = together.send_all(sends), len(sends) - len(keys)
     answers, found.read_beside = sent[reads:], sent[:reads]
-    found.lost = lost(registrar, [(seen, key) for seen, key in zip(answers, keys, strict=True) if registered(seen)])
+    found.lost = find_lost(registrar, [each for each in zip(answers, keys, strict=True) if registered(each[0])])
     registrar.undo_all(answers)
 
 
@@ -270,7 +285,7 @@ def _stands_like_an_accepted_key(registrar: Registrar, places: frozenset[Place])
     return places in islice(before.places_like(places), _MOST_REFERENCES)
 
 
-def lost(registrar: Registrar, accepted: list[tuple[Exchange, PixKey]]) -> list[Exchange]:
+def find_lost(registrar: Registrar, accepted: list[tuple[Exchange, PixKey]]) -> list[Exchange]:
     """Read the list twice after registrations that were granted at the same time: those whose keys it does not show,
     although it showed them when they were registered one after the other."""
     shown = [(exchange, key.key) for exchange, key in accepted if key.key in registrar.references]

@@ -41,5 +41,5 @@ def ask_without_the_token(traffic: Traffic) -> Asking[dict[tuple[str, str], Exch
 
 def without_the_token(traffic: Traffic, operation: str, *credentials: str) -> list[Exchange]:
     """The requests that can do nothing to an operation that may be open, with these credentials."""
-    sent = traffic.sent(ask_without_the_token)
+    sent = traffic.result_of(ask_without_the_token)
     return [sent[operation, name] for name in credentials or UNAUTHORIZED if (operation, name) in sent]

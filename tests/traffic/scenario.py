@@ -93,7 +93,7 @@ class Traffic:
         """True if the scenario shows a selected requirement, and the profile permits it."""
         return any(map(one.is_for, self.reach.names)) and (not one.needs or one.needs in self.profile.allow)
 
-    def sent(self, one: Scenario[T]) -> T:
+    def result_of(self, one: Scenario[T]) -> T:
         """Result of a scenario, with the answers that stand in the place of those beside other requests."""
         found: T = self._sent.get(one, one.otherwise)
         return self._standing(found) if self.reproduction.stands else found

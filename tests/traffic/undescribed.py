@@ -10,7 +10,7 @@ from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import NO_ACCOUNT
 from spec.exchange import VALID, Exchange
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import supplied
+from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
 from tests.traffic.execution import execute
 from tests.traffic.invalid import unauthorized
@@ -25,9 +25,9 @@ Visits = dict[str, list[Exchange]]
 
 
 @scenario(shows=[f"{operation}.*" for operation in PREPARING], alone=True, otherwise=Visits())
-def order(traffic: Traffic) -> Visits:
+def prepare_transfers(traffic: Traffic) -> Visits:
     """A valid body to each operation that prepares transfers, where none was sent."""
-    sent = traffic.sent(execute).preparations
+    sent = traffic.result_of(execute).preparations
     return {
         operation: [seen for seen in sent if seen.operation == operation] or [_order(traffic, operation)]
         for operation in traffic.is_about(*PREPARING)
@@ -66,7 +66,7 @@ def _read(traffic: Traffic, operation: str, credential: str = VALID) -> Exchange
 @scenario(shows=[f"{operation}.shape" for operation in READS], alone=True, otherwise=None)
 def read_again(traffic: Traffic) -> None:
     """Each read once more, where what was sent may have changed its answer."""
-    for operation in traffic.sent(read) if traffic.reach.operations & CHANGE_ACCOUNTS else ():
+    for operation in traffic.result_of(read) if traffic.reach.operations & CHANGE_ACCOUNTS else ():
         _read(traffic, operation)
 
 
@@ -75,7 +75,7 @@ def read_beside_refusals(traffic: Traffic) -> None:
     """Each read at the same moment as a request that is to be refused, in one of three ways: of two answers, each may
     be that of the other request."""
     client, sends = traffic.client, list[Send]()
-    for operation in traffic.sent(read) if traffic.together.is_possible else ():
+    for operation in traffic.result_of(read) if traffic.together.is_possible else ():
         others = [partial(_read, traffic, operation, NO_HEADER), partial(client.send, "getBalance", synthetic())]
         others += [partial(unauthorized("registerPixKey", VALID).send, client)] * traffic.permitted("registerPixKey")
         for other in others:
@@ -86,12 +86,12 @@ def read_beside_refusals(traffic: Traffic) -> None:
 def visit(traffic: Traffic, operation: str) -> list[Exchange]:
     """The requests to an operation whose answer the interface document does not describe. Raises NotExercised where no
     account is supplied."""
-    found = (traffic.sent(read) | traffic.sent(order)).get(operation, [])
-    supplied(found, NO_ACCOUNT)
+    found = (traffic.result_of(read) | traffic.result_of(prepare_transfers)).get(operation, [])
+    require_supplied(found, NO_ACCOUNT)
     return found
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
     """The visit, and what is read beside registrations that the selection is about."""
     registers = operation == "listPixKeys" and traffic.is_about("registerPixKey")
-    return [*visit(traffic, operation), *(traffic.sent(register).read_beside if registers else ())]
+    return [*visit(traffic, operation), *(traffic.result_of(register).read_beside if registers else ())]

@@ -139,7 +139,7 @@ def _with_answers(log: Log, changed: Mapping[int, Exchange]) -> Log:
     traffic, standing = copy(log.sent.traffic), copy(log.sent.traffic)
     standing.reproduction = Reproduction(stands=dict(changed))
     traffic.client, traffic.reproduction = client, collector.reproduction
-    traffic._sent = {one: standing.sent(one) for one in standing._sent}
+    traffic._sent = {one: standing.result_of(one) for one in standing._sent}
     session = Session(old.profile, run, door, client, collector)
     return replace(log, session=session, sent=replace(log.sent, traffic=traffic))
 
