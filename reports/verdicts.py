@@ -125,6 +125,26 @@ def is_told_by_none(document: Mapping[str, Any]) -> bool:
     return bool(document["exit_status"]) and not any(map(fails, document["requirements"]))
 
 
+def entry_of(requirement: Requirement, result: RequirementResult, elapsed_s: float) -> ReportEntry:
+    """The entry of a requirement in conformance.json, which the page shows, too."""
+    known = {"known_failure": result.known} if result.known else {}
+    told = {"expected": result.expected, "got": result.got} if result.findings else {}
+    return {
+        "id": requirement.id,
+        "section": requirement.section,
+        "level": requirement.level,
+        "operation": requirement.operation,
+        "text": requirement.text,
+        "verdict": result.verdict,
+        "message": result.message,
+        "found": list(result.findings),
+        **told,
+        "exchanges": list(result.exchanges),
+        "elapsed_s": round(elapsed_s, 3),
+        **known,
+    }
+
+
 def deviation(level: str, fail_on: Collection[str]) -> Verdict:
     """The verdict on a deviation from a requirement of that level."""
     if level == "not-shown":

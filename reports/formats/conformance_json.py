@@ -16,12 +16,12 @@ from reports.evidence import EXECUTES, MAY_MOVE, Evidence
 from reports.headline import headline
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import NoteKind, Run
-from reports.verdicts import RequirementResult, counts, coverage
+from reports.verdicts import counts, coverage, entry_of
 from reports.wording import grouped, written
 from spec.findings import Finding
 from spec.interface import operations
 from spec.message import Text, say
-from spec.requirements import Requirement, interface_document
+from spec.requirements import interface_document
 
 FILE = "conformance.json"
 _MONEY = (EXECUTES, MAY_MOVE)
@@ -118,7 +118,7 @@ def _figures(run: Run) -> RunDocument:
 
 
 def _found(run: Run) -> RunDocument:
-    requirements = [_requirement(*each, run.elapsed_s[each[0].id]) for each in run.requirements()]
+    requirements = [entry_of(*each, run.elapsed_s[each[0].id]) for each in run.requirements()]
     return {
         "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements)],
         "requirements": requirements,
@@ -137,25 +137,6 @@ def _observations(run: Run) -> list[RunDocument]:
         {"id": found, "value": in_words(run.behaviour[found]), "exchanges": list(shown.get(found, ()))}
         for found in sorted(run.behaviour, key=lambda one: one not in urgent)
     ]
-
-
-def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s: float) -> RunDocument:
-    known = {"known_failure": result.known} if result.known else {}
-    told = {"expected": result.expected, "got": result.got} if result.findings else {}
-    return {
-        "id": requirement.id,
-        "section": requirement.section,
-        "level": requirement.level,
-        "operation": requirement.operation,
-        "text": requirement.text,
-        "verdict": result.verdict,
-        "message": result.message,
-        "found": list(result.findings),
-        **told,
-        "exchanges": list(result.exchanges),
-        "elapsed_s": round(elapsed_s, 3),
-        **known,
-    }
 
 
 def _line(finding: Mapping[str, Any], exchanges: Mapping[int, Evidence]) -> str:

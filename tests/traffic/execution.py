@@ -94,8 +94,8 @@ class _Sender:
 
     A synthetic code goes first. The first real code is executed before any other is sent. The second is offered with
     wrong tokens, then executed. The third is executed beside one other request. All others go as the second, as a
-    single code does. A service that takes a code for spent after a wrong token is offered no more of them. The last two are
-    executed at the same time where the run prepared them for that.
+    single code does. A service that takes a code for spent after a wrong token is offered no more of them. The last two
+    are executed at the same time where the run prepared them for that.
     """
 
     found: Executions
