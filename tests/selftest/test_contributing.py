@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r'(?ms)^( *)```\w+\n *# (\S+), (above|in place of|a new file)(?: "([^\n]*)")?\n(.*?)^ *```')
+BLOCK = re.compile(
+    r'(?ms)^( *)```\w+\n *# (\S+), (above|two lines below|in place of|a new file)(?: "([^\n]*)")?\n(.*?)^ *```'
+)
 UNTRANSLATED = re.compile(r'(msgid ((?:".*"\n)+)msgstr) ""\n(?!")')
 MODEL = re.compile(r"(?m)^- id: listAccounts\.(?:.*\n(?!- id:))*.*\n")
 OF_LIMITS = (
@@ -19,20 +21,33 @@ OF_LIMITS = (
     ("lists accounts", "lists limits"),
     ("/v1/accounts", "/v1/limits"),
 )
-PROVED_BY = ("requirements", "rules", "exchange_list", "sandbox", "explaining", "languages", "documentation", "proof")
+PROVED_BY = (
+    "requirements",
+    "rules",
+    "exchange_list",
+    "sandbox",
+    "explaining",
+    "languages",
+    "documentation",
+    "preflight",
+    "proof",
+)
 OF_THE_EXAMPLES = (
-    "(ExecutionFee or ListLimits or listLimits or catalogue or an_entry or (requirement or rule) and not test_proof) "
+    "(ExecutionFee or ListLimits or listLimits or catalogue or an_entry or refused_everywhere "
+    "or (requirement or rule) and not test_proof) "
     "and not a_replay_is and not a_run_shows"
 )
 
 
 def add(folder, path, how, anchor, text):
-    """Take a block into a file of the copy, at the place that its first line names."""
+    """Take a block into a file of the copy, at the place that its first line names, unless somebody followed it."""
     file = folder / path
-    before, anchored, after = file.read_text("utf-8").partition(anchor) if anchor else ("", "", "")
-    assert anchored == anchor, f"{path} has no {anchor}"
-    kept = anchor if how == "above" else ""
-    file.write_text(f"{before}{text if kept or not anchor else text.rstrip()}{kept}{after}", "utf-8")
+    before = file.read_text("utf-8") if anchor else ""
+    if anchor and text.strip() in before:
+        return
+    assert anchor in before, f"{path} has no {anchor}"
+    block = {"in place of": text.rstrip(), "two lines below": f"{anchor}\n\n\n{text.rstrip()}"}
+    file.write_text(before.replace(anchor, block.get(how, text + anchor), 1), "utf-8")
 
 
 def of_limits(entry):
@@ -60,12 +75,15 @@ def test_the_worked_examples_can_be_followed(tmp_path):
     for indentation, *place, text in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8")):
         add(folder, *place, re.sub(f"(?m)^{indentation}", "", text))
     requirements = folder / "spec/requirements.yaml"
-    requirements.write_text(MODEL.sub(of_limits, requirements.read_text("utf-8")), "utf-8")
+    if "listLimits" not in (entries := requirements.read_text("utf-8")):
+        requirements.write_text(MODEL.sub(of_limits, entries), "utf-8")
     (folder / "spec/requirements.md").write_text(call(sys.executable, "-m", "spec"), "utf-8")
     call("make", "--old-file=.venv/ready", "messages")
     catalogue = folder / "reports/locale/pt_BR/LC_MESSAGES/report.po"
     catalogue.write_text(UNTRANSLATED.sub(r'\1 "pt: "\n\2', catalogue.read_text("utf-8")), "utf-8")
 
+    for check in (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy", "spec")):
+        call(sys.executable, "-m", *check)
     pytest_ = (sys.executable, "-m", "pytest", "-q")
     run = call(*pytest_, "--no-report", "-k", "executePix.fee or listLimits")
     call(
