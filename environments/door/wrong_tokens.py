@@ -128,7 +128,7 @@ class Form:
 
 NO_HEADER = "no header"
 """The request without a token, which is no wrong token. All others are counted."""
-ANOTHER = "a wrong token"
+ANOTHER = "a wrong token (of a JWT: another signature)"
 """The form that every token has."""
 _QUERY, _ACCEPT, _SLASH, _CHUNKS = "a query", "another Accept", "a slash at the end", "a chunked body"
 FORMS = (

@@ -19,7 +19,7 @@ def test_a_request_that_moves_no_money_is_sent_again(service, a_run):
     sent = [
         a_run.client.send("listAccounts", valid=True),
         a_run.execute(CODE),
-        a_run.execute(OTHER, credential="a wrong token"),
+        a_run.execute(OTHER, credential="a wrong token (of a JWT: another signature)"),
         a_run.client.send("createPix", json={}, valid=True),
         a_run.client.send("registerPixKey", "pixconf-1", body=b"{ \xe9", headers=[("X-Pixconf", "\xe9")]),
     ]

@@ -72,8 +72,12 @@ def test_the_token_is_named_where_it_may_be_the_cause(statuses, why):
 def test_a_page_is_a_grant_where_a_bad_credential_gets_none():
     """A service may answer with pages; a login page is the same for every token."""
     page = answer("listAccounts", b"<html>", headers=HTML)
-    login = answer("listAccounts", b"<html>", headers=HTML, credential="a wrong token", valid=False)
-    refused = answer("listAccounts", b"{}", status=401, credential="a wrong token", valid=False)
+    login = answer(
+        "listAccounts", b"<html>", headers=HTML, credential="a wrong token (of a JWT: another signature)", valid=False
+    )
+    refused = answer(
+        "listAccounts", b"{}", status=401, credential="a wrong token (of a JWT: another signature)", valid=False
+    )
 
     assert notes_of(page, login)
     assert not notes_of(page, login, refused)

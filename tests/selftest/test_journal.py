@@ -252,7 +252,8 @@ class _KilledError(Exception):
 
 
 @pytest.mark.parametrize(
-    ("credential", "executions"), [("a wrong token", [CODE]), ("no header", [CODE]), ("valid", [])]
+    ("credential", "executions"),
+    [("a wrong token (of a JWT: another signature)", [CODE]), ("no header", [CODE]), ("valid", [])],
 )
 def test_a_code_of_a_run_that_was_killed_is_barred_where_it_was_sent(
     credential, executions, service, tmp_path, monkeypatch
@@ -303,7 +304,7 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(a_run):
         return attempt(sending)
 
     a_run.door.wire.attempt = look
-    a_run.execute(credential="a wrong token")
+    a_run.execute(credential="a wrong token (of a JWT: another signature)")
     a_run.execute()
 
     assert (free, a_run.events[-1:]) == ([], ["success"])

@@ -15,7 +15,7 @@ from tests.traffic.judgements import none_granted
 @pytest.mark.parametrize(("broken", "outcome"), [("", Conclusion.HOLDS), ("no gzip", Conclusion.INCONCLUSIVE)])
 def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(broken, outcome):
     """It may be the result. A page to log in is one."""
-    seen = answer("executePix", b"<html>", credential="a wrong token", valid=False)
+    seen = answer("executePix", b"<html>", credential="a wrong token (of a JWT: another signature)", valid=False)
     unread = replace(seen, response=replace(seen.response, broken=broken))
 
     assert none_granted([seen, unread], "executed").conclusion is outcome
@@ -24,13 +24,16 @@ def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(broken, outcom
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        (200, "executed with a wrong token"),
-        (401, "answered 401 application/json, and the result is in it, with a wrong token"),
+        (200, "executed with a wrong token (of a JWT: another signature)"),
+        (
+            401,
+            "answered 401 application/json, and the result is in it, with a wrong token (of a JWT: another signature)",
+        ),
     ],
 )
 def test_a_refusal_that_holds_the_result_is_said_as_that(status, message):
     """Whether it was executed is not known."""
-    seen = execution(status=status, credential="a wrong token", valid=False)
+    seen = execution(status=status, credential="a wrong token (of a JWT: another signature)", valid=False)
 
     assert str(none_granted([seen], "executed").message) == message
 

@@ -81,7 +81,7 @@ def test_an_execution_that_is_put_off_is_not_sent_again(service, a_run):
 @served_by(trouble.NeverAnswersARefusal)
 def test_a_wrong_token_without_an_answer_spends_the_code(service, a_run, tmp_path):
     """The service may have executed it without the token: it is not sent with the token any more."""
-    probe = a_run.execute(credential="a wrong token")
+    probe = a_run.execute(credential="a wrong token (of a JWT: another signature)")
     a_run.execute()
     Run(service, tmp_path, name="two").execute()
 

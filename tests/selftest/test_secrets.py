@@ -51,7 +51,9 @@ def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
     token = Signing().token
     secrets.learn_token(token)
 
-    shown = Display(secrets).foreign(f"{token.split('.')[1]}; {wrong_tokens(token)['a wrong token']}")
+    shown = Display(secrets).foreign(
+        f"{token.split('.')[1]}; {wrong_tokens(token)['a wrong token (of a JWT: another signature)']}"
+    )
 
     assert shown == "<token>; <another token>"
 

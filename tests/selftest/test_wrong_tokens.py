@@ -167,4 +167,7 @@ def test_after_the_second_lock_no_further_wrong_token_is_sent():
     assert trial.exit_status == 0
     assert service.locks <= 12
     assert message.startswith("credentials tried: ")
-    assert any("locks the caller out after wrong tokens (tried: a wrong token, " in note for note in trial.notes)
+    assert any(
+        "locks the caller out after wrong tokens (tried: a wrong token (of a JWT: another signature), " in note
+        for note in trial.notes
+    )
