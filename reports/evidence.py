@@ -21,7 +21,7 @@ from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
 from spec.answers import is_refusal
 from spec.exchange import HTTP_1_0, Exchange, Request
 from spec.facts import is_name
-from spec.interface import MARK, MONEY, operations
+from spec.interface import MARK, PREPARING, operations
 
 Evidence = dict[str, Any]
 """An exchange as `outline` and `evidence` give it."""
@@ -84,11 +84,11 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     its variables come from."""
     line = resending.curl(exchange.request)
     line = line.replace("curl", "curl --http1.0", 1) if HTTP_1_0 in exchange.written else line
-    operation = operations().get(exchange.operation)
-    permission = operation.permission if operation else ""
-    if permission == "execute" and _CODE.search(line):
+    if exchange.response and exchange.response.json.error:  # perhaps only where a coding is accepted
+        line = line.replace("curl", "curl --compressed", 1)
+    if exchange.operation == "executePix" and _CODE.search(line):
         yield EXECUTES
-    elif permission in MONEY - {"execute"} and exchange.valid:
+    elif exchange.operation in PREPARING and exchange.valid:
         yield MAY_MOVE
     every = chain(sent.url, *(value for _, value in sent.headers), sent.body)
     asked = [part for part in every if isinstance(part, Redacted) and part.origin and not _CODE.match(part.expression)]

@@ -74,6 +74,8 @@ def read_json(body: bytes) -> JsonText:
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if body.startswith(b"\x1f\x8b"):  # RFC 1952 section 2.3.1
+            return JsonText(error=say("the body is gzip, not text"))
         return JsonText(error=say("byte {position} is not UTF-8", position=error.start))
     if not text.strip(" \t\r\n"):
         return JsonText(error=say("the body is empty"))

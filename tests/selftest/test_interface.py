@@ -43,6 +43,7 @@ def test_personal_fields_come_from_the_schema():
         (b"NaN", "NaN is not a JSON value"),
         (b"{} {}", "Extra data at character 3"),
         (b'"\xff"', "byte 1 is not UTF-8"),
+        (b"\x1f\x8b", "the body is gzip, not text"),
     ],
 )
 def test_what_is_no_json(body, error):

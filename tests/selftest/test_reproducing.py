@@ -15,10 +15,11 @@ from environments.profiles.loading import load
 from environments.profiles.model import Auth, Header
 from environments.sandbox import Server, Service
 from environments.secret_values import Secrets, identifiers
-from reports.evidence import EXECUTES, Resending
+from reports.evidence import EXECUTES, Resending, evidence
 from reports.show import Display
 from spec.exchange import Request
 from tests.harness.session import SESSION
+from tests.selftest.exchanges import answer
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.proof.trial import CONFORMANCE, PYTEST
 from tests.selftest.recorded_runs import WHOLE
@@ -155,6 +156,13 @@ def test_the_token_is_where_the_profile_has_it(auth, shown):
     line = line_of(replace(SANDBOX, auth=auth))
 
     assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
+
+
+def test_an_answer_that_is_no_json_may_be_one_that_is_compressed():
+    """As the run does, curl then accepts that."""
+    seen = answer("listAccounts", b"\x1f\x8b")
+
+    assert "curl --compressed " in evidence(seen, Resending(Display(Secrets()), SANDBOX))["curl"]
 
 
 def test_secret_headers_are_variables():
