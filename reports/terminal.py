@@ -22,7 +22,7 @@ _IN_ONE_LINE = (Verdict.OUT_OF_SCOPE,)
 _MOST_SAID = 5
 """Lines about what was not exercised, and about transfers that were not executed: the report has all of them."""
 _NEXT = {
-    RunVerdict.INCOMPLETE: "supply what the lines above name as missing, and run again",
+    RunVerdict.INCOMPLETE: "see to what the lines above name as missing, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
     RunVerdict.UNREACHABLE: "python -m environments check {name}",
     RunVerdict.INTERNAL_ERROR: "run it with -v to see where the suite failed",

@@ -12,7 +12,7 @@ from environments.door.budget import may_have_prepared
 from environments.door.journal import canonical
 from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
-from spec.answers import is_granted
+from spec.answers import data_of, is_granted
 from spec.exchange import Exchange
 from spec.facts import facts_of, text_of
 from spec.interface import PREPARING
@@ -34,7 +34,7 @@ class Prepared:
     where it gave none that may be sent."""
 
     codes: dict[int, str] = field(default_factory=dict)
-    _outcomes: dict[str | None, str] = field(default_factory=lambda: {"": "transactions.prepare.code_at is wrong"})
+    _outcomes: dict[str | None, str] = field(default_factory=lambda: {"": "no code at transactions.prepare.code_at"})
     """By code why it was not executed: "" where it was, or may have been."""
 
     def settle(self, code: str, outcome: str) -> None:
@@ -70,10 +70,11 @@ def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
 
 def prepare_one(client: Client, profile: Profile, plan: Prepare, place: int = 0) -> Exchange:
     """Prepare one transfer, with the key at this place. Where its answer has no code that may be sent, a note says
-    why."""
+    why; none where the answer is not as documented, which is a fault of the service."""
     door, exchange = client.door, client.send(plan.operation, json=filled(plan.json, profile, place), valid=True)
-    if is_granted(exchange):
-        code = _code_in(exchange, plan.code_at)
+    if exchange.response and is_granted(exchange):
+        there = (leaf for path, leaf in leaves_of(exchange.response.json.value) if pointer(*path) == plan.code_at)
+        code = next((str(leaf) for leaf in there if not isinstance(leaf, dict | list | bool | None)), "")
         if note := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):
             door.guard.notes.append(note)
         door.secrets.learn(CODE, "" if note else code)
@@ -87,23 +88,10 @@ def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
     return {amount for path, amount in leaves if path[-1:] == ("value",) and is_number(amount)}
 
 
-def _code_in(exchange: Exchange, at: str) -> str:
-    """The text or number at a JSON pointer of the answer, or the empty string."""
-    leaves = leaves_of(exchange.response.json.value) if exchange.response else ()
-    return next(
-        (
-            str(leaf)
-            for path, leaf in leaves
-            if pointer(*path) == at and not isinstance(leaf, dict | list | bool | None)
-        ),
-        "",
-    )
-
-
 def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
     """A note about a code that may not be sent; empty for any other."""
-    if not code:
-        facts = text_of(facts_of(exchange.response and exchange.response.json.value))[:_LONGEST_FACTS]
+    if not code and exchange.response and data_of(exchange.response):
+        facts = text_of(facts_of(exchange.response.json.value))[:_LONGEST_FACTS]
         return (
             f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
             f"{plan.operation} (exchange {exchange.number}), which holds {facts}: correct code_at; the transfer is not "
@@ -112,7 +100,7 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
     folded, known = code.casefold(), {one.value.casefold() for one in secrets.known if one.secret}
     is_secret = folded in known or secrets.token().casefold() in folded
     has_a_meaning = code in (".", "..") or code in requirements() or canonical(code) in map(canonical, supplied)
-    if _CODE.fullmatch(code) and not is_secret and not has_a_meaning:
+    if not code or (_CODE.fullmatch(code) and not is_secret and not has_a_meaning):
         return ""
     return (
         f"the code that {plan.operation} gave (exchange {exchange.number}) is not sent: it is not 1 to 200 printable "

@@ -139,8 +139,7 @@ def form_of(operation: str, profile: Profile) -> Form | None:
         return None
     given = profile.requests.get(operation)
     if operation == "registerPixKey":
-        account = profile.accounts[0] if profile.accounts else synthetic_text("account")
-        return {**FORMS[operation], "account": account}
+        return {**FORMS[operation], "account": place_of(operation, profile)}
     if given is None or not isinstance(given.json, dict):
         return FORMS[operation]
     form: Form = _synthetic(given.json)

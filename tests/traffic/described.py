@@ -58,10 +58,10 @@ def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping
 
 def states_before(preparations: Iterable[Exchange]) -> ObservedValues:
     """By operation, statuses of transfers in the answers to preparations: they are not executed yet."""
-    granted = [(seen.operation, data_of(seen.response)) for seen in preparations if seen.response and succeeded(seen)]
     return by_situation(
-        (operation, word_of(data["status"]) if data and "status" in data else "no status")
-        for operation, data in granted
+        (seen.operation, word_of((data_of(seen.response) or {}).get("status", "no status")))
+        for seen in preparations
+        if seen.response and succeeded(seen)
     )
 
 

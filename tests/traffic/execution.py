@@ -32,6 +32,7 @@ _SHOWN_BY_A_PAIR = f"{_EXECUTE}.id.matches"
 _TOKEN = f"{_EXECUTE}.token.required"
 _SHOWN_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
 """The requirements that codes with a wrong token are for."""
+_OTHER_CODE = "200 with a code other than 0, which is read as a refusal"
 _LEAST_WITH_A_PAIR = 4
 """Executions: one first, one that is offered with wrong tokens before, and the two at the same time."""
 _IN_COMPANY = slice(1, 3)
@@ -168,7 +169,13 @@ class _Sender:
         self.found.preparations.extend(prepare(self._traffic.client, self._profile, min(wanted, guard.room)))
         prepared = dict.fromkeys(guard.prepared.codes_of(self.found.preparations))
         if not supplied and not prepared:
-            why = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
+            why: Text = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
+            for seen in self.found.preparations[-1:]:
+                why = say(
+                    "no transaction code at transactions.prepare.code_at (exchange {number}: {answer})",
+                    number=seen.number,
+                    answer=say(_OTHER_CODE if refused_or_lost(seen) is RefusalKind.ENVELOPE else seen.summary),
+                )
             self.found = replace(self.found, missing=left_out or why)
         yield from ((code, True) for code in prepared)
 
@@ -181,7 +188,7 @@ class _Sender:
         return {place: of_code(rows, turn, len(places)) for turn, place in enumerate(places)}
 
     def _is_beside(self, place: int, ordinary: int) -> bool:
-        return place == 2 and place < ordinary and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
+        return place == 2 < ordinary and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
 
     # -- with a credential that is to be refused ------------------------------------------------------------------
 
@@ -236,8 +243,8 @@ class _Sender:
     def _execute_pair(self, codes: list[str]) -> None:
         """Execute two transfers that the run prepared at the same time, on a sandbox."""
         if len(codes) == 2 and self._door.guard.permit_again(*codes):
-            sends = self._together.meeting(*(partial(self._send, code, valid=True) for code in codes))
-            answers = self._together.send_all(sends)
+            sends = (partial(self._send, code, valid=True) for code in codes)
+            answers = self._together.send_all(self._together.meeting(*sends))
             self.found.answers.extend(answers)
             self.found.prepared.update(answer.number for answer in answers)
 

@@ -77,8 +77,8 @@ def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
     """The exchanges that can show the operation where none was granted, the surest first."""
     if operation == "executePix":
         executions = traffic.result_of(execute)
-        unknown = filter(None, [executions.unknown])
-        return [*(seen for seen in executions.answers if seen.number in executions.prepared), *unknown]
+        prepared = (seen for seen in executions.answers if seen.number in executions.prepared)
+        return [*prepared, *filter(None, [executions.unknown])]
     found = traffic.result_of(register)
     if operation == "registerPixKey":
         return found.fresh

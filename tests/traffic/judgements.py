@@ -187,8 +187,8 @@ def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgemen
     """The judgement that one answer at least keeps the requirement: for an example that cannot hold in every answer."""
     judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
     ranks = (Conclusion.HOLDS, Conclusion.INCONCLUSIVE, Conclusion.DEVIATES)
-    best = min(judged, key=lambda judgement: ranks.index(judgement.conclusion), default=None)
-    return best or inconclusive(say("no code was executed"))
+    none = inconclusive(say("no code was executed"))
+    return min(judged, key=lambda judgement: ranks.index(judgement.conclusion), default=none)
 
 
 def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction) -> Judgement:

@@ -165,10 +165,11 @@ def unknown_code(traffic: Traffic) -> Exchange | None:
 
 def codes_of(sent: Iterable[Situated]) -> ObservedValues:
     """By operation and what its requests are refused for, the values of `code`."""
-    answers = (
-        (joined((seen.operation, situation), ", "), seen.response) for situation, seen in sent if is_refused(seen)
+    codes = (
+        (joined((seen.operation, situation), ", "), code_of(seen.response))
+        for situation, seen in sent
+        if seen.response and is_refused(seen)
     )
-    codes = ((name, code_of(response)) for name, response in answers if response)
     return by_situation((name, number_of(Decimal(code))) for name, code in codes if code is not None) or {
         "": ["no code"]
     }

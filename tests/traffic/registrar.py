@@ -159,9 +159,9 @@ class Registrar:
         return key.type not in self.profile.not_for_this_account
 
     def _make_free(self, key: PixKey) -> bool:
-        if not self.keys.was_there_before(key.key):
-            return True
-        return self.deletes and self.keys.take_over(key) and is_granted(self.delete(key, self.account, valid=False))
+        return not self.keys.was_there_before(key.key) or (
+            self.deletes and self.keys.take_over(key) and is_granted(self.delete(key, self.account, valid=False))
+        )
 
     def synthetic_keys(self) -> list[PixKey]:
         """The one that deletions are tested with; none where no key is deleted."""
