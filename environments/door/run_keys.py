@@ -215,7 +215,7 @@ class Keys:
             return known
         key_type = key_type if key_type in KEY_TYPES else ""
         shown = key_type or "key"
-        made = say("{type}, made by the service", type=say(shown))
+        made = say("RANDOM, made by the service") if key_type else say("a key that its request does not name")
         name = made if value is None else f"{shown} {ascii(value)[1:-1]}"[:_LONGEST_NAME]
         self._keys.append(RunKey(name, key_type, value, account))
         return self._keys[-1]
