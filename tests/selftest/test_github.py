@@ -90,17 +90,6 @@ def test_an_incomplete_run_says_why():
     assert "; no operation succeeded; no failure, 1 of 2 tested" in step_summary(made)
 
 
-def test_the_summary_of_a_partial_run():
-    """It is not called conformant: how much was tested, where, and how many transfers were executed."""
-    text = step_summary(document(*PASSING))
-
-    assert text.startswith(
-        "## PIX conformance: partial\n\nread only; only a part of the requirements was selected; "
-        "no failure, 1 of 2 tested; cut short; no sandbox: 1 transfer executed, 12 requests.\n\n| level |"
-    )
-    assert "conformant" not in text
-
-
 DRIFT = [{"id": id, "situation": OPERATORS, "place": "", "was": OPERATORS, "is": ""} for id in (STATUS, DATA, DATA)]
 
 

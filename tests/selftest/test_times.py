@@ -28,12 +28,11 @@ def test_shares_of_the_answers():
 
 
 def test_an_exchange_tells_when_it_was_sent():
-    """From the start of the run on; what it was part of is said where there is a name."""
+    """From the start of the run on."""
     run = Run(SANDBOX, "http://127.0.0.1:1", started=STARTED)
-    run.exchanges = {1: exchange(1), 2: exchange(2, part="getBalance.drawn")}
+    run.exchanges = {1: exchange(1), 2: exchange(2)}
     run.close()
     document = document_of(run)
 
     assert problems(document) == []
     assert [seen["at_ms"] for seen in document["exchanges"]] == [1000.0, 2000.0]
-    assert [seen.get("part") for seen in document["exchanges"]] == [None, "getBalance.drawn"]
