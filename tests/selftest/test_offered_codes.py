@@ -161,7 +161,7 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
         for name in operations_reached(each.method, each.path)
         if not service.is_granted(each)
     ]
-    hiding = {str(authorization(form.name, service.token)).split()[-1] for form in FORMS if not form.restorable}
+    hiding = {str(authorization(form.name, service.token)).split(" ")[-1] for form in FORMS if not form.restorable}
     verdict = next(str(result.message) for one, result in model.requirements() if one.id == "executePix.token.required")
 
     assert model.result().verdict.exit_status == 0

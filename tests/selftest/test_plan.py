@@ -17,7 +17,7 @@ from tests.selftest.services.running import write_profile
 from tests.traffic.invalid import invalid_requests
 
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1"]
-LEFT_OUT = "  executePix: no room in limits.wrong_tokens for the text undefined, "
+LEFT_OUT = "  executePix: no room in limits.wrong_tokens for Basic credentials, "
 STAGING = "https://staging.example.test"
 
 
@@ -103,7 +103,7 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
     assert "  executePix: 40 pairs of a form and a way to write the request" in without
     assert "no room" not in "".join(with_fuzz)
     assert "no room" not in "".join(plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 22}))
-    assert f"{LEFT_OUT}Basic credentials" in plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
+    assert f"{LEFT_OUT}the text undefined" in plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
     assert "  2 of them, and as many requests without a token, ask for the code that was executed first" in without
     assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
 
