@@ -14,7 +14,7 @@ from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, authorization, write
-from spec.answers import RefusalKind, is_page, refused_or_lost, turns_away
+from spec.answers import ABOUT_THE_CALLER, is_page, refusal_kind, refuses_the_token, turns_away
 from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import READS, operations
 from spec.json_text import as_bytes
@@ -89,8 +89,8 @@ class Client:
         return listed.failure.message if listed.failure and listed.failure.kind is not FailureKind.LIMIT else ""
 
     def _ask_all_whether_refused(self, wrong: Exchange) -> bool:
-        """Ask each read, and for the execution of a synthetic code, where that is permitted, until one answers neither
-        401 nor with a page to log in, as a wrong token gets."""
+        """Ask each read, and for the execution of a synthetic code, where that is permitted, until one answers
+        neither that the token is refused, nor with 403, a redirect or a page as a wrong token gets."""
         places = dict.fromkeys(READS, self.door.keys.account or synthetic()) | {"listAccounts": None}
         if "execute" in self.door.permission.allow:
             places["executePix"] = synthetic()
@@ -122,8 +122,9 @@ class Client:
 
 
 def _is_refused(sent: Exchange, wrong: Exchange) -> bool:
-    pages = (each.response and is_page(each.response) for each in (sent, wrong))
-    return refused_or_lost(sent) is RefusalKind.TOKEN or all(pages)
+    mine, other = (each.response and (is_page(each.response) or refusal_kind(each.response)) for each in (sent, wrong))
+    is_told = bool(sent.response and refuses_the_token(sent.response))
+    return is_told or (mine == other and mine in (True, *ABOUT_THE_CALLER))
 
 
 def _path(operation: str, path_parameter: str | bytes | None, safe: str = "") -> str:

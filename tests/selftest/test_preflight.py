@@ -79,6 +79,16 @@ class TakesTheTokenFor(Bank):
         return {request.method for request in self.seen}
 
 
+@pytest.mark.parametrize(("status", "body"), [(302, b""), (403, b""), (200, b"<html>"), (200, b'{"code": 401}')])
+def test_a_wrong_token_is_not_told_apart(status, body, tmp_path):
+    """Nothing but reads is sent where each is answered as a wrong token is."""
+    bank = TakesTheTokenFor()
+    bank.finish = lambda *_: Response(status, body)
+    whole_run(bank, bank_profile(tmp_path), among=BOTH)
+
+    assert (bank.methods, len(bank.seen)) == ({"GET"}, 7)
+
+
 def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
     """Two reads and more refuse it with 401: nothing is registered, prepared or executed, and one line says so."""
     service = TakesTheTokenFor()
