@@ -208,6 +208,8 @@ class Budget:
 def may_have_prepared(exchange: Exchange) -> bool:
     """True if a transfer may wait for its execution now: it was granted, or the outcome is unknown."""
     how = refused_or_lost(exchange)
+    if how is RefusalKind.REDIRECT and exchange.credential != VALID:  # to a page to log in
+        return False
     if exchange.response is not None:
         return how in _UNKNOWN or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
     return exchange.number > 0 and how is not FailureKind.NO_CONNECTION
