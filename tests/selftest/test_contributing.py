@@ -33,7 +33,7 @@ PROVED_BY = (
     "proof",
 )
 OF_THE_EXAMPLES = (
-    "(ExecutionFee or ListLimits or listLimits or catalogue or an_entry or refused_everywhere "
+    "(ExecutionFee or ListLimits or listLimits or catalogue or an_entry or refused_everywhere or told_apart "
     "or (requirement or rule) and not test_proof) "
     "and not a_replay_is and not a_run_shows"
 )

@@ -82,16 +82,18 @@ def register(traffic: Traffic) -> Registrations:
 
 def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> None:
     """Register each key alone, a second time right after that, and later beside others. Whatever was granted is deleted
-    before the next step:
+    before the next step, where the run may:
 
-    1. the synthetic keys, one by one: each with a wrong token for the same key, and registered a second time. They go
-       first, as an account may have room for one more;
-    2. keys without a token, with a token of another and with other schemes, at the same time as valid requests;
-    3. the keys of the profile that have a value, one by one, as in 1, with wrong tokens for keys of nobody;
+    1. the synthetic key, where keys are deleted: registered, tried with wrong tokens, and registered a second time. It
+       goes first, as an account may have room for one more;
+    2. on a sandbox the keys of the profile, else one of nobody, without a token; on a sandbox those that are no e-mail
+       address with another token, too; then keys of nobody under other schemes. The first and the last go beside valid
+       requests that do nothing;
+    3. the keys of the profile but RANDOM, one by one, as in 1, with wrong tokens for keys of nobody;
     4. types that are not documented;
     5. those of 1 and 3 that could be deleted, once more, at the same moment;
     6. the wrong tokens that are left, with keys of nobody;
-    7. types in lower case and as digits;
+    7. types in lower case and as digits, where keys are deleted;
     8. the RANDOM keys.
     """
     wants, nobody = traffic.reach.wants, iter(registrar.key_of_nobody, None)
