@@ -28,15 +28,15 @@ def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
     return None if written is None else (written, members[written])
 
 
-def envelope_of(response: Response) -> Mapping[str, Any] | None:
-    """The envelope, where the body is a JSON object."""
-    value = response.json.value
-    return value if isinstance(value, dict) else None
+def envelope_of(response: Response | None) -> Mapping[str, Any]:
+    """The envelope, where the body is a JSON object; else an empty one."""
+    value = response and response.json.value
+    return value if isinstance(value, dict) else {}
 
 
-def data_of(response: Response) -> Mapping[str, Any] | None:
+def data_of(response: Response | None) -> Mapping[str, Any] | None:
     """The object under `data`, or under a misspelling of it."""
-    member = find(envelope_of(response) or {}, "data")
+    member = find(envelope_of(response), "data")
     return member[1] if member and isinstance(member[1], dict) else None
 
 
@@ -126,7 +126,7 @@ def is_page(response: Response) -> bool:
 @kept_beside
 def code_of(response: Response) -> int | None:
     """The integer under `code`, or None. One that is too large to compute with counts as -1: it is not 0."""
-    member = find(envelope_of(response) or {}, "code")
+    member = find(envelope_of(response), "code")
     if member is None or not is_integer(member[1]):
         return None
     return int(member[1]) if isinstance(member[1], Decimal) else -1

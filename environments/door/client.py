@@ -57,8 +57,8 @@ class Client:
         written: tuple[str, ...] = (),
         **sent: Any,
     ) -> Exchange:
-        """Call an operation. `path_parameter` goes into its path; `sent` is what else `_request` takes:
-        `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
+        """Call an operation. `path_parameter` goes into its path, if that has a place for it; `sent` is what else
+        `_request` takes: `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
         Characters in `safe` stay as they are in the path. `valid` and `written` are those of Intent.
         """
@@ -91,7 +91,7 @@ class Client:
     def _ask_all_whether_refused(self, wrong: Exchange) -> bool:
         """Ask each read, and for the execution of a synthetic code, where that is permitted, until one answers
         neither that the token is refused, nor with 403, a redirect or a page as a wrong token gets."""
-        places = dict.fromkeys(READS, self.door.keys.account or synthetic()) | {"listAccounts": None}
+        places = dict.fromkeys(READS, self.door.keys.account or synthetic())
         if "execute" in self.door.permission.allow:
             places["executePix"] = synthetic()
         return all(_is_refused(self.send(*each), wrong) for each in places.items())

@@ -98,7 +98,7 @@ def _form(exchange: Exchange, response: Response) -> tuple[object, ...]:
         text.repeated,
         text.byte_order_mark,
         _kinds({"": text.value}),
-        _kinds(envelope_of(response) or {}),
+        _kinds(envelope_of(response)),
         _kinds(data),
         *[str(find(data, name)) for name in _TOLD_BY_TEXT],
     )

@@ -42,9 +42,7 @@ def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping
     """Values of a field of the execution result. All but the unit of a date depend on the transfer: they are kept by
     the operation that prepared it, from the numbers of executions. Other codes may be of other transfers in the next
     run: what is seen there is no more than seen."""
-    results = (
-        (seen.number, data_of(seen.response)) for seen in answers if seen.response and is_judged_as_success(seen)
-    )
+    results = ((seen.number, data_of(seen.response)) for seen in answers if is_judged_as_success(seen))
     found = [(number, data[field]) for number, data in results if data and field in data]
     if field == "date":
         return by_situation(("", _unit(date)) for _, date in found if isinstance(date, Decimal))
@@ -60,8 +58,7 @@ def states_before(preparations: Iterable[Exchange]) -> ObservedValues:
     """By operation, statuses of transfers in the answers to preparations: they are not executed yet."""
     return by_situation(
         (seen.operation, word_of((data_of(seen.response) or {}).get("status", "no status")))
-        for seen in preparations
-        if seen.response and succeeded(seen)
+        for seen in filter(succeeded, preparations)
     )
 
 
@@ -103,7 +100,7 @@ def repeated_values(repeated: Iterable[Exchange]) -> ObservedValues:
     found: ObservedValues = {}
     for seen in filter(counts, repeated):
         found.setdefault("", []).append(answer_of(seen))
-        success = find(data_of(seen.response) or {}, "Success") if seen.response else None
+        success = find(data_of(seen.response) or {}, "Success")
         if success:
             word = success[1] if success[1] in _SUCCESSES else "another value"
             found.setdefault("the field Success", []).append(word)

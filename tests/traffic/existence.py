@@ -89,9 +89,7 @@ def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
 
 def _send_for_nobody(traffic: Traffic, operation: str, body: bytes = b"{}") -> Exchange:
     """A request that can do nothing to anybody: for a synthetic identifier, with an empty object as body."""
-    documented = operations()[operation]
-    place = synthetic() if documented.path_parameter else None
-    return traffic.client.send(operation, place, body=None if documented.method == "GET" else body)
+    return traffic.client.send(operation, synthetic(), body=None if operations()[operation].method == "GET" else body)
 
 
 def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
@@ -146,9 +144,9 @@ def _is_known_to_be_valid(traffic: Traffic, seen: Exchange, siblings: list[Excha
         return False  # an endpoint that exists is answered so, too: perhaps the key is not registered yet
     others = [other for other in traffic.client.door.exchanges if other.operation != seen.operation]
     accepted = [other for other in others if succeeded(other) and other.response and not is_page(other.response)]
-    if operations()[seen.operation].path_parameter is None:
+    if (account := _path_parameter_of(seen)) is None:
         return bool(accepted) or refused_or_lost(seen) is RefusalKind.NOT_FOUND
-    return any(_path_parameter_of(other) == _path_parameter_of(seen) for other in accepted)
+    return account in map(_path_parameter_of, accepted)
 
 
 def _path_parameter_of(exchange: Exchange) -> str | None:

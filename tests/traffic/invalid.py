@@ -162,8 +162,7 @@ def _with_its_own_key(case: Case) -> Case:
 def unauthorized(operation: str, credential: str) -> Case:
     """A request without a valid token that can do nothing, even where the operation is open: its body cannot be
     read."""
-    place = synthetic() if operations()[operation].path_parameter else None
-    return Case(operation, path_parameter=place, body=UNREADABLE["cut short"], credential=credential)
+    return Case(operation, path_parameter=synthetic(), body=UNREADABLE["cut short"], credential=credential)
 
 
 def in_turns(cases: Iterable[Case]) -> list[Case]:

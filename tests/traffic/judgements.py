@@ -176,8 +176,7 @@ def has_the_amount(executions: Executions) -> Judgement:
 
 
 def _shown(seen: Exchange, field: str) -> object:
-    data = data_of(seen.response) if seen.response else None
-    return data and data.get(field)
+    return (data_of(seen.response) or {}).get(field)
 
 
 # -- one of many answers ------------------------------------------------------------------------------------------

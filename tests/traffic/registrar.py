@@ -254,7 +254,7 @@ class Registrar:
     def _seek_value(self, key: RunKey, exchange: Exchange) -> None:
         """Learn the value of the key that the service made. One that the answer tells is surely new where a list shows
         it now, and none did before; on a sandbox that none did is enough."""
-        member = find(data_of(exchange.response) or {}, "Key") if exchange.response else None
+        member = find(data_of(exchange.response) or {}, "Key")
         told, listing = member[1] if member else None, self.look()
         if not isinstance(told, str) or not _WHOLE.fullmatch(told):
             self._learn_what_was_made()

@@ -52,8 +52,8 @@ class Repeated:
             return []
         if not grants_protected_result(self.second):
             return [answer_of(self.second)]
-        results = [data_of(seen.response) for seen in (self.first, self.second) if seen.response]
-        return ["the same result" if results[0] == results[1] else "another result"]
+        is_the_same = data_of(self.first.response) == data_of(self.second.response)
+        return ["the same result" if is_the_same else "another result"]
 
     @property
     def balances(self) -> list[str]:
