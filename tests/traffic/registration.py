@@ -30,6 +30,7 @@ from spec.rules import ROBUSTNESS
 from tests.traffic.key_types import explain_refusals
 from tests.traffic.refused_credentials import wrong_token_rows
 from tests.traffic.registrar import (
+    OTHER_TYPES,
     UNKNOWN_KEY,
     Attempted,
     Registrar,
@@ -153,6 +154,8 @@ def _send(
     answers = together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
     sent = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens is spent
     registrar.found.tried[what] += sent
+    if what in OTHER_TYPES:
+        registrar.found.lost += find_lost(registrar, sent)
     registrar.undo_all(sent)
 
 
@@ -209,7 +212,7 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> Non
         sends[:1] = together.meeting(read, sends[0])
     sent, reads = together.send_all(sends), len(sends) - len(keys)
     answers, found.read_beside = sent[reads:], sent[:reads]
-    found.lost = find_lost(registrar, [each for each in zip(answers, keys, strict=True) if registered(each[0])])
+    found.lost += find_lost(registrar, answers)
     registrar.undo_all(answers)
 
 
@@ -287,9 +290,15 @@ def _stands_like_an_accepted_key(registrar: Registrar, places: frozenset[Place])
     return places in islice(before.places_like(places), _MOST_REFERENCES)
 
 
-def find_lost(registrar: Registrar, accepted: list[tuple[Exchange, PixKey]]) -> list[Exchange]:
-    """Read the list twice after registrations that were granted at the same time: those whose keys it does not show,
-    although it showed them when they were registered one after the other."""
-    shown = [(exchange, key.key) for exchange, key in accepted if key.key in registrar.references]
-    lists = [registrar.look(), registrar.look()] if shown else []
-    return [exchange for exchange, key in shown if all(each and not each.shows(key) for each in lists)]
+def find_lost(registrar: Registrar, sent: list[Exchange]) -> list[Exchange]:
+    """Read the list twice after registrations: those that were granted and whose keys it does not show, although it
+    showed keys that were registered one after the other. A key that the service makes may be any text that is new."""
+    granted = list(filter(registered, sent)) if registrar.references else []
+    known = registrar.listing.all_texts if registrar.listing else frozenset()
+    lists = [registrar.look(), registrar.look()] if granted else []
+
+    def is_listed(seen: Exchange, listing: Listing) -> bool:
+        key = body_sent(seen)["pixKey"]
+        return listing.shows(key) if key else not listing.all_texts <= known
+
+    return [seen for seen in granted if all(each and not is_listed(seen, each) for each in lists)]

@@ -144,6 +144,17 @@ class NumericKindsAreDeclined(Service):
         return super().register_pix_key(request, account_id)
 
 
+@variant("kind")
+class UndocumentedKindsAreReceivedAlone(Service):
+    """A key of an undocumented type gets Success "true", and is not registered."""
+
+    def register_pix_key(self, request, account_id):
+        kind = self.read_json(request, "registerPixKey").get("pixKeyType", "")
+        if kind in self.KEY_FORMATS or not isinstance(kind, str):
+            return super().register_pix_key(request, account_id)
+        return declined("received") | {"Success": "true"}
+
+
 @variant("RANDOM")
 class ShowsTheRandomKey(Service):
     """Key holds the RANDOM key that the service made."""
