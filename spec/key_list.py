@@ -39,9 +39,9 @@ class Listing:
     profile names it. `texts` are the keys that stand there, if any; else every text, number and name."""
 
     def __init__(self, exchange: Exchange, key_at: str | None = None) -> None:
-        text = exchange.response.json if exchange.response else None
-        self.number, self.is_readable = exchange.number, text is not None and text.readable
-        self._leaves = leaves_of(text.value) if text and text.readable else []
+        text = exchange.response and exchange.response.json
+        self.number, self.is_readable = exchange.number, bool(text and text.readable)
+        self._leaves = leaves_of(text and text.value)
         self.keys = frozenset(self._at(parts_of_pointer(key_at)) if key_at else ())
         self.all_texts = frozenset(
             str(part) for path, value in self._leaves for part in (*path, value) if _is_text(part)

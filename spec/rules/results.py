@@ -9,6 +9,7 @@ from spec.exchange import Exchange
 from spec.findings import Finding, finding
 from spec.interface import KEY_TYPES
 from spec.json_text import leaves_of, pointer, read_json
+from spec.key_list import plain
 from spec.message import Value
 from spec.rules.table import (
     InconclusiveError,
@@ -130,7 +131,7 @@ def key_is_the_key_that_was_sent(exchange: Exchange) -> Finding | None:
     sent = body.get("pixKey") if isinstance(body, dict) and body.get("pixKeyType") != "RANDOM" else ""
     if received is None:
         return None
-    if not (isinstance(sent, str) and isinstance(received, str) and _plain(sent) and _plain(received)):
+    if not (isinstance(sent, str) and isinstance(received, str) and plain(sent) and plain(received)):
         raise InconclusiveError("no result with the key as it was sent")
     if _is_named(sent, received):
         return None
@@ -145,12 +146,8 @@ _HIDDEN = re.compile(r"[*•●#…?]+|x{3,}|\.{2,}|_{2,}|-{2,}", re.IGNORECASE)
 def _is_named(sent: str, received: str) -> bool:
     """True if one holds the other, or what is visible of it, in any punctuation and letter case: a country code may be
     left out or added."""
-    visible = [_plain(text) for text in _HIDDEN.split(received)]
-    return _plain(sent) in _plain(received) or all(text in _plain(sent) for text in visible)
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\W_]", "", text).casefold()
+    visible = [plain(text) for text in _HIDDEN.split(received)]
+    return plain(sent) in plain(received) or all(text in plain(sent) for text in visible)
 
 
 @rule("registerPixKey.Key.example")

@@ -21,13 +21,10 @@ ROBUSTNESS = ("serverError", "stackTrace", "connection")
 def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
-    kind = refusal_kind(response)
     # Right answers to a transfer coding and a version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6).
     if exchange.written and response.status in (501, 505):
         return None
-    if kind is RefusalKind.SERVER_ERROR or (
-        kind is RefusalKind.NOT_IMPLEMENTED and exchange.request.method in ("GET", "POST", "DELETE")
-    ):
+    if refusal_kind(response) in (RefusalKind.SERVER_ERROR, RefusalKind.NOT_IMPLEMENTED):
         return finding("server-error", request=sent(exchange), status=response.status)
     return None
 
