@@ -57,7 +57,7 @@ class RefusalKind(Enum):
     CONFLICT = (409,)
     ENVELOPE = (200,)  # an integer code other than 0, and no sign of success
     GATEWAY = (502, 503, 504)  # a gateway answers in the place of the service: what the service did is unknown
-    NOT_IMPLEMENTED = (501,)  # a server error only for GET, POST and DELETE
+    NOT_IMPLEMENTED = (501,)  # of an unknown method; that of every operation is known
     SERVER_ERROR = range(500, 1000)
     OTHER = range(1000)
 
@@ -121,6 +121,14 @@ def is_page(response: Response) -> bool:
         b"<"
     )
     return response.status == 200 and markup and bool(response.json.error)
+
+
+def refusal_of_the_caller(response: Response) -> RefusalKind | None:
+    """Kind of a refusal that is about the caller. A page for people is one: it leads to log in, as a redirect does."""
+    if refuses_the_token(response):
+        return RefusalKind.TOKEN
+    kind = RefusalKind.REDIRECT if is_page(response) else refusal_kind(response)
+    return kind if kind in ABOUT_THE_CALLER else None
 
 
 @kept_beside
@@ -197,13 +205,7 @@ def may_be_registered(exchange: Exchange) -> bool:
     return is_valid and bool(is_unreadable or how in _OUTCOME_UNKNOWN)
 
 
-_OUTCOME_UNKNOWN = (
-    RefusalKind.GATEWAY,
-    FailureKind.TIMEOUT,
-    FailureKind.DROPPED,
-    FailureKind.NOT_HTTP,
-    FailureKind.LIMIT,
-)
+_OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}
 
 
 def _is_execution_result(members: Mapping[str, Any]) -> bool:

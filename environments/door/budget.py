@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from environments.profiles.model import Limits
-from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, refused_or_lost
+from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, refusal_of_the_caller, refused_or_lost
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Response
 from spec.interface import PREPARING
 from spec.message import Text, say
@@ -208,8 +208,7 @@ class Budget:
 def may_have_prepared(exchange: Exchange) -> bool:
     """True if a transfer may wait for its execution now: it was granted, or the outcome is unknown."""
     how = refused_or_lost(exchange)
-    if how is RefusalKind.REDIRECT and exchange.credential != VALID:  # to a page to log in
-        return False
     if exchange.response is not None:
-        return how in _UNKNOWN or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
+        is_let_in = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)
+        return is_let_in and (how in _UNKNOWN or exchange.response.status in NO_ANSWER_OF_THE_SERVICE)
     return exchange.number > 0 and how is not FailureKind.NO_CONNECTION

@@ -14,7 +14,7 @@ from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, authorization, write
-from spec.answers import ABOUT_THE_CALLER, is_page, refusal_kind, refuses_the_token, turns_away
+from spec.answers import RefusalKind, refusal_of_the_caller, turns_away
 from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import READS, operations
 from spec.json_text import as_bytes
@@ -122,9 +122,9 @@ class Client:
 
 
 def _is_refused(sent: Exchange, wrong: Exchange) -> bool:
-    mine, other = (each.response and (is_page(each.response) or refusal_kind(each.response)) for each in (sent, wrong))
-    is_told = bool(sent.response and refuses_the_token(sent.response))
-    return is_told or (mine == other and mine in (True, *ABOUT_THE_CALLER))
+    """True if the answer says that the token is refused, or refuses the caller as one with a wrong token."""
+    mine, other = (each.response and refusal_of_the_caller(each.response) for each in (sent, wrong))
+    return mine is not None and mine in (RefusalKind.TOKEN, other)
 
 
 def _path(operation: str, path_parameter: str | bytes | None, safe: str = "") -> str:

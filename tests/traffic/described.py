@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from environments.profiles.model import PixKey
 from reports.behaviour import NOT_REQUIRED, REQUIRED
-from spec.answers import ABOUT_THE_CALLER, data_of, find, is_judged_as_success, refusal_kind, registered, succeeded
+from spec.answers import data_of, find, is_judged_as_success, refusal_of_the_caller, registered, succeeded
 from spec.exchange import Exchange
 from spec.facts import is_name
 from spec.json_text import is_integer
@@ -151,6 +151,6 @@ def formats_of_granted(registrations: Registrations) -> ObservedValues:
 
 def formats_of_synthetic(seen: Exchange | None) -> ObservedValues:
     """Outcome of a synthetic text that is sent as a key: it has the format of none."""
-    if seen is None or seen.response is None or refusal_kind(seen.response) in ABOUT_THE_CALLER:
+    if seen is None or seen.response is None or refusal_of_the_caller(seen.response):
         return {}
     return {joined((type_sent(seen), "a text that is no such key"), ", "): [_outcome(seen)]}

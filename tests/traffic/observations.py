@@ -13,15 +13,14 @@ from decimal import Decimal
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from reports.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import (
-    ABOUT_THE_CALLER,
     RefusalKind,
     code_of,
     is_granted,
     is_page,
     is_refusal,
     refusal_kind,
+    refusal_of_the_caller,
     refused_or_lost,
-    refuses_the_token,
     succeeded,
 )
 from spec.exchange import VALID, Exchange
@@ -183,8 +182,7 @@ def wants_the_token(without: Exchange, valid: Exchange) -> str:
     do not tell."""
     if without.response is None or not counts(without):
         return ""
-    turned_away = refusal_kind(without.response) in ABOUT_THE_CALLER or refuses_the_token(without.response)
-    if turned_away or is_page(without.response):
+    if refusal_of_the_caller(without.response):
         return REQUIRED
     if not is_refusal(without.response):
         return NOT_REQUIRED
