@@ -52,8 +52,8 @@ def folded(name: str) -> str:
 class JsonText:
     """A body read as JSON: the value, or why there is none.
 
-    `error` says why the text is not JSON, which is a deviation. `limit` names the limit of the suite that the text
-    exceeds, which is no deviation. Both are empty where there is a value.
+    `error` says why the text is not JSON, which is a deviation; where that is NaN or Infinity alone, there is a value,
+    which has null in its place. `limit` names the limit of the suite that the text exceeds, which is no deviation.
     """
 
     value: Any = None
@@ -64,7 +64,7 @@ class JsonText:
 
     @property
     def readable(self) -> bool:
-        """True if there is a value to judge."""
+        """True if it is JSON, and no limit is exceeded."""
         return not self.error and not self.limit
 
 
@@ -117,6 +117,7 @@ def parts_of_pointer(pointer: str) -> list[str]:
 
 def _parse(text: str, marked: bool) -> JsonText:
     repeated: list[str] = []
+    constants: list[str] = []  # names of what is no value: appending gives None in its place
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = JsonObject(pairs)
@@ -126,18 +127,12 @@ def _parse(text: str, marked: bool) -> JsonText:
 
     try:
         value = json.loads(
-            text, object_pairs_hook=members, parse_int=_number, parse_float=_number, parse_constant=_refuse
+            text, object_pairs_hook=members, parse_int=_number, parse_float=_number, parse_constant=constants.append
         )
     except json.JSONDecodeError as error:
         return JsonText(error=say("{error} at character {position}", error=say(error.msg), position=error.pos))
-    except ValueError as error:
-        return JsonText(error=say("{name} is not a JSON value", name=str(error)))
-    return JsonText(value=value, repeated=tuple(repeated), byte_order_mark=marked)
-
-
-def _refuse(name: str) -> None:
-    """ValueError for a word that is no JSON value, such as NaN."""
-    raise ValueError(name)
+    wrong = say("{name} is not a JSON value", name=constants[0]) if constants else ""
+    return JsonText(value, wrong, repeated=tuple(repeated), byte_order_mark=marked)
 
 
 def _number(text: str) -> Decimal | HugeNumber:

@@ -168,6 +168,8 @@ def has_its_type(place: Holder, field: Field, exchange: Exchange) -> Finding | N
     value = member_in(place(exchange), field.name)[1]
     if any(_IS[name](value) for name in field.types):
         return None
+    if value is None and (error := success_in(exchange).json.error):  # NaN stands there
+        raise InconclusiveError(error)
     types = say("{one} or {other}", one=field.types[0], other=field.types[1]) if field.types[1:] else field.types[0]
     return finding("type", pointer_to(place, field.name, exchange), name=field.name, types=types, type=type_of(value))
 

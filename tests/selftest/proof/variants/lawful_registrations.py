@@ -136,23 +136,27 @@ class NumericKindsAreDeclined(Service):
     """A kind of digits gets Success "false", another unknown one 400."""
 
     SENT_THE_SAME = True
+    ANSWER = declined("no digits")
+
+    def is_another(self, kind):
+        return kind.isdecimal()
 
     def register_pix_key(self, request, account_id):
         kind = self.read_json(request, "registerPixKey").get("pixKeyType")
-        if isinstance(kind, str) and kind.isdecimal():
-            return declined("no digits")
+        if isinstance(kind, str) and self.is_another(kind):
+            return self.ANSWER
         return super().register_pix_key(request, account_id)
 
 
 @variant("kind")
-class UndocumentedKindsAreReceivedAlone(Service):
+class UndocumentedKindsAreReceivedAlone(NumericKindsAreDeclined):
     """A key of an undocumented type gets Success "true", and is not registered."""
 
-    def register_pix_key(self, request, account_id):
-        kind = self.read_json(request, "registerPixKey").get("pixKeyType", "")
-        if kind in self.KEY_FORMATS or not isinstance(kind, str):
-            return super().register_pix_key(request, account_id)
-        return declined("received") | {"Success": "true"}
+    SENT_THE_SAME = False
+    ANSWER = declined("received") | {"Success": "true"}
+
+    def is_another(self, kind):
+        return kind not in self.KEY_FORMATS
 
 
 @variant("RANDOM")
