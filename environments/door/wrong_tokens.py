@@ -219,20 +219,21 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 FOR_A_REGISTERED_KEY = "a key that is registered"
 _SCHEME = ("Authorization", r"^\w+ ?")
 WAYS: Mapping[str, tuple[str, str, str]] = {
+    "the scheme bearer": (*_SCHEME, "bearer "),
+    "the scheme BEARER": (*_SCHEME, "BEARER "),
+    "two spaces behind the scheme": (*_SCHEME, "Bearer  "),
     "a query": ("url", "$", "?pixconf=1"),
     "a slash at the end": ("url", "$", "/"),
-    "the scheme bearer": (*_SCHEME, "bearer "),
     _CHUNKS: ("Transfer-Encoding", "", "chunked"),
     HTTP_1_0: ("", "", ""),  # the wire writes the version
     "two slashes": ("url", "(?<=/v1)/", "//"),
     "an encoded letter": ("url", "pix/(?=(keys/)?[^/]*$)", "pi%78/"),
     "another Accept": ("Accept", "^.*", "text/html, */*;q=0.1"),
-    "the scheme BEARER": (*_SCHEME, "BEARER "),
-    "two spaces behind the scheme": (*_SCHEME, "Bearer  "),
     FOR_A_REGISTERED_KEY: ("", "", ""),
 }
-"""Ways on which a check of the token may depend, the likeliest first: a part of the request, and what is replaced.
-A scheme is spelled as RFC 9110 sections 11.1 and 11.4 permit; the interface document shows `Bearer`."""
+"""Ways on which a check of the token may depend: a part of the request, and what is replaced. Those of the scheme come
+first, as no request without a header stands for them; then the likeliest. A scheme is spelled as RFC 9110 sections 11.1
+and 11.4 permit; the interface document shows `Bearer`."""
 
 
 def write(request: PreparedRequest, way: str) -> None:

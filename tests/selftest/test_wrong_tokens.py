@@ -135,7 +135,7 @@ def test_each_form_goes_as_documented_before_any_goes_in_a_way(has_a_body, token
     table = [row for row in rows(names, has_a_body=has_a_body) if row.credential != NO_HEADER]
 
     assert table[: len(names)] == [(name, ()) for name in names]
-    assert table[len(names)] == (ANOTHER, ("a query",))
+    assert table[len(names) + 2].written == ("two spaces behind the scheme",)
 
 
 # -- what is sent of it ---------------------------------------------------------------------------------------------
