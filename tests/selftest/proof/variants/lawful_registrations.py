@@ -135,7 +135,6 @@ class TakesNumericKinds(Service):
 class NumericKindsAreDeclined(Service):
     """A kind of digits gets Success "false", another unknown one 400."""
 
-    SENT_THE_SAME = True
     ANSWER = declined("no digits")
 
     def is_another(self, kind):
@@ -152,7 +151,6 @@ class NumericKindsAreDeclined(Service):
 class UndocumentedKindsAreReceivedAlone(NumericKindsAreDeclined):
     """A key of an undocumented type gets Success "true", and is not registered."""
 
-    SENT_THE_SAME = False
     ANSWER = declined("received") | {"Success": "true"}
 
     def is_another(self, kind):
