@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
+from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Callable, Mapping
+from typing import NoReturn
 
 import pytest
 
@@ -37,13 +38,18 @@ SHOWING = {
 """With these pytest runs no test: no target is opened, and nothing is written."""
 
 
-def whole_number(option: str, least: int, most: int = 10**12) -> Callable[[str], int]:
-    """Reads the number of an option. What it raises is shown in one line; argparse's own error has four."""
+def refuse_usage(message: str) -> NoReturn:
+    """UsageError in one line, in place of argparse's own error, which has four."""
+    raise pytest.UsageError(f"{message.removeprefix('argument ')}; pytest --help lists the options")
+
+
+def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
+    """Reads the number of an option."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= most:
             up_to = f" to {most}" if most < 10**12 else ""
-            raise pytest.UsageError(f"{option}: expected a whole number from {least}{up_to}, got {text!r}")
+            raise ArgumentTypeError(f"expected a whole number from {least}{up_to}, got {text!r}")
         return int(text)
 
     return read

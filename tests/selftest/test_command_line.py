@@ -122,6 +122,7 @@ REFUSED = {
     "--examples=0": "--examples: expected a whole number from 1, got '0'",
     "--parallel=65": "--parallel: expected a whole number from 1 to 64, got '65'",
     "--report-language=de": "--report-language: expected en or pt-BR, got 'de'",
+    "--enviroment=staging": "unrecognized arguments: --enviroment=staging; pytest --help lists the options",
     "-k nothing": "-k: nothing: no such requirement; pytest --list names them all",
     "--environment=nope": "environments/nope.yaml: cannot be read (No such file or directory); the environments in environments are: ",
     "--environment=staging.example": "environments/staging.example.yaml: PIX_TOKEN is not",
