@@ -5,22 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.harness.configuration import SCENARIOS, configure
-from tests.harness.options import add_processes, refuse_usage, whole_number
+from tests.harness.options import LANGUAGES, add_group, whole_number
 from tests.traffic.phases import Controller, planned, scenarios_of
 
 pytest_plugins = ["tests.harness.plugin"]
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    parser.optparser.error = refuse_usage  # type: ignore[method-assign]
-    group = parser.getgroup("conformance")
-    if not pluginmanager.hasplugin("xdist"):
-        add_processes(group)
-    add = group.addoption
+    add = add_group(parser, pluginmanager).addoption
     add("--environment", default="sandbox", metavar="NAME", help="environments/NAME.yaml, or a path")
     add("--report-dir", metavar="DIR", help="where the files of the report go")
     add("--compare-with", help="a run to compare with: its folder, or its conformance.json")
-    add("--report-language", help="the language of report.html: en, or pt-BR")
+    add("--report-language", choices=LANGUAGES, help="the language of report.html")
     add("--seed", type=whole_number(0), help="repeat the generated traffic of the run that reported SEED")
     add("--examples", type=whole_number(1), help="generated requests for each operation and phase")
     add("--parallel", type=whole_number(1, 64), help="requests on the wire at once")

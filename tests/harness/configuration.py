@@ -28,7 +28,7 @@ from reports.wording import one_line
 from reports.writing import RUNS
 from spec.message import Text, say
 from spec.requirements import requirements
-from tests.harness.options import HELPING, PRINTING, SHOWING, language_of, options_given, refuse_options
+from tests.harness.options import HELPING, PRINTING, SHOWING, options_given, refuse_options
 from tests.harness.selection import group_of, only_selftests, requirement_of, selection, take_ids
 from tests.harness.starting import CarryOut, open_recorded, open_run
 
@@ -107,7 +107,7 @@ def _profile(config: pytest.Config) -> Profile:
     profile = load(config.getoption("environment"), base_url=config.getoption("base_url", None) or None)
     parallel = config.getoption("parallel") or profile.limits.parallel
     limits = replace(profile.limits, parallel=parallel)
-    return replace(profile, limits=limits, language=language_of(config, profile))
+    return replace(profile, limits=limits, language=config.getoption("report_language") or profile.language)
 
 
 def _refuse_linked_cache(config: pytest.Config) -> None:

@@ -22,8 +22,10 @@ _REFUSED = {
     "showlocals": "--showlocals prints answers of the service as they are; leave it out",
     "pastebin": "--pastebin publishes what is printed before known values are hidden; leave it out",
 }
-_NAMING = {"base_url": "--base-url", "report_dir": "--report-dir", "report_language": "--report-language"}
+_NAMING = {"base_url": "--base-url", "report_dir": "--report-dir"}
 """Options that may be left out and never be empty: `--base-url="$STAGING"`, with that unset, would test the sandbox."""
+LANGUAGES = (ENGLISH, *catalogues())
+"""Of the report."""
 HELPING = {"--help": "help", "--markers": "markers"}
 """With these pytest collects no tests. As below: options by the name of their value."""
 PRINTING = {"--explain": "explain", "--list": "list", "--plan": "plan"}
@@ -38,7 +40,17 @@ SHOWING = {
 """With these pytest runs no test: no target is opened, and nothing is written."""
 
 
-def refuse_usage(message: str) -> NoReturn:
+def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> pytest.OptionGroup:
+    """Add the group that the options of the suite go into. A wrong option is one line; the option of pytest-xdist is
+    refused in words of the suite where that is not loaded, too."""
+    parser.optparser.error = _refuse_usage  # type: ignore[method-assign]
+    group = parser.getgroup("conformance")
+    if not pluginmanager.hasplugin("xdist"):
+        group._addoption("-n", "--numprocesses", help=SUPPRESS)
+    return group
+
+
+def _refuse_usage(message: str) -> NoReturn:
     """UsageError in one line, in place of argparse's own error, which has four."""
     raise pytest.UsageError(f"{message.removeprefix('argument ')}; pytest --help lists the options")
 
@@ -61,15 +73,6 @@ def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAUL
     return named or profile.limits.examples or otherwise
 
 
-def language_of(config: pytest.Config, profile: Profile) -> str:
-    """The language of the report that the user or the profile asks for. UsageError for an unknown one."""
-    named: str = config.getoption("report_language") or profile.language
-    known = [ENGLISH, *catalogues()]
-    if named not in known:
-        raise pytest.UsageError(f"--report-language: expected {' or '.join(known)}, got {named!r}")
-    return named
-
-
 def refuse_options(config: pytest.Config) -> None:
     """UsageError for an option of pytest that a conformance run does not take, wherever it was given."""
     for name, why in _REFUSED.items():
@@ -84,11 +87,6 @@ def refuse_options(config: pytest.Config) -> None:
         raise pytest.UsageError(
             "--setup-only sends requests and judges no answer; use --plan to see what would be sent"
         )
-
-
-def add_processes(group: pytest.OptionGroup) -> None:
-    """The option of pytest-xdist where that is not loaded, so that it is refused in words of the suite."""
-    group._addoption("-n", "--numprocesses", help=SUPPRESS)
 
 
 def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:
