@@ -4,7 +4,6 @@ judges recorded traffic."""
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from reports.earlier_runs import UnreadableError, read_run
 from reports.formats.conformance_json import RunDocument
 from reports.recorded.reading import judge_files
 from reports.show import Display
+from reports.terminal import print_lines
 from reports.wording import one_line
 from spec.requirements import requirements
 
@@ -46,17 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnreadableError as error:
         print(f"error: {display.line(str(error))}", file=sys.stderr)
         return WRONG_USE
-    _print("\n".join(text(comparison)))
+    print_lines(text(comparison))
     return WORSE if comparison["worse"] else SAME
-
-
-def _print(text: str) -> None:
-    """Print in any encoding; a reader such as `head` that has seen enough is no fault."""
-    try:
-        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        print(text, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _OneLineParser(argparse.ArgumentParser):

@@ -54,15 +54,20 @@ def read_run(path: Path) -> RunDocument:
     return document
 
 
+def run_before(place: Path | None) -> RunDocument | None:
+    """The run in that folder; None where none can be read."""
+    try:
+        return read_run(place) if place else None
+    except UnreadableError:
+        return None
+
+
 def comparison_of(
-    now: RunDocument, *, named: RunDocument | None, before: Path | None, clean: Callable[[str], str]
+    now: RunDocument, *, named: RunDocument | None, before: RunDocument | None, clean: Callable[[str], str]
 ) -> RunDocument | None:
     """The comparison of a run with the one that the user names, or else with the run before it; None where that is
     missing or not comparable."""
-    try:
-        was = named or (read_run(before) if before else None)
-    except UnreadableError:
-        return None
+    was = named or before
     return compared(was, now, clean) if was and (named or follows(was, now)) else None
 
 

@@ -60,8 +60,10 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print what is no run. A reader that closes the pipe has enough, also of what is printed after it."""
+    """Print what is no run, in any encoding. A reader that closes the pipe has enough, also of what is printed after
+    it."""
     try:
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         print(*lines, sep="\n", flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -50,6 +50,13 @@ def make_folder(folder: Path) -> None:
     trial.unlink()
 
 
+def remove_outputs(folder: Path) -> None:
+    """Remove the files of an earlier run: a run that is killed leaves none that could be taken for its own."""
+    for name in (SUMS, PAGE, *OUTPUTS):
+        with suppress(OSError):  # a folder stands there: writing says so
+            (folder / name).unlink()
+
+
 def write(path: Path, text: str) -> None:
     """Write a whole file at once, readable by its owner alone. Raises OSError."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
@@ -107,7 +114,6 @@ def write_sums(folder: Path) -> str:
     a run that could write none. Raises OSError."""
     names = sorted(name for name in (*OUTPUTS, PAGE) if (folder / name).is_file())
     if not names:
-        (folder / SUMS).unlink(missing_ok=True)  # that of an earlier run
         return ""
     write(folder / SUMS, "".join(f"{digest(folder / name)}  {name}\n" for name in names))
     return digest(folder / SUMS)

@@ -17,7 +17,7 @@ from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
 from reports.behaviour import behaviour_of, drifts
-from reports.earlier_runs import accepting, comparison_of, record_of, write_record
+from reports.earlier_runs import accepting, comparison_of, record_of, run_before, write_record
 from reports.formats.conformance_json import RunDocument, document_of
 from reports.formats.github import step_summary, workflow_commands
 from reports.language import language
@@ -27,7 +27,17 @@ from reports.run import Run
 from reports.show import printable
 from reports.terminal import summary
 from reports.wording import first_few
-from reports.writing import PAGE, SUMS, no_link, point_latest, reason, write, write_outputs, write_sums
+from reports.writing import (
+    PAGE,
+    SUMS,
+    no_link,
+    point_latest,
+    reason,
+    remove_outputs,
+    write,
+    write_outputs,
+    write_sums,
+)
 from spec.message import say_many
 from tests.harness.pen import OurLine
 
@@ -49,7 +59,7 @@ class Reporter:
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
         self.run, self.folder, self._clean, self._accepts = run, folder, clean, config.getoption("accept")
         self._named = config.getoption("compare_with")
-        self._before = folder if config.getoption("report_dir") else folder and folder.with_name("latest")
+        self._before = run_before(folder if config.getoption("report_dir") else folder and folder.with_name("latest"))
         self._document: RunDocument = {}
         self._sums = ""
         self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
@@ -57,8 +67,10 @@ class Reporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         plugins = session.config.pluginmanager
-        if self.folder is not None and hasattr(session.config.option, "htmlpath"):
-            plugins.register(HtmlPage(self.run, self.folder / PAGE), "conformance-html")
+        if self.folder:
+            remove_outputs(self.folder)
+            if hasattr(session.config.option, "htmlpath"):
+                plugins.register(HtmlPage(self.run, self.folder / PAGE), "conformance-html")
         terminal = plugins.get_plugin("terminalreporter")
         if self._github and terminal is not None:
             terminal.write_line(OurLine(f"::stop-commands::{self._github}"))

@@ -105,8 +105,8 @@ def selection(config: pytest.Config) -> Selection:
 
 def ids_tested(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
     """The ids of the requirements whose tests are selected and use one of the fixtures."""
-    markers = [item.get_closest_marker("requirement") for item in items if uses(item, *fixtures)]
-    return frozenset(marker.args[0] for marker in markers if marker is not None)
+    tested = (requirement_of(item) for item in items if uses(item, *fixtures))
+    return frozenset(one.id for one in tested if one)
 
 
 def uses(item: pytest.Item, *fixtures: str) -> bool:
@@ -142,8 +142,7 @@ def permission_missing_for(item: pytest.Item, requirement: Requirement, profile:
 
 def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:
     """The tests of requirements that the profile permits."""
-    about = ((item, requirement_of(item)) for item in items)
-    return [item for item, one in about if one and not permission_missing_for(item, one, profile)]
+    return [item for item in items if (one := requirement_of(item)) and not permission_missing_for(item, one, profile)]
 
 
 # -- the operations that a selection reaches ---------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from environments.sandbox import Service
 from reports.__main__ import text
 from reports.comparison import CHANGES, compared
-from reports.earlier_runs import comparison_of
+from reports.earlier_runs import comparison_of, run_before
 from tests.selftest.recorded_runs import record, recorded, run_here
 from tests.selftest.services.running import write_profile
 
@@ -128,15 +128,16 @@ def test_the_line_counts_what_changed():
 def test_a_run_is_compared_with_the_one_before_it():
     """Where that is there and comparable; else with none, but for one that is named."""
     folder, document = recorded("failing").folder, recorded("failing").document
-    found = comparison_of(document, named=None, before=folder, clean=str)
+    before = run_before(folder)
+    found = comparison_of(document, named=None, before=before, clean=str)
     other = document | {"selection": "-k listAccounts"}
 
     assert recorded("failing").document["comparison"] is None
     assert 'id="comparison"' not in recorded("failing").text("report.html")
     assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(found["line"]))
-    assert comparison_of(document, named=None, before=folder / "absent", clean=str) is None
-    assert comparison_of(other, named=None, before=folder, clean=str) is None
-    assert comparison_of(other, named=RUN, before=folder, clean=str)["with"]["started"] == RUN["started"]
+    assert run_before(folder / "absent") is None
+    assert comparison_of(other, named=None, before=before, clean=str) is None
+    assert comparison_of(other, named=RUN, before=before, clean=str)["with"]["started"] == RUN["started"]
 
 
 PLANTED = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"

@@ -7,7 +7,7 @@ import pytest
 
 from reports import earlier_runs
 from reports.__main__ import main
-from reports.earlier_runs import comparison_of
+from reports.earlier_runs import comparison_of, run_before
 from tests.selftest.test_comparison import ROW, RUN, changed
 
 ESCAPES = "\x1b[31m\x9b2J\x07\r\n\u202e"
@@ -124,7 +124,7 @@ def test_the_exit_status_of_compare_says_whether_something_got_worse(file, capsy
 
 def since(path, **now):
     """When the run began that a later one is compared with; None for none."""
-    comparison = comparison_of(changed(**now), named=None, before=path, clean=str)
+    comparison = comparison_of(changed(**now), named=None, before=run_before(path), clean=str)
     return comparison and comparison["with"]["started"]
 
 

@@ -85,6 +85,18 @@ def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, paralle
     assert {row for row in rows if row[0] in ("fail", "not-exercised")} == {("not-exercised", "the run was stopped")}
 
 
+def test_a_killed_run_leaves_no_report_of_the_run_before(tmp_path):
+    """None that could be taken for its own. What others keep in that folder stays."""
+    report = tmp_path / "report"
+    report.mkdir(mode=0o700)
+    for name in (*FILES, "notes.txt"):
+        (report / name).touch()
+    with Acts(1) as service, started(write_profile(tmp_path, service.base_url)) as process:
+        await_event(service.reached, process)
+
+    assert [file.name for file in report.iterdir()] == ["notes.txt"]
+
+
 def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):
     """Exit status 4 before any request."""
     (tmp_path / "report").write_text("in the way")
