@@ -19,7 +19,7 @@ from spec.message import Message, Value, joined, say
 from spec.requirements import LEVELS
 
 MOST_SAID = 6
-_OF_THE_LEADER = ("level", "verdict", "text", "section", "known_failure")
+_OF_THE_LEADER = ("level", "verdict", "text", "section", "got", "known_failure")
 
 
 def findings(requirements: Iterable[ReportEntry]) -> list[dict[str, Any]]:

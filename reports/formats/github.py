@@ -13,8 +13,8 @@ from reports.behaviour import drift_in_words
 from reports.formats.conformance_json import RunDocument
 from reports.headline import permitted, result_line, sent
 from reports.verdicts import ReportEntry, Verdict, fails, is_told_by_none
-from reports.wording import capped, listed
-from spec.message import joined, say_many
+from reports.wording import capped
+from spec.message import joined, message_of, say_many
 from spec.requirements import requirements
 
 _MOST_SHOWN = 20
@@ -80,13 +80,13 @@ def _table(title: str, findings: list[ReportEntry]) -> Iterator[str]:
         return
     yield f"### {title}"
     yield ""
-    yield "| requirement | level | statement |"
-    yield "|---|---|---|"
+    yield "| requirement | level | statement | got |"
+    yield "|---|---|---|---|"
     for finding in findings[:_MOST_SHOWN]:
         statement = _statement(finding["cause"]).replace("|", "\\|")
-        yield f"| `{finding['cause']}`{_also(finding)} | {finding['level']} | {statement} |"
+        yield f"| `{finding['cause']}`{_also(finding)} | {finding['level']} | {statement} | {_got(finding)} |"
     if len(findings) > _MOST_SHOWN:
-        yield f"| {len(findings) - _MOST_SHOWN} more | | |"
+        yield f"| {len(findings) - _MOST_SHOWN} more | | | |"
     yield ""
 
 
@@ -107,20 +107,22 @@ def _also(finding: ReportEntry) -> str:
     return f" and {others} more" if others else ""
 
 
+def _got(finding: ReportEntry) -> str:
+    """The words and numbers of what was got; a text of the service is left out."""
+    return str(message_of(finding.get("got", "")).map(lambda text: "…"))
+
+
 def _statement(requirement_id: str) -> str:
     requirement = requirements()[requirement_id]
     return f"{requirement.text} ({requirement.section})"
 
 
 def _changes(document: RunDocument) -> Iterator[str]:
-    """Changes since the last comparable run, in numbers."""
+    """Changes since the last comparable run, in numbers. The line of any other run names its environment."""
     comparison = document["comparison"]
-    if not comparison or not comparison["comparable"]:
-        return
-    changed = {"newly failing": comparison["newly_failing"], "fixed": comparison["fixed"]}
-    said = [f"{len(ids)} {words}" for words, ids in changed.items() if ids]
-    yield f"Since the last comparable run: {listed(said) or 'no requirement newly fails or is fixed'}."
-    yield ""
+    if comparison and comparison["comparable"]:
+        yield f"Changes {comparison['line']}."
+        yield ""
 
 
 # -- annotations --------------------------------------------------------------------------------------------------

@@ -101,17 +101,19 @@ def test_the_whole_summary():
         not_cleaned_up=[LeftKey(OPERATORS, OPERATORS, False, (1,))],
         observations=[Observation("executePix.status.values", said(OPERATORS))],
         drift=DRIFT, record={"accepted": "2026-11-20", "suite_version": "0.1.0"},
-        comparison={"comparable": True, "newly_failing": [STATUS], "fixed": [DATA, DATA]},
+        comparison={"comparable": True, "line": "since then: 1 newly failing"},
     )  # fmt: skip
     text = step_summary(whole)
     parts = (
         "\n\n- 2 alerts: outcome unknown\n- 1 alert: left\n\n| level |",
         "| documented | 3 | 0 | 0 | 0 | 0 | 0 | 0 |\n| implied | 0 | 1 | 0 | 0 | 0 | 0 | 0 |\n",
-        f"### Failing\n\n| requirement | level | statement |\n|---|---|---|\n| `{STATUS}` and 1 more | documented | The ",
-        f"### Known failures\n\n| requirement | level | statement |\n|---|---|---|\n| `{DATA}` | documented | ",
-        f"### Warnings\n\n| requirement | level | statement |\n|---|---|---|\n| `{EXTRA}` | implied | ",
+        f"### Failing\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{STATUS}` and 1 more | documented | The ",
+        " | … |\n\n### Known failures",
+        f"### Known failures\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{DATA}` | documented | ",
+        " | no such member |\n\n### Warnings",
+        f"### Warnings\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{EXTRA}` | implied | ",
         f"### Drift since the record of 2026-11-20: 3 places\n\n- `{DATA}`: 2 places\n- `{STATUS}`: 1 place\n\n",
-        "\nSince the last comparable run: 1 newly failing and 2 fixed.\n",
+        "\nChanges since then: 1 newly failing.\n",
     )
 
     assert [part for part in parts if part not in text] == []
