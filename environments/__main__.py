@@ -204,7 +204,7 @@ def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
         key_type, value = event["type"], event.get("key") or None
         unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
         keeps = ("" if value else unknown) if account else _ANOTHER_ACCOUNT
-        named = printable(value or f"made by the service at {event['at']}")[:80]
+        named = printable(value or f"key of a request at {event['at']}")[:80]
         yield _Left(f"{key_type} {named}", account, key_type, value, True, keeps)
 
 
