@@ -59,7 +59,7 @@ def outline(exchange: Exchange) -> Evidence:
         "curl": "",
     }
     shown |= {"response": {"status": response.status, "cut": response.cut, **content}} if response else {}
-    return shown | ({"failure": failure.kind.value} if failure else {})
+    return shown | ({"failure": failure.kind.value, "kind": failure.kind.value} if failure else {})
 
 
 def evidence(exchange: Exchange, resending: Resending) -> Evidence:

@@ -96,7 +96,7 @@ class TestWhatIsShownIsText:
         add(run, DIGIT, Verdict.FAIL, hostile("failure of a row"), [1, 2])
         add(run, MASKED, Verdict.NOT_EXERCISED, hostile("what is missing"))
         add(run, CRASH, Verdict.PASS, hostile("passing message"))
-        silent = exchange(2) | {"failure": hostile("no answer")}
+        silent = exchange(2) | dict.fromkeys(("failure", "kind"), hostile("no answer"))
         del silent["response"]
         run.exchanges = {1: exchange(1, hostile), 2: silent}
 
