@@ -13,7 +13,6 @@ from reports.grants import Grants
 from reports.run import LeftKey, Run
 from reports.show import Display
 from reports.verdicts import RequirementResult, Verdict
-from spec.answers import is_refusal
 from spec.exchange import Exchange
 from spec.facts import renamed
 from spec.interface import operations
@@ -65,12 +64,10 @@ class Collector:
         }
 
     def _numbers_of_whole_ones(self) -> set[int]:
-        """The exchanges that are shown with their content: what is cited, tells of a key that is left, or was not
-        expected."""
+        """The exchanges that are shown with their content: what is cited, or tells of a key that is left."""
         cited = [one.exchanges for one in self.run.results if self._shows or one.verdict == Verdict.FAIL]
         if self._shows:
             cited += [key.exchanges for key in self.run.not_cleaned_up]
-            cited += [(one.number,) for one in self.door.exchanges if _is_unexpected(one)]
         return set(chain(*cited))
 
     def shown(self, result: RequirementResult) -> RequirementResult:
@@ -102,9 +99,3 @@ def _not_executed(door: Door) -> Iterator[Message]:
             )
     if synthetic := [seen.number for seen, _ in prepared if not seen.valid]:
         yield say("{n} transfers of synthetic accounts, from exchange {first}", n=len(synthetic), first=synthetic[0])
-
-
-def _is_unexpected(exchange: Exchange) -> bool:
-    """True for a targeted request that got no answer, or a refusal where a success was due."""
-    refused = exchange.response is None or (exchange.expects_success and is_refusal(exchange.response))
-    return refused and not exchange.part

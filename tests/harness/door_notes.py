@@ -9,7 +9,7 @@ from environments.door.journal import Outcome
 from reports.run import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refused_or_lost
 from spec.exchange import VALID, Exchange
-from spec.message import Text, joined, say
+from spec.message import Text, joined, say, say_many
 from spec.rules import Reproduction
 
 _MANY = 3
@@ -29,6 +29,15 @@ def notes_of(door: Door, reproduction: Reproduction) -> Iterator[Note]:
         )
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
     yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(reproduction))
+    if unseen := [one for one in door.exchanges if refused_or_lost(one) is RefusalKind.GATEWAY]:
+        yield Note(
+            NoteKind.IN_COMPANY,
+            say_many(
+                "{n} request was answered by a gateway (502, 503, 504): what the service did with it is not seen",
+                "{n} requests were answered by a gateway (502, 503, 504): what the service did with them is not seen",
+                n=len(unseen),
+            ),
+        )
 
 
 def _otherwise_alone(reproduction: Reproduction) -> Iterator[Text]:

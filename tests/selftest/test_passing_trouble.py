@@ -30,6 +30,9 @@ class NotReady(Service):
         return super().respond(request)
 
 
+BY_A_GATEWAY = "1 request was answered by a gateway (502, 503, 504): what the service did with it is not seen"
+
+
 @pytest.mark.parametrize(
     ("path", "operation"), [("/v1/pix", "createPix"), ("/v1/transfer/internal", "transferInternal")]
 )
@@ -41,6 +44,7 @@ def test_one_503_of_what_may_move_money_leaves_no_question(path, operation):
 
     assert trial.exit_status == 0
     assert (bodies.count(b"{}"), len(bodies)) == (1, 2)
+    assert str(trial.notes[-1]) == BY_A_GATEWAY
 
 
 ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
