@@ -262,7 +262,7 @@ class Keys:
         if not self.started and account == (self.account or account):
             self.before = listing
         if self.before and account == self.account:
-            before = {text for text in self.before.texts if self.key_at or "@" in text}
+            before = self.before.keys or {text for text in self.before.texts if "@" in text}
             self.lost_besides = before - listing.texts - self.values
         for key in [key for key in self._keys if account == (key.account or account)]:
             if key.value is not None:

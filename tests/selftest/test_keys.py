@@ -23,7 +23,7 @@ from tests.selftest.services.one_run import Bank, bank_profile, whole_run
 from tests.traffic.registrar import REGISTERED_BEFORE
 
 EMAIL, PHONE, OLD = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
-OF_KEYS, VALID = "registerPixKey or deletePixKey or listPixKeys", "registerPixKey.pixKeyType or deletePixKey.status"
+OF_KEYS, VALID = "registerPixKey or deletePixKey or listPixKeys", "registerPixKey.pixKeyType or deletePixKey.exists"
 ALLOW = ["read", "register-keys", "delete-keys", "fuzz"]
 KEY_AT = "/data/keys/*/pixKey"
 SANDBOX = {"sandbox": "127.0.0.1"}
@@ -112,13 +112,13 @@ def test_a_key_that_any_list_showed_before_the_run_stays(tmp_path):
 def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable, tmp_path):
     """All others stay and are listed by name, and a synthetic e-mail address tests deletions."""
     service = Service()
-    before = keys_of(service)
+    without_keys(service)
     model = ended(service, tmp_path, disposable=disposable, key_at=KEY_AT)
     stay = set() if disposable else {PHONE, EMAIL, "45000001000174"}
 
-    assert keys_of(service) - before == stay
+    assert keys_of(service) == stay
     assert len(left_by(model)) == len(stay)
-    assert result_of(model, "deletePixKey.status").verdict == "pass"
+    assert result_of(model, "deletePixKey.exists").verdict == "pass"
 
 
 @pytest.mark.parametrize(("account", "beside"), [("ac-0001", 1), ("pixconf-account", 0)])
