@@ -94,10 +94,13 @@ class Reporter:
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and exitstatus not in _SUMMED_UP_BY_PYTEST:
             terminal.ensure_newline()
-            self.pytest_terminal_summary(terminal)
+            self.pytest_terminal_summary(terminal, exitstatus)
         return result
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
+        """The summary; none where pytest says in one line what is wrong, such as a path that is not there."""
+        if exitstatus == pytest.ExitCode.USAGE_ERROR:
+            return
         report = self.run.unwritten or (str(self.folder / PAGE) if self.folder else "")
         terminalreporter.section("conformance")
         *lines, verdict = summary(self._document, self.run, self._clean(report), self._sums)

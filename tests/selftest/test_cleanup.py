@@ -77,8 +77,7 @@ def test_a_key_that_nobody_can_name_is_listed(cleanup, service, tmp_path):
     """A generated one that was perhaps registered has no bytes in UTF-8. One without a value is named by its request."""
     status, lines = cleanup(profile_of(tmp_path, service, ("\ud800", MAYBE), (None, MAYBE), **NO_SANDBOX), "--yes")
 
-    assert status == 1
-    assert lines[0] == r"left by an earlier run: RANDOM \ud800"
+    assert (status, lines[0]) == (1, r"left by an earlier run: RANDOM \ud800")
     assert lines[1].startswith("left by an earlier run: RANDOM key of a request at 20")
     assert lines[2:] == [r"not deleted: RANDOM \ud800 (400 application/json)"]
 

@@ -135,7 +135,6 @@ def test_a_run_is_compared_with_the_one_before_it():
     assert recorded("failing").document["comparison"] is None
     assert 'id="comparison"' not in recorded("failing").text("report.html")
     assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(found["line"]))
-    assert run_before(folder / "absent") is None
     assert comparison_of(other, named=None, before=before, clean=str) is None
     assert comparison_of(other, named=RUN, before=before, clean=str)["with"]["started"] == RUN["started"]
 

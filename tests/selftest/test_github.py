@@ -49,7 +49,6 @@ def document(*told, **state):
         ("a: b, c", "50%, a: b", "::error title=a%3A b%2C c::50%25, a: b"),
         ("a\nb", "one\r\n::error::two", "::error title=a%0Ab::one%0D%0A::error::two"),
     ],
-    ids=["signs", "lines"],
 )
 def test_a_command_is_escaped(title, message, line):
     """As the runner of GitHub reads it: one line, whatever it says."""

@@ -120,7 +120,6 @@ def since(path, **now):
 @pytest.mark.parametrize(
     "other",
     [
-        {"selection": "-k executePix"},
         {"environment": {"allow": ["read"]}},
         {"verdict": "interrupted"},
         {"verdict": "unreachable"},
