@@ -233,8 +233,8 @@ class _Sender:
             found.offered.add(exchange.number)
             self._door.guard.notes += [
                 say(
-                    "exchange {number} refused a code that wrong tokens were sent with, and a code without them was "
-                    "executed, or the refusal is a conflict: perhaps spent by a wrong token",
+                    "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were "
+                    "sent with it before",
                     number=each.number,
                 )
                 for each in found.perhaps_spent[:1]
