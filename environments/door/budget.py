@@ -141,11 +141,12 @@ class Budget:
         self._take("requests", reserve=0 if sending.cleans_up else self.limits.requests // _CLEANING_UP)
 
     def take_wrong_token(self, sending: Sending) -> None:
-        """Count a wrong token for one of the two operations that document the token; an empty header holds none. Raises
-        NotSentError when none is left; no limit is reported, as the verdicts say which forms were tried."""
+        """Count a wrong token for one of the two operations that document the token; an empty header holds none. With a
+        limit of 0 none goes to any operation. Raises NotSentError when none is left; no limit is reported, as the
+        verdicts say which forms were tried."""
         operation = sending.intent.operation
         has_one = sending.intent.credential != VALID and sending.request.headers.get("Authorization")
-        if sending.asks_again or (has_one and operation in WANT_THE_TOKEN):
+        if sending.asks_again or (has_one and (operation in WANT_THE_TOKEN or not self.limits.wrong_tokens)):
             kept = 0 if sending.asks_again else self.kept_to_ask_again[operation]
             if self._counts[operation] + kept >= self.limits.wrong_tokens:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")

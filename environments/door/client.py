@@ -13,7 +13,7 @@ import requests
 from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, authorization, write
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER, authorization, write
 from spec.answers import RefusalKind, refusal_of_the_caller, turns_away
 from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import READS, operations
@@ -84,7 +84,8 @@ class Client:
             return self.door.wire.connect(self.door.permission.base_url)
         listed = self.send("listAccounts", valid=True)
         if listed.response and turns_away(listed.response):
-            wrong = self.send("listAccounts", credential=ANOTHER)  # the end of the run compares the two answers
+            without = ANOTHER if self.door.budget.limits.wrong_tokens else NO_HEADER
+            wrong = self.send("listAccounts", credential=without)  # the end of the run compares the two answers
             self.token_is_refused = self._ask_all_whether_refused(wrong)
         return listed.failure.message if listed.failure and listed.failure.kind is not FailureKind.LIMIT else ""
 

@@ -229,7 +229,7 @@ class Limits:
     transfers: Whole = 20
     """Transfers prepared, and PIX transactions created."""
     wrong_tokens: Whole = 20
-    """Wrong tokens for each of the two documented operations; 0: none."""
+    """Wrong tokens for each of the two documented operations; 0: none, to any operation."""
     requests: Count = 2000
     """Requests of all kinds."""
     duration: Seconds = 900
