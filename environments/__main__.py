@@ -27,7 +27,7 @@ from environments.door.opening import journal_in_words, journal_of, open_client,
 from environments.door.run_keys import name_of
 from environments.profiles.loading import document, from_example, gaps, load, named, path_of
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, fill, shown
-from reports.show import Display, printable
+from reports.show import Display
 from reports.terminal import print_lines
 from reports.writing import write
 from spec.answers import RefusalKind, is_granted, refused_or_lost
@@ -161,7 +161,7 @@ def _state(profile: Profile) -> Iterator[tuple[int, str]]:
 def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
     if profile.base_url != EMBEDDED:
         require_variables(profile)
-        if left := list(_left_by_runs(profile, record_of_keys(profile, run="check"))):
+        if left := list(_left_by_runs(profile, record_of_keys(profile))):
             status = any(not key.value for key in left) * INCOMPLETE  # no further RANDOM key is registered
             command = f"python -m environments cleanup {shlex.quote(named(profile.path))}"
             yield status, f"keys left by earlier runs: {len(left)}; {command} lists them"
@@ -204,14 +204,14 @@ def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
         key_type, value = event["type"], event.get("key") or None
         unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
         keeps = ("" if value else unknown) if account else _ANOTHER_ACCOUNT
-        named = printable(value or f"key of a request at {event['at']}")[:80]
-        yield _Left(f"{key_type} {named}", account, key_type, value, True, keeps)
+        named = ascii(value or f"(of a request at {event['at']})")[1:-1][:80]
+        yield _Left(f"{key_type or 'key'} {named}", account, key_type, value, True, keeps)
 
 
 def _clean_up(profile: Profile, yes: bool) -> int:
-    if not profile.deletes_keys:
+    if yes and not profile.deletes_keys:
         raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey")
-    record = record_of_keys(profile, run="cleanup")
+    record = record_of_keys(profile)
     left = list(_left_by_runs(profile, record))
     for key in left:
         print(f"left by an earlier run: {key.name}{': ' if key.keeps else ''}{key.keeps}")

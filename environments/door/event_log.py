@@ -114,7 +114,8 @@ class EventLog:
 
 class KeyRecord(EventLog):
     """Keys that runs registered at one environment, so that a later command can delete those that are left. The record
-    holds the last event of each key that is not gone. Keys and accounts of the profile stand in it as a digest
+    holds the last event of each key that is not gone; one event stands for all keys of unknown value of a run, and a
+    record without `run` for those of all runs. Keys and accounts of the profile stand in it as a digest
     alone; synthetic ones, and a key that the service made, in clear, as nothing else could name them later."""
 
     @as_journal_error()
@@ -123,28 +124,29 @@ class KeyRecord(EventLog):
         clear = {"type": key_type, "ours": "yes" if ours else "", "account": account if MARK in account else ""}
         with self.turn():
             new = self._new(_subject(account, key_type, value), event, **clear, key=value or "" if ours else "")
-            others = [other for other in self._left() if other["digest"] != new["digest"]]
-            self._write_lines(json.dumps(one) for one in (*others, new) if one["event"] != GONE)
+            is_of_a_run = value is None and self.run
+            left = [
+                other
+                for other in self.events()
+                if other["digest"] != new["digest"] or (is_of_a_run and other.get("run") != self.run)
+            ]
+            self._write_lines(json.dumps(one) for one in (*left, new) if one["event"] != GONE)
 
     def state(self, account: str, key_type: str, value: str | None) -> str:
         """The last event of a key; empty where it is gone, or was never there. Raises JournalError."""
         digest = self.digest(_subject(account, key_type, value))
-        return next((event["event"] for event in self._left() if event["digest"] == digest), "")
+        return next((event["event"] for event in self.events() if event["digest"] == digest), "")
 
     def left(self, accounts: Sequence[str]) -> Iterator[tuple[str, Event]]:
         """The events of keys that are no keys of the profile, each with its account, which is empty where the profile
         does not name it any more. `accounts` are those of the profile. Raises JournalError."""
-        for event in self._left():
+        for event in self.events():
             if event.get("ours"):
                 digests = {
                     self.digest(_subject(account, event["type"], event.get("key") or None)): account
                     for account in (*accounts, event.get("account", ""))
                 }
                 yield digests.get(event["digest"], ""), event
-
-    def _left(self) -> list[Event]:
-        last = {event["digest"]: event for event in self.events()}
-        return [event for event in last.values() if event["event"] != GONE]
 
 
 def _subject(account: str, key_type: str, value: str | None) -> str:

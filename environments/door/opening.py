@@ -100,7 +100,7 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
         return str(error), str(error), []
 
 
-def record_of_keys(profile: Profile, *, run: str) -> KeyRecord:
+def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
     """The record of the keys that runs registered at the target, beside the journal. Raises ProfileError."""
     path, key = _logs_of(profile)
     return KeyRecord(path.with_name(f"keys-{profile.name}.jsonl"), key, run=run, environment=profile.name)

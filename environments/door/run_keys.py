@@ -114,10 +114,11 @@ class Keys:
         return [key for key in self._keys if key.is_left]
 
     def was_there_before(self, value: str | None) -> bool:
-        """True if a list showed the key before the run sent it, and no earlier run registered it."""
+        """True if a list showed the key before the run sent it, and no earlier run registered it. Without a key of the
+        profile no list is read before the first registration, so those of the run are told apart."""
         if value in self._owned:
             return self._owned[value].state is KeyState.BEFORE
-        return bool(self.before and value and self.before.shows(value))
+        return bool(self.before and value and self.before.shows(value) and value not in self.values)
 
     def may_be_deleted(self, value: str) -> bool:
         """True if the run may delete a key that it registered: it is disposable, or none of the operator's."""

@@ -108,7 +108,7 @@ def test_nobody_listens(check, tmp_path, service, monkeypatch):
         "accounts": None,
     }
     journal_in(tmp_path, environment="profile").write("TX-1", Outcome.UNKNOWN)
-    record = record_of_keys(load(str(write_profile(tmp_path, **gone))), run="")
+    record = record_of_keys(load(str(write_profile(tmp_path, **gone))))
     record.note("ac-0001", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
     status, lines = check(service, **gone)
 

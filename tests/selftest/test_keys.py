@@ -163,14 +163,16 @@ class TakesAnything(Bank):
         return {"Success": "true", "Message": "", "Key": None, "DocumentNumber": 1}
 
 
-@pytest.mark.parametrize("sandbox", [None, "127.0.0.1"], ids=["a bank", "a sandbox"])
-def test_no_key_stays_that_the_run_made_up(sandbox, tmp_path):
+@pytest.mark.parametrize(
+    "changes", [{}, SANDBOX, {**SANDBOX, "pix_keys": None}], ids=["a bank", "a sandbox", "no key of the profile"]
+)
+def test_no_key_stays_that_the_run_made_up(changes, tmp_path):
     """Also where invalid and generated registrations succeed, with numbers and objects for keys, at synthetic accounts.
-    Off a sandbox, keys of no value stay at those."""
+    Off a sandbox, keys of no value stay at those. Without a key of the profile no list is read before the first."""
     service = TakesAnything()
-    ended(service, tmp_path, OF_KEYS, disposable=True, key_at=KEY_AT, among=(sandbox is None, False), sandbox=sandbox)
+    ended(service, tmp_path, OF_KEYS, disposable=True, key_at=KEY_AT, among=(not changes, False), **changes)
 
-    assert not [account for account, _ in service.held if sandbox or not account.startswith(MARK)]
+    assert not [account for account, _ in service.held if changes or not account.startswith(MARK)]
 
 
 @pytest.mark.parametrize("name", ["IdsVaryInTheList", "HidesMostOfTheKey", "hex"])
@@ -232,13 +234,16 @@ def test_a_made_key_that_an_answer_names_may_be_an_old_one(masks, allow, tmp_pat
 
 
 def test_a_random_key_without_a_value_is_the_last_one(tmp_path):
-    """The next run registers none, and says what to set."""
+    """The next run registers none, and says what to set. Nor does one forget it that learns the value of its own."""
     service = Service()
     before = keys_of(service)
     made, second = [(ended(service, tmp_path, disposable=True), keys_of(service) - before) for _ in range(2)]
+    ended(service, tmp_path, key_at=KEY_AT, **SANDBOX)
+    record = (tmp_path / "keys-profile.jsonl").read_text("utf-8")
 
     assert [len(keys) for _, keys in (made, second)] == [1, 1]
     assert "set key_at" in str(result_of(second[0], "registerPixKey.pixKeyType.RANDOM").message)
+    assert len(record.splitlines()) == 1
 
 
 class RefusesRandom(Service):
