@@ -11,11 +11,11 @@ import argparse
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any, NoReturn
 
 from environments.credentials import forget_variables, open_target, protect, require_variables
@@ -31,10 +31,17 @@ from reports.show import Display
 from reports.terminal import print_lines
 from reports.writing import write
 from spec.answers import RefusalKind, is_granted, refused_or_lost
+from spec.exchange import VALID
 from spec.interface import PREPARING, operations
 
 CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
 """Exit statuses, as those of a run. LEFT: keys are left."""
+_ANSWERS: dict[object, tuple[int, str]] = {
+    None: (CLEAN, "token: {} to listAccounts"),
+    RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
+    RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
+}
+_REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong or expired, or may not read; check auth"
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
 _UNKNOWN = "its value is not known: delete it by hand, set key_at in the profile, and call cleanup --yes"
@@ -79,6 +86,8 @@ def _write_new(options: argparse.Namespace) -> int:
         tls["ca_bundle"] = os.path.relpath(options.ca_bundle, path.absolute().parent)
     given = {"base_url": options.base_url, "accounts": options.account, "tls": tls}
     values = {key: json.dumps(value) for key, value in given.items() if value}
+    if options.count and "executions" not in str(options.limit):
+        options.limit.append(f"executions={options.count + 4}")  # docs/traffic.md, A sandbox
     if options.limit:
         values["limits"] = f"{{{', '.join(options.limit).replace('=', ': ')}}}"
     if options.count and not operation:
@@ -87,7 +96,7 @@ def _write_new(options: argparse.Namespace) -> int:
         values |= {"transactions": "", "prepare": "", "json": "", "code_at": "", "operation": operation}
         values |= {"count": str(options.count or ""), "allow": f"[read, {operations()[operation].permission}]"}
     write(path, from_example(values, path))
-    name = shlex.quote(named(path))
+    name = quote(named(path))
     print(f"wrote {shown(path)}: allow is {values.get('allow', '[read]')}; the rest is explained and switched off")
     if operation:
         print("  correct the body of transactions.prepare; execute is not in allow, as it moves money")
@@ -100,18 +109,18 @@ def _show_journal(profile: Profile | None, settles: str | None) -> int:
     if settles:
         print(_settle(journal, settles))
         return CLEAN
-    environment = profile.name if profile else ""
-    entries = [entry for entry in journal.entries() if environment in ("", entry.environment)]
-    lines = [f"{entry.name}  {entry.environment}  {entry.at}  {_outcome(entry)}" for entry in entries]
+    entries = [entry for entry in journal.entries() if journal.environment in ("", entry.environment)]
+    lines = [f"{entry.name}  {entry.environment}  {entry.at}  {_outcome(entry, profile)}" for entry in entries]
     print_lines([*lines, f"codes in {journal.path}: {len(entries)}"])
     needs_it = (profile and profile.transactions.codes) or journal.fault()
     refusal = journal.refusal() if needs_it else ""  # one of a machine without codes need not be started
     return _error(refusal, INCOMPLETE) if refusal else CLEAN
 
 
-def _outcome(entry: JournalEntry) -> str:
+def _outcome(entry: JournalEntry, profile: Profile | None) -> str:
     if entry.is_unknown:
-        return f"unknown: look the transfer up; then python -m environments journal --settle {entry.name}"
+        of = f" {quote(named(profile.path))}" if profile else ""
+        return f"unknown: look the transfer up; then python -m environments journal{of} --settle {entry.name}"
     return f"{entry.outcome} {entry.status}".strip()
 
 
@@ -163,20 +172,23 @@ def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
         require_variables(profile)
         if left := list(_left_by_runs(profile, record_of_keys(profile))):
             status = any(not key.value for key in left) * INCOMPLETE  # no further RANDOM key is registered
-            command = f"python -m environments cleanup {shlex.quote(named(profile.path))}"
+            command = f"python -m environments cleanup {quote(named(profile.path))}"
             yield status, f"keys left by earlier runs: {len(left)}; {command} lists them"
     with _opened(replace(profile, allow=profile.allow & {"read"})) as client:
         for entry in client.door.guard.earlier:
-            yield CLEAN, f"outcome of an execution at {entry.at}: {_outcome(entry)}"
+            yield CLEAN, f"outcome of an execution at {entry.at}: {_outcome(entry, profile)}"
         if unreachable := client.preflight():
             raise UnreachableError(unreachable)
         yield CLEAN, f"reachable: {client.door.permission.base_url}"
         if "read" not in profile.allow:
             yield INCOMPLETE, "token: not tried: add read to allow"
-        for listed in client.door.exchanges[:1]:
-            token = f"token: {Display(client.door.secrets).foreign(listed.summary)} to listAccounts"
-            why = "" if is_granted(listed) else ": it may be wrong or expired, or may not read; check auth"
-            yield INCOMPLETE if why else CLEAN, token + why
+        stands = {seen.operation: seen for seen in client.door.exchanges if seen.credential == VALID}
+        if listed := stands.get("listAccounts"):
+            status, told = _ANSWERS.get(refused_or_lost(listed), _REFUSED)
+            yield status, told.format(listed.summary)
+            for number, account in enumerate(profile.accounts * (status == CLEAN), 1):
+                if refused_or_lost(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
+                    yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"
 
 
 @dataclass(frozen=True)
@@ -188,7 +200,6 @@ class _Left:
     account: str
     type: str
     value: str | None
-    ours: bool
     keeps: str
 
 
@@ -199,13 +210,13 @@ def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
         for place, key in enumerate(profile.pix_keys):
             if key.key and record.state(account, key.type, key.key):
                 keeps = "" if key.disposable or profile.is_sandbox else _OF_THE_OPERATOR
-                yield _Left(f"{name_of(profile.pix_keys, place)}", account, key.type, key.key, False, keeps)
+                yield _Left(f"{name_of(profile.pix_keys, place)}", account, key.type, key.key, keeps)
     for account, event in record.left(profile.accounts):
         key_type, value = event["type"], event.get("key") or None
         unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
         keeps = ("" if value else unknown) if account else _ANOTHER_ACCOUNT
         named = ascii(value or f"(of a request at {event['at']})")[1:-1][:80]
-        yield _Left(f"{key_type or 'key'} {named}", account, key_type, value, True, keeps)
+        yield _Left(f"{key_type or 'key'} {named}", account, key_type, value, keeps)
 
 
 def _clean_up(profile: Profile, yes: bool) -> int:
@@ -227,7 +238,7 @@ def _clean_up(profile: Profile, yes: bool) -> int:
             is_gone = _delete(client, profile.requests["deletePixKey"].json, key)
             remaining -= is_gone
             if is_gone or key.keeps == _FORGOTTEN:
-                record.note(key.account, key.type, key.value, GONE, ours=key.ours)
+                record.note(key.account, key.type, key.value, GONE, ours=True)
     return LEFT if remaining else CLEAN
 
 

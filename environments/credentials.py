@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from environments.profiles.model import EMBEDDED, Header, Profile, ProfileError, shown
 from environments.secret_values import Secrets, listed_secrets
@@ -79,18 +78,14 @@ class Target:
 def open_target(profile: Profile) -> Target:
     """The target that the profile names. Raises ProfileError where a secret cannot be fetched."""
     if profile.base_url == EMBEDDED:
-        return _embedded(profile)
+        from environments.sandbox import Server, Service
+
+        service = Service()
+        secrets = _secrets(profile, service.token)
+        server = Server(service)
+        return Target(server.base_url, secrets, server.stop)
     fetch = partial(resolve, profile) if profile.auth.token_command else None
     return Target(profile.base_url, _secrets(profile, resolve(profile)), fetch=fetch)
-
-
-def _embedded(profile: Profile) -> Target:
-    from environments.sandbox import Server, Service
-
-    service = Service()
-    secrets = _secrets(profile, service.token)
-    server = Server(service)
-    return Target(server.base_url, secrets, server.stop)
 
 
 def _secrets(profile: Profile, token: str) -> Secrets:
@@ -111,7 +106,10 @@ def resolve(profile: Profile) -> str:
     if auth.token_env:
         token = _variable(profile, auth.token_env).strip()
     elif auth.token_file:
-        token = _content(profile, auth.token_file)
+        try:
+            token = auth.token_file.read_bytes().decode("utf-8-sig", "replace").strip()
+        except OSError as error:
+            raise _error(profile, f"auth.token_file: cannot be read ({error.strerror})") from None
     elif auth.token_command:
         token = _output(profile, auth.token_command)
     if not _TOKEN.fullmatch(token):
@@ -159,13 +157,6 @@ def _variable(profile: Profile, name: str | None) -> str:
         return ""
     require_variables(profile, name)
     return os.environ[name]
-
-
-def _content(profile: Profile, file: Path) -> str:
-    try:
-        return file.read_bytes().decode("utf-8-sig", "replace").strip()
-    except OSError as error:
-        raise _error(profile, f"auth.token_file: cannot be read ({error.strerror})") from None
 
 
 def _output(profile: Profile, command: tuple[str, ...]) -> str:

@@ -62,8 +62,11 @@ class Client:
 
         Characters in `safe` stay as they are in the path. `valid` and `written` are those of Intent.
         """
-        method, path = operations()[operation].method, _path(operation, path_parameter, safe) + query
-        request = self._request(method, path, credential=credential, **sent)
+        documented = operations()[operation]
+        path = documented.path
+        if path_parameter is not None:
+            path = path.replace(f"{{{documented.path_parameter}}}", quote(path_parameter, safe=safe))
+        request = self._request(documented.method, path + query, credential=credential, **sent)
         for way in written:
             write(request, way)
         return self.door.exchange(request, Intent(operation, credential, valid, self._part, written))
@@ -126,10 +129,3 @@ def _is_refused(sent: Exchange, wrong: Exchange) -> bool:
     """True if the answer says that the token is refused, or refuses the caller as one with a wrong token."""
     mine, other = (each.response and refusal_of_the_caller(each.response) for each in (sent, wrong))
     return mine is not None and mine in (RefusalKind.TOKEN, other)
-
-
-def _path(operation: str, path_parameter: str | bytes | None, safe: str = "") -> str:
-    documented = operations()[operation]
-    if path_parameter is None:
-        return documented.path
-    return documented.path.replace(f"{{{documented.path_parameter}}}", quote(path_parameter, safe=safe))

@@ -124,11 +124,10 @@ class KeyRecord(EventLog):
         clear = {"type": key_type, "ours": "yes" if ours else "", "account": account if MARK in account else ""}
         with self.turn():
             new = self._new(_subject(account, key_type, value), event, **clear, key=value or "" if ours else "")
-            is_of_a_run = value is None and self.run
             left = [
                 other
                 for other in self.events()
-                if other["digest"] != new["digest"] or (is_of_a_run and other.get("run") != self.run)
+                if other["digest"] != new["digest"] or not (value or self.run in ("", other.get("run")))
             ]
             self._write_lines(json.dumps(one) for one in (*left, new) if one["event"] != GONE)
 

@@ -96,7 +96,7 @@ class Keys:
         key_at: str | None = None,
     ) -> None:
         self.before: Listing | None = None
-        self.lost_besides = set[str]()
+        self.lost_besides = frozenset[str]()
         self.started, self.key_at = False, key_at
         self._is_sandbox, self._record, self.account = is_sandbox, record, account
         self._first_shown: dict[str, int] = {}  # by text, the first list that had it
@@ -263,7 +263,7 @@ class Keys:
         if not self.started and account == (self.account or account):
             self.before = listing
         if self.before and account == self.account:
-            before = self.before.keys or {text for text in self.before.texts if "@" in text}
+            before = self.before.keys or frozenset(text for text in self.before.texts if "@" in text)
             self.lost_besides = before - listing.texts - self.values
         for key in [key for key in self._keys if account == (key.account or account)]:
             if key.value is not None:

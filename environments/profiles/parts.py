@@ -63,7 +63,7 @@ def _beside_the_profile(path: Path, info: ValidationInfo) -> Path:
 
 def _that_is_there(path: Path) -> Path:
     if not os.path.isfile(path):  # Path.is_file raises where a pasted token is too long a name
-        raise ValueError("no such file; a path is relative to the folder of this profile")
+        raise ValueError("no such file; in a profile, a path is relative to its folder")
     return path
 
 

@@ -53,6 +53,7 @@ def check(tmp_path, capsys):
 
 
 READY = "ready: pytest --environment=PROFILE --plan"
+BARE = "without a media type to listAccounts"
 NOT_READY = "not ready: a run would end with exit status {}"
 
 
@@ -69,16 +70,20 @@ def test_a_profile_that_is_ready(check, service, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("status", "why"),
-    [(401, ": it may be wrong or expired, or may not read; check auth"), (496, "")],
+    ("status", "ended", "line"),
+    [
+        (401, 6, f"token: 401 {BARE}: it may be wrong or expired, or may not read; check auth"),
+        (500, 6, f"the service fails: 500 {BARE}"),
+        (503, 7, f"not ready: the service answers 503 {BARE}; it may be starting"),
+    ],
 )
-def test_a_token_that_is_not_accepted(status, why, check):
-    """Nor a request without a certificate: a run would be incomplete."""
+def test_an_answer_that_is_no_success(status, ended, line, check, monkeypatch):
+    """A run would be incomplete; a service that is just being deployed is waited for."""
+    monkeypatch.setattr(backoff, "WAITS_S", ())
     with Says(as_bytes(Response(status, b""))) as service:
-        ended, lines = check(service)
+        found, lines = check(service)
 
-    assert (ended, lines[-1]) == (6, NOT_READY.format(6))
-    assert lines[-2].startswith(f"token: {status} without a media type to listAccounts{why}")
+    assert (found, lines[-2:]) == (ended, [line, NOT_READY.format(ended)])
 
 
 def test_secrets_that_are_missing(check, service):
@@ -114,7 +119,7 @@ def test_nobody_listens(check, tmp_path, service, monkeypatch):
 
     assert (status, lines[-1]) == (7, NOT_READY.format(7))
     assert lines[2] == "keys left by earlier runs: 1; python -m environments cleanup PROFILE lists them"
-    assert lines[3].startswith("outcome of an execution at ")
+    assert "then python -m environments journal PROFILE --settle " in lines[3]
     assert lines[4:6] == [
         "error: http://127.0.0.1:9 cannot be reached: the connection is refused",
         "not exercised: no account: supply accounts",
@@ -122,20 +127,26 @@ def test_nobody_listens(check, tmp_path, service, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("changes", "gap"),
+    ("changes", "line"),
     [
-        ({"accounts": None}, "no account: supply accounts"),
-        ({"requests": None}, "no body for a deletion: supply requests.deletePixKey, such as {json: {pixKey: '{key}'}}"),
-        ({"transactions": None}, "no transaction code: supply transactions.codes or transactions.prepare"),
+        ({"accounts": None}, "not exercised: no account: supply accounts"),
+        ({"accounts": ["ac-0001", "mistyped"]}, "number 2 of accounts: 404 to getBalance: check accounts"),
+        (
+            {"requests": None},
+            "not exercised: no body for a deletion: supply requests.deletePixKey, such as {json: {pixKey: '{key}'}}",
+        ),
+        (
+            {"transactions": None},
+            "not exercised: no transaction code: supply transactions.codes or transactions.prepare",
+        ),
     ],
-    ids=["account", "deletion", "code"],
 )
-def test_what_is_not_supplied(changes, gap, check, service):
-    """A run would be incomplete, and say so in the same words."""
+def test_what_is_not_supplied(changes, line, check, service):
+    """A run would be incomplete, and say so in the same words; an account that is mistyped is told here."""
     status, lines = check(service, **changes)
 
     assert status == 6
-    assert f"not exercised: {gap}" in lines
+    assert line in lines
 
 
 def test_codes_that_were_sent(check, service, tmp_path):

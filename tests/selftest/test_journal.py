@@ -1,7 +1,6 @@
 """The journal: no code is sent twice with the valid token, by whatever spelling, profile, copy or accident."""
 
 import json
-import shutil
 import stat
 import sys
 from contextlib import suppress
@@ -15,7 +14,6 @@ from filelock import FileLock, Timeout
 from environments.__main__ import main
 from environments.door.event_log import JournalError, LogKey
 from environments.door.journal import Journal, Outcome, outcome_of
-from environments.door.opening import journal_of
 from environments.profiles.loading import load
 from environments.profiles.model import ProfileError
 from spec.exchange import FailureKind
@@ -120,15 +118,6 @@ def test_other_profiles_copies_and_addresses_meet_the_same_entry(address, spelli
     assert "the journal says that this code was sent at 20" in again.failure.message
     assert again.failure.message.endswith(" (success)")
     assert service.executions == [CODE]
-
-
-def test_one_user_of_a_machine_has_one_journal(tmp_path, monkeypatch):
-    """Whatever the profile is called."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    profile = write_profile(tmp_path, "https://bank.example", sandbox=None)
-    paths = {journal_of(load(str(each))).path for each in (profile, shutil.copy(profile, tmp_path / "other.yaml"))}
-
-    assert paths == {tmp_path / "pix-conformance" / "journal.jsonl"}
 
 
 def cut(path):

@@ -64,15 +64,13 @@ def test_a_profile_with_a_certificate_limits_and_preparation(new, path, tmp_path
     monkeypatch.chdir(tmp_path)
     for name in ("ca.pem", "cert.pem"):
         (tmp_path / name).touch()
-    new(
-        ADDRESS, "--ca-bundle=ca.pem", "--limit=rate=5", "--limit=parallel=1", "--prepare-with=transferP2p", "--count=3"
-    )
+    new(ADDRESS, "--ca-bundle=ca.pem", "--limit=rate=5", "--prepare-with=transferP2p", "--count=3")
     made = load(str(path))
     path.write_text(path.read_text("utf-8").replace("tls: {", 'tls: {"client_cert": "cert.pem", '), "utf-8")
     new(ADDRESS, "--force")
     kept, prepare = load(str(path)), made.transactions.prepare
 
-    assert (made.allow, made.limits.rate, made.limits.parallel) == ({"read", "transfer"}, 5, 1)
+    assert (made.allow, made.limits.rate, made.limits.executions) == ({"read", "transfer"}, 5, 7)
     assert (prepare.operation, prepare.count, prepare.code_at) == ("transferP2p", 3, "/data/transactionId")
     assert (kept.tls.ca_bundle, kept.tls.client_cert) == (tmp_path / "ca.pem", tmp_path / "cert.pem")
     assert (kept.allow, kept.limits.rate) == ({"read"}, None)
@@ -95,7 +93,7 @@ def test_what_is_no_name_of_a_profile(name, new, tmp_path, monkeypatch):
     [
         (["--account=.."], "accounts.0: expected text, in quotes if it is made of digits"),
         (["--limit=rat=5"], 'limits.rat: unknown key; did you mean "rate"?'),
-        (["--ca-bundle=absent"], "tls.ca_bundle: no such file; a path is relative to the folder of this profile"),
+        (["--ca-bundle=absent"], "tls.ca_bundle: no such file; in a profile, a path is relative to its folder"),
         (["--count=2"], "--count: add --prepare-with"),
     ],
 )
