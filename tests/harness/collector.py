@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
+from shlex import quote
 
 from environments.door.door import Door
+from environments.profiles.loading import named
 from environments.secret_values import Secrets
 from reports.evidence import Evidence, Resending, evidence, outline
 from reports.grants import Grants
@@ -50,7 +52,7 @@ class Collector:
         run.ended_by = run.ended_by or door.token_monitor.expired
         run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
         run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
-        run.said += notes_of(door, self.reproduction)
+        run.said += notes_of(door, self.reproduction, quote(named(run.profile.path)))
         run.not_cleaned_up += (
             LeftKey(changed(key.name, foreign), key.state.value, key.owned, tuple(key.exchanges))
             for key in door.keys.not_cleaned_up()
@@ -66,8 +68,7 @@ class Collector:
     def _numbers_of_whole_ones(self) -> set[int]:
         """The exchanges that are shown with their content: what is cited, or tells of a key that is left."""
         cited = [one.exchanges for one in self.run.results if self._shows or one.verdict == Verdict.FAIL]
-        if self._shows:
-            cited += [key.exchanges for key in self.run.not_cleaned_up]
+        cited += [key.exchanges for key in self.run.not_cleaned_up]
         return set(chain(*cited))
 
     def shown(self, result: RequirementResult) -> RequirementResult:

@@ -12,20 +12,21 @@ from spec.exchange import VALID, Exchange
 from spec.message import Text, joined, say, say_many
 from spec.rules import Reproduction
 
-_MANY = 3
-SETTLE = say("then python -m environments journal --settle CODE ends this line")
-_NO_ANSWER = say("no answer says whether the transfer was executed; the code is not sent again: look the transfer up")
 
-
-def notes_of(door: Door, reproduction: Reproduction) -> Iterator[Note]:
-    """The notes of a run, the most important one first."""
-    settle = SETTLE if door.guard.journal else ""
+def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
+    """The notes of a run with the profile of this name, the most important one first."""
+    settle = (
+        say("then python -m environments journal {name} --settle CODE ends this line", name=name)
+        if door.guard.journal
+        else ""
+    )
     for number in door.guard.unknown:
-        yield outcome_unknown(say("exchange {number}", number=number), joined((_NO_ANSWER, settle)))
+        told = say("no answer says whether the transfer was executed; the code is not sent again: look the transfer up")
+        yield outcome_unknown(say("exchange {number}", number=number), joined((told, settle)))
     for entry in door.guard.earlier:
         yield outcome_unknown(
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
-            joined((say("look the transfer up"), SETTLE)),
+            joined((say("look the transfer up"), settle)),
         )
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
     yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(reproduction))
@@ -42,7 +43,7 @@ def notes_of(door: Door, reproduction: Reproduction) -> Iterator[Note]:
 
 def _otherwise_alone(reproduction: Reproduction) -> Iterator[Text]:
     """A note where many requests were answered otherwise alone: with few, it may be passing trouble."""
-    if len(seen := reproduction.otherwise_alone) >= _MANY:
+    if len(seen := reproduction.otherwise_alone) >= 3:  # fewer may be passing trouble
         yield say(
             "{number} requests were refused or not answered with other requests in flight, and answered otherwise alone"
             ": the service limits requests at the same time, or mixes up their answers",
@@ -82,7 +83,7 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         yield say("executions were stopped: {why}", why=guard.journal_trouble)
     elif guard.supplied_trouble:
         yield guard.supplied_trouble
-    entries = list(guard.barred.values())
+    entries = guard.barred.values()
     refused = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
     if entries:
         told = say(

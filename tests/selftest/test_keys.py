@@ -237,12 +237,17 @@ def test_a_random_key_without_a_value_is_the_last_one(tmp_path):
     """The next run registers none, and says what to set. Nor does one forget it that learns the value of its own."""
     service = Service()
     before = keys_of(service)
-    made, second = [(ended(service, tmp_path, disposable=True), keys_of(service) - before) for _ in range(2)]
+    runs = [
+        (ended(service, tmp_path, disposable=True, key_at=place), keys_of(service) - before)
+        for place in (None, None, KEY_AT)
+    ]
     ended(service, tmp_path, key_at=KEY_AT, **SANDBOX)
     record = (tmp_path / "keys-profile.jsonl").read_text("utf-8")
 
-    assert [len(keys) for _, keys in (made, second)] == [1, 1]
-    assert "set key_at" in str(result_of(second[0], "registerPixKey.pixKeyType.RANDOM").message)
+    _, untold, told = [str(result_of(model, "registerPixKey.pixKeyType.RANDOM").message) for model, _ in runs]
+    assert [len(keys) for _, keys in runs] == [1, 1, 1]
+    assert "set key_at" in untold
+    assert told.endswith("profile.yaml --yes forgets it")
     assert len(record.splitlines()) == 1
 
 

@@ -36,6 +36,10 @@ UNKNOWN_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
     "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
 )
+FORGET_KEY = say(
+    "a RANDOM key of this run or an earlier one is left, and its value is not known: delete it by hand; then python -m "
+    "environments cleanup {name} --yes forgets it"
+)
 _WHOLE = re.compile(r"[\w-]{1,200}")
 """A key that the service made. A masked one has other signs."""
 

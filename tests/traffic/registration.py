@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, repeat
+from shlex import quote
 from uuid import uuid4
 
 from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
-from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER
+from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER, named
 from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
@@ -30,6 +31,7 @@ from spec.rules import ROBUSTNESS
 from tests.traffic.key_types import explain_refusals
 from tests.traffic.refused_credentials import wrong_token_rows
 from tests.traffic.registrar import (
+    FORGET_KEY,
     OTHER_TYPES,
     UNKNOWN_KEY,
     Attempted,
@@ -226,7 +228,9 @@ def _register_random(registrar: Registrar, keys: list[PixKey]) -> None:
         for sent in (body, {**body, "pixKey": str(uuid4())}, without):
             before = registrar.look()  # first: it may show that one of unknown value is not there
             if registrar.holds_an_unknown_key():
-                found.key_types[key.type] = inconclusive(UNKNOWN_KEY)
+                found.key_types[key.type] = inconclusive(
+                    FORGET_KEY.of(name=quote(named(registrar.profile.path))) if registrar.keys.key_at else UNKNOWN_KEY
+                )
                 return
             exchange = registrar.register(sent)
             found.fresh.append(exchange)
