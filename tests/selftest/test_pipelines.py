@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -14,6 +15,8 @@ from environments.sandbox import Server, Service
 from spec.requirements import read_yaml
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.running import TOKEN, environment, write_profile
+from tests.selftest.services.waiting import await_event
+from tests.selftest.test_stopped_runs import Acts
 
 pytestmark = pytest.mark.slow
 GITHUB = ROOT / ".github/workflows/conformance.yml"
@@ -26,6 +29,7 @@ STEPS = {
     if "name" in step and "run" in step
 }
 FETCH = STEPS["Fetch the journal, and the last report of this branch"]
+SCRIPT = "\n".join(part for part in read_yaml(GITLAB)["conformance"]["script"] if ".ci/install" not in part)
 TOOLS = {
     "gh": """case "$1" in
   api) case "$2" in *name=journal-*) cat "$FAKE/journals.json" ;; *) cat "$FAKE/reports.json" ;; esac ;;
@@ -56,8 +60,8 @@ class Checkout:
             (self.fake / name).write_text(f"#!/bin/sh\n{text}\n")
             (self.fake / name).chmod(0o755)
 
-    def sh(self, script, **variables):
-        """Run a script as a runner does: its exit status and output."""
+    def started(self, script, **variables):
+        """A script that goes on, run as a runner does."""
         given = {
             "PATH": f"{self.fake}:{os.environ['PATH']}", "FAKE": str(self.fake), "ENVIRONMENT": "staging",
             "ROOT": str(ROOT), "PYTHONPATH": str(ROOT), "PYTHON": sys.executable,
@@ -66,11 +70,16 @@ class Checkout:
             "GITHUB_REPOSITORY": "bank/pix-conformance", "GITHUB_REF_NAME": "main", "CI_PROJECT_DIR": str(self.folder),
             "CI_JOB_TOKEN": "job", "CI_COMMIT_REF_SLUG": "main", "PACKAGES": "https://gitlab.example/packages",
         }  # fmt: skip
-        ended = subprocess.run(
+        return subprocess.Popen(
             ["bash", "-eo", "pipefail", "-c", script], cwd=self.folder, env=environment(**TOKEN | given | variables),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
-        return ended.returncode, ended.stdout
+
+    def sh(self, script, **variables):
+        """Run a script to its end: its exit status and output."""
+        with self.started(script, **variables) as process:
+            output, _ = process.communicate()
+        return process.returncode, output
 
     def run(self, **variables):
         """The step of GitHub that runs, where a journal was fetched or begins."""
@@ -116,13 +125,13 @@ def test_the_first_run_begins_a_journal(checkout):
         write_profile(checkout.folder, server.base_url).rename(checkout.folder / "environments/staging.yaml")
         fetched = checkout.sh(FETCH)
         refused = checkout.run(NEW_JOURNAL="false")
-        ours = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder)}
+        ours = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder), "FIRST": "journal"}
         status, output = checkout.run(CHECK="real", STATUS="real", **ours)
 
     assert (fetched[0], refused[0]) == (0, 4)
     assert "the journal of earlier runs is missing" in refused[1]
     assert (status, checkout.output) == (0, ["left=report"]), output
-    assert "ready: pytest --environment=environments/staging.yaml --plan" in output
+    assert re.search(r"codes in (?s:.*)ready: pytest --environment=environments/staging.yaml --plan", output)
     assert {"report.html", "conformance.json", "junit.xml"} <= set(os.listdir(checkout.folder / "runs/staging"))
     assert (checkout.folder / "reports/runs/staging/journal-kept").exists()
 
@@ -151,16 +160,17 @@ def test_a_later_run_takes_the_journal_and_compares(checkout):
 @pytest.mark.parametrize(("result", "checks", "runs"), [(7, 3, 0), (4, 1, 0), (6, 1, 1)])
 def test_a_check_comes_first(result, checks, runs, checkout):
     """It moves no money, and is repeated until the service can be reached. Without that, and with a profile that is
-    wrong, there is no run."""
+    wrong, there is no run, and GitHub is told so."""
     status, output = checkout.run(CHECK=str(result))
 
-    assert (output.count("checked"), output.count("pytest ")) == (checks, runs)
+    assert (output.count("checked"), output.count("pytest "), output.count("::error ")) == (checks, runs, 1 - runs)
+    assert (checkout.fake / "summary").exists() == (not runs)
     assert (status, checkout.output) == ((0, ["left=report"]) if runs else (result, []))
 
 
-@pytest.mark.parametrize(("status", "left"), [(1, ["left=report"]), (2, []), (7, [])])
+@pytest.mark.parametrize(("status", "left"), [(1, ["left=report"]), (2, []), (6, [])])
 def test_the_exit_status_of_a_run_is_that_of_the_step(status, left, checkout):
-    """A report without a verdict gets another name."""
+    """A report that no later run is compared with gets another name."""
     assert checkout.run(STATUS=str(status))[0] == status
     assert checkout.output == left
 
@@ -184,17 +194,31 @@ def test_the_newest_artifact_of_the_branch_counts():
 
 def test_the_gitlab_job_carries_journal_and_report_along(checkout):
     """Also those of a run that fails; its exit status is that of the job."""
-    job = read_yaml(GITLAB)["conformance"]
-    script = "\n".join(part for part in job["script"] if ".ci/install" not in part)
-    refused = checkout.sh(script)
-    first = checkout.sh(script, NEW_JOURNAL="true", STATUS="1")
+    refused = checkout.sh(SCRIPT)
+    first = checkout.sh(SCRIPT, NEW_JOURNAL="true", STATUS="1")
     for kept in ("reports", "runs", "previous"):
         shutil.rmtree(checkout.folder / kept)
-    second = checkout.sh(script)
+    second = checkout.sh(SCRIPT)
 
     assert (refused[0], first[0], second[0]) == (4, 1, 0), first[1] + second[1]
     assert (checkout.folder / "previous/conformance.json").read_text() == "1\n"
     assert "--compare-with=previous/conformance.json -k listAccounts" in second[1]
+
+
+@pytest.mark.parametrize("script", [STEPS["Run"], SCRIPT], ids=["GitHub", "GitLab"])
+def test_a_cancelled_job_ends_after_its_run(script, checkout):
+    """Signals to its shell alone stop the run. What the next steps keep has all that was sent."""
+    with Acts(30) as service:
+        write_profile(checkout.folder, service.base_url).rename(checkout.folder / "environments/staging.yaml")
+        ours = {"ENVIRONMENT": "environments/staging.yaml", "NEW_JOURNAL": "true", "STATUS": "real"}
+        with checkout.started(script, **ours) as process:
+            await_event(service.reached, process)
+            process.send_signal(signal.SIGINT)
+            process.terminate()
+            process.wait()
+            document = json.loads((checkout.folder / "runs/staging/conformance.json").read_text())
+
+    assert (process.returncode > 128, document["verdict"]) == (True, "interrupted")
 
 
 def test_nothing_is_allowed_to_fail():
