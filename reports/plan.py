@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
 
+from environments.door.budget import WANT_THE_TOKEN
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, forms
 from environments.profiles.model import PixKey, Profile
 from reports.wording import listed, needed_for
 from spec.exchange import VALID, Exchange
 from spec.interface import MARK, PREPARING, operations
+from spec.json_text import as_bytes
 from spec.message import Text
 
 
@@ -45,10 +46,9 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None)
     yield f"journal: {journal}"
     yield from _out_of_scope(plan, profile)
     limits = profile.limits
-    rate = f"{limits.rate:g} requests a second" if limits.rate else "no rate limit"
     yield (
-        f"budgets: {limits.requests} requests, {limits.executions} executions, {limits.duration:g} s, {rate}, "
-        f"{limits.timeout:g} s and {limits.response_bytes} bytes for one answer"
+        f"budgets: {limits.requests} requests, {limits.executions} executions, {limits.duration:g} s, "
+        f"rate {limits.rate or 'unlimited'}, {limits.timeout:g} s and {limits.response_bytes} bytes for one answer"
     )
 
 
@@ -69,24 +69,20 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
 
 
 def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
-    wrong = [seen for seen in plan.to("executePix", "registerPixKey") if seen.credential not in (VALID, NO_HEADER)]
-    if not wrong:
-        yield "wrong tokens: none"
-        return
-    names = sorted({seen.operation for seen in wrong})
-    yield f"wrong tokens, at most {profile.limits.wrong_tokens} to each of {' and '.join(names)} (limits.wrong_tokens):"
-    for form in dict.fromkeys(seen.credential for seen in wrong):
+    refused = [seen for seen in plan.sent if seen.credential != VALID]
+    tokens = Counter(seen.operation for seen in refused if dict(seen.request.headers).get("Authorization"))
+    limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
+    yield f"wrong tokens, {limit}:" if tokens else "wrong tokens: none"
+    for form in dict.fromkeys(seen.credential for seen in refused if seen.credential != NO_HEADER):
         yield f"  {form}{'; tells the token, so it needs fuzz' if form in RESTORABLE else ''}"
-    for name in names:
-        names = [form.name for form in forms(profile)]
-        rows = [seen for seen in plan.to(name) if seen.credential in (NO_HEADER, *names)]
-        pairs = {(seen.credential, way) for seen in rows for way in seen.written or ("",)}
-        yield f"  {name}: {len(pairs)} pairs of a form and a way to write the request"
-        if left := [form for form in names if form not in {seen.credential for seen in rows}]:
-            yield f"  {name}: no room in limits.wrong_tokens for {', '.join(left)}"
-    executed = {seen.request.url: seen.number for seen in plan.to("executePix") if seen.valid}
-    if again := [seen for seen in wrong if seen.number > executed.get(seen.request.url, seen.number)]:
-        yield f"  {len(again)} of them, and as many requests without a token, ask for the code that was executed first"
+    for name, number in tokens.items():
+        sent = [seen.credential for seen in refused if seen.operation == name]
+        harmless = "" if name in WANT_THE_TOKEN else "; they change nothing"
+        yield f"  {name}: {number} requests with one, and {len(sent) - number} without any{harmless}"
+        left = ", ".join(form.name for form in forms(profile) if form.name not in sent)
+        if left and not harmless:
+            is_full = any(seen.valid for seen in plan.to(name))
+            yield f"  {name}: {'no room in limits.wrong_tokens for' if is_full else 'no code to offer with'} {left}"
 
 
 def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -95,9 +91,11 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         yield "  none is registered"
         return
     for place, key in enumerate(profile.pix_keys, 1):
-        yield f"  {key.type}, number {place} of pix_keys: registered unless a list shows it; {_after(key, profile)}"
-    synthetic = "deleted" if profile.deletes_keys else _STAYS
-    yield f"  {MARK}…@example.com, which the run makes up: registered; {synthetic}"
+        number = sum(as_bytes(key.key or key.type) in seen.request.body for seen in plan.sent)
+        how = f"registered unless a list shows it, named by {number} requests"
+        yield f"  {key.type}, number {place} of pix_keys: {how}; {_after(key, profile)}"
+    becomes = "is deleted" if profile.deletes_keys else _STAYS
+    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: where the service registers one, it {becomes}"
     yield "  no other key is deleted"
 
 
@@ -111,31 +109,37 @@ def _after(key: PixKey, profile: Profile) -> str:
     if key.type == "RANDOM" and not key.key:
         return "deleted where Key or key_at tells its value"
     if key.disposable or profile.is_sandbox:
-        return "deleted, unless a list showed it before the run"
+        return "deleted each time, unless a list showed it before the run"
     return "stays: it is not disposable"
 
 
 def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
     """Requests that may prepare or move a transfer, other than an execution."""
-    most, limit = len(plan.to(*PREPARING)), profile.limits.transfers
-    yield f"transfers: at most {min(most, limit)} may succeed (limits.transfers: {limit}; {most} bodies may be sent)"
+    sent, limit = plan.to(*PREPARING), profile.limits.transfers
+    yield f"transfers: at most {min(len(sent), limit)} may succeed (limits.transfers: {limit}; bodies: {len(sent)})"
     for name in PREPARING:
-        valid = sum(seen.valid for seen in plan.to(name))
-        if valid:
+        if valid := sum(seen.valid for seen in plan.to(name)):
             yield f"  {name}: {valid} with the body of the profile, which may move money by itself"
-    if any(not seen.valid for seen in plan.to(*PREPARING)):
+    if any(not seen.valid for seen in sent):
         amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
         yield f"  invalid and generated bodies: with synthetic accounts ({MARK}…), {amount}"
 
 
 def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
-    supplied, asked = profile.transactions.codes, [seen for seen in plan.to("executePix") if seen.valid]
-    codes = [unquote(seen.request.url.rsplit("/", 1)[-1]) for seen in asked if not seen.part]
-    of_profile = [code for code in codes if code in supplied]
-    executed = [_places(of_profile, supplied)] * bool(of_profile)
-    executed += [f"{len(codes) - len(of_profile)} that the run prepares"] * (len(codes) > len(of_profile))
-    if executed:
-        yield f"each once: {', and '.join(executed)}"
+    supplied, sent = profile.transactions.codes, plan.to("executePix")
+    asked = [seen for seen in sent if seen.valid]
+    executed = {seen.request.last_segment: seen.number for seen in asked if not seen.part}
+    of_profile = [code for code in executed if code in supplied]
+    if of_profile:
+        yield f"each once: {_places(of_profile, supplied)}"
+    if len(executed) > len(of_profile):
+        yield f"each once: {len(executed) - len(of_profile)} that the run prepares"
+    for code, at in executed.items():
+        tries = [seen.number < at for seen in sent if seen.request.last_segment == code and seen.credential != VALID]
+        if tries:
+            name = _places([code], supplied) if code in supplied else "one that the run prepares"
+            yield f"{name}, without a valid token: {sum(tries)} times before, {len(tries) - sum(tries)} times after;"
+            yield "  a service that ignores tokens executes it then"
     if plan.barred:
         yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
     yield from map(str, plan.cut)
@@ -150,7 +154,9 @@ def _why_none(plan: Plan) -> str:
         return "it needs execute in allow"
     if not plan.executes:
         return "nothing that was selected needs one"
-    return plan.journal_trouble or "there is no code in transactions.codes, and no transactions.prepare"
+    if plan.journal_trouble:
+        return "the next line says why; --plan --new-journal prints what a run with --new-journal would send"
+    return "there is no code in transactions.codes, and no transactions.prepare"
 
 
 def _places(codes: Sequence[str], supplied: Sequence[str]) -> str:
@@ -164,4 +170,5 @@ def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
     for operation in missing:
         yield f"  {operation.id:<17} {needed_for(operation)}"
     if "fuzz" not in profile.allow:
-        yield "  generated and malformed requests: need fuzz in allow"
+        yield "  generated and malformed requests: need fuzz in allow, but for registrations with an empty or cut-off"
+        yield "  body at a synthetic account, or with an undocumented key type"

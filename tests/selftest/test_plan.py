@@ -63,7 +63,10 @@ def test_what_is_not_permitted_is_listed_with_its_permission(plan):
 
     assert counts(lines).keys() == {*READS, "total"}
     assert "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow" in lines
-    assert "  generated and malformed requests: need fuzz in allow" in lines
+    assert (
+        "  generated and malformed requests: need fuzz in allow, but for registrations with an empty or cut-off"
+        in lines
+    )
     assert "  none is registered" in lines
     assert any(line.startswith("transfers: at most 0 may succeed") for line in lines)
     assert "  no execution: it needs execute in allow" in lines
@@ -85,8 +88,8 @@ def test_the_plan_says_what_is_at_stake(sandbox, plan):
     assert f"{STAGING}, {'a' if sandbox else 'no'} sandbox, " in lines[0]
     assert becomes == [
         "deleted where Key or key_at tells its value",
-        "deleted, unless a list showed it before the run",
-        "deleted, unless a list showed it before the run" if sandbox else "stays: it is not disposable",
+        "deleted each time, unless a list showed it before the run",
+        "deleted each time, unless a list showed it before the run" if sandbox else "stays: it is not disposable",
     ]
     assert re.search(r"\ntransfers: at most \d+ may succeed \(limits.transfers: 60; ", "\n".join(lines))
     assert ("of any amount" if sandbox else "of at most the amount of the profile") in "\n".join(lines)
@@ -100,11 +103,11 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
 
     assert "wrong tokens, at most 38 to each of executePix and registerPixKey (limits.wrong_tokens):" in without
     assert (told in with_fuzz, "tells the token" in "\n".join(without)) == (True, False)
-    assert "  executePix: 40 pairs of a form and a way to write the request" in without
+    assert "  executePix: 27 requests with one, and 17 without any" in without
     assert "no room" not in "".join(with_fuzz)
     assert "no room" not in "".join(plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 22}))
     assert f"{LEFT_OUT}the text undefined" in plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
-    assert "  2 of them, and as many requests without a token, ask for the code that was executed first" in without
+    assert "  number 1 of transactions.codes, without a valid token: 40 times before, 4 times after;" in without
     assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
 
 
@@ -121,7 +124,10 @@ def test_codes_that_the_journal_holds_are_not_sent(plan, tmp_path):
     second = plan("executePix.id", **changes)
 
     assert before == [tmp_path / "profile.yaml"]
-    assert "start one with --new-journal" in "\n".join(first)
+    assert (
+        "  no execution: the next line says why; --plan --new-journal prints what a run with --new-journal would send"
+        in first
+    )
     assert f"journal: codes in {tmp_path / 'kept/codes.jsonl'}: 1" in second
     assert "  each once: number 2 of transactions.codes" in second
     assert "  not sent, because the journal says that an earlier run sent it: number 1 of transactions.codes" in second
