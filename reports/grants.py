@@ -91,10 +91,6 @@ class Grants:
             say_many("{status} to {n} request", "{status} to {n} requests", status=status, n=count)
             for status, count in together.most_common(3)
         ]
-        shown = in_a_row(answers, ", ")
-        if not self.ready:
-            yield say("no operation succeeded ({answers}): the service was not ready, run again later", answers=shown)
-            return
         source = auth.token_env or ("token_command" if auth.token_command else "token_file")
         if set(together) == {"401"}:
             yield say(
@@ -104,21 +100,20 @@ class Grants:
                 source=source,
             )
             return
+        why = say("the token may be wrong or expired, check auth ({source})", source=source)
         commonest = together.most_common(1)[0][0]
-        if commonest in ("301", "307", "308"):  # the others often lead to a page to log in
-            yield say(
-                "no operation succeeded ({answers}): every path leads elsewhere, perhaps to https or to one "
-                "with a slash at its end: check base_url and the paths of the service",
-                answers=shown,
+        if not self.ready:
+            why = say("the service was not ready, run again later")
+        elif commonest.startswith("5"):
+            why = say("the service fails, see its log")
+        elif commonest in ("301", "307", "308"):  # the others often lead to a page to log in
+            why = say(
+                "every path leads elsewhere, perhaps to https or to one with a slash at its end: check base_url and the "
+                "paths of the service"
             )
-            return
-        where = say("base_url may lead elsewhere, or ") if commonest in ("302", "303", "404") else ""
-        yield say(
-            "no operation succeeded ({answers}): {where}the token may be wrong or expired, check auth ({source})",
-            answers=shown,
-            where=where,
-            source=source,
-        )
+        elif commonest in ("200", "302", "303", "404"):
+            why = say("base_url may lead elsewhere, such as to a page to log in, or {token}", token=why)
+        yield say("no operation succeeded ({answers}): {why}", answers=in_a_row(answers, ", "), why=why)
 
 
 @dataclass

@@ -9,6 +9,7 @@ from tests.selftest.exchanges import answer
 from tests.selftest.recorded_runs import record
 
 TOKEN = "the token may be wrong or expired, check auth (PIX_TOKEN)"
+ELSEWHERE = f"base_url may lead elsewhere, such as to a page to log in, or {TOKEN}"
 HTML = (("Content-Type", "text/html"),)
 
 
@@ -20,13 +21,13 @@ class TakesNoToken(Service):
 
 
 def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
-    """The token is named first, in one line, no requirement fails, and none needs a reason of its own."""
+    """The address and the token are named first, in one line, no requirement fails, and none needs a reason of its own."""
     ended = record(tmp_path, TakesNoToken, "-m", "not property", allow=["read", "execute"])
     (line,) = (line for line in ended.output.splitlines() if line.startswith("not exercised: "))
 
     assert (ended.status, ended.rows("fail")) == (6, {}), ended.output
     assert ended.document["notes"][0].startswith("no operation succeeded (200 to ")
-    assert TOKEN in ended.document["notes"][0]
+    assert ELSEWHERE in ended.document["notes"][0]
     assert line.endswith(" more: no operation succeeded")
     assert "supply" not in ended.output
     assert "\nnext: python -m environments check " in ended.output
@@ -54,13 +55,14 @@ def notes_of(*exchanges):
             {"listAccounts": 401, "getBalance": 401, "listEntries": 403},
             f"401 to 2 requests, 403 to 1 request): {TOKEN}",
         ),
-        ({"listAccounts": 404}, f"404 to 1 request): base_url may lead elsewhere, or {TOKEN}"),
+        ({"listAccounts": 404}, f"404 to 1 request): {ELSEWHERE}"),
+        ({"listAccounts": 500}, "500 to 1 request): the service fails, see its log"),
         ({"listAccounts": 503}, "503 to 1 request): the service was not ready, run again later"),
         ({"listAccounts": 496}, ""),
         ({"listAccounts": 401, "getBalance": 200}, ""),
         ({}, ""),
     ],
-    ids=["refused", "not found", "not ready", "certificate", "granted", "nothing sent"],
+    ids=["refused", "not found", "failing", "not ready", "certificate", "granted", "nothing sent"],
 )
 def test_the_token_is_named_where_it_may_be_the_cause(statuses, why):
     """One line for all operations, and none where something was granted."""
