@@ -2,7 +2,7 @@
 
 Requirements have one cause where their findings have the same codes, parameters and pointers, or where the same
 answers of one operation deviate at the same place. Two fields that are wrong are two causes: nothing shows that one
-of them explains the other.
+of them explains the other. Names that are misspelled in the same answers are one: whatever writes the names is at fault.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from spec.message import Message, Value, joined, say
 from spec.requirements import LEVELS
 
 MOST_SAID = 6
+_ONE_PLACE = {"spelling": "names", "lower-case-names": "names", "stack-trace": ()}
+"""Places of findings whose own pointers do not tell faults apart, by their code; a server error has no pointer."""
 _OF_THE_LEADER = ("level", "verdict", "text", "section", "got", "known_failure")
 
 
@@ -39,10 +41,9 @@ def by_requirement(found: Iterable[Mapping[str, Any]], member: str) -> dict[str,
 
 def _place(requirement: ReportEntry) -> tuple[object, ...]:
     """The operation, and which of its answers deviate where; the requirement, where no place shows it. A server error
-    and its stack trace are at one place."""
-    is_anywhere = requirement["level"] == "robustness"
-    found = [each for each in requirement["found"] if each.pointers or is_anywhere]
-    places = frozenset(("" if is_anywhere else each.pointers, each.exchanges) for each in found)
+    and its stack trace are at one place, and so are all names that are misspelled."""
+    found = [each for each in requirement["found"] if each.pointers or requirement["level"] == "robustness"]
+    places = frozenset((_ONE_PLACE.get(each.code, each.pointers), each.exchanges) for each in found)
     what = (requirement["id"].partition(".")[0], places) if places else requirement["id"]
     return "known_failure" in requirement, what
 

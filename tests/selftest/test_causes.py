@@ -68,9 +68,9 @@ def test_two_ways_to_be_no_json():
 
 
 def test_one_place_is_one_finding():
-    """What deviates at the same place of the same answers is one fault: a misspelled name that is in lower case, too; a
-    server error and its stack trace. In other answers it is another one."""
-    codes = ("spelling", "/data/success"), ("lower-case-names", "/data/success"), ("server-error",), ("stack-trace", "")
+    """What deviates at the same place of the same answers is one fault: misspelled names, also in lower case; a server
+    error and its stack trace. In other answers it is another one."""
+    codes = ("spelling", "/data/success"), ("lower-case-names", "/data/key"), ("server-error",), ("stack-trace", "")
     named, lower, error, trace = (replace(finding(*code), exchanges=(3,)) for code in codes)
     of_keys = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
     of_trouble = "listAccounts.serverError", "listAccounts.stackTrace"
