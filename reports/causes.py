@@ -2,7 +2,7 @@
 
 Requirements have one cause where their findings have the same codes, parameters and pointers, or where the same
 answers of one operation deviate at the same place. Two fields that are wrong are two causes: nothing shows that one
-of them explains the other. Names that are misspelled in the same answers are one: whatever writes the names is at fault.
+of them explains the other. Names that are misspelled in the same answers are one: what writes them is at fault.
 """
 
 from __future__ import annotations

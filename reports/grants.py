@@ -101,15 +101,15 @@ class Grants:
             )
             return
         why = say("the token may be wrong or expired, check auth ({source})", source=source)
-        commonest = together.most_common(1)[0][0]
+        commonest = max(together, key=together.__getitem__)
         if not self.ready:
             why = say("the service was not ready, run again later")
-        elif commonest.startswith("5"):
+        elif commonest >= "5":
             why = say("the service fails, see its log")
         elif commonest in ("301", "307", "308"):  # the others often lead to a page to log in
             why = say(
-                "every path leads elsewhere, perhaps to https or to one with a slash at its end: check base_url and the "
-                "paths of the service"
+                "every path leads elsewhere, perhaps to https or to one with a slash at its end: check base_url and "
+                "the paths of the service"
             )
         elif commonest in ("200", "302", "303", "404"):
             why = say("base_url may lead elsewhere, such as to a page to log in, or {token}", token=why)

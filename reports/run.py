@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from enum import IntEnum, auto
+from enum import StrEnum
 from functools import cached_property
 from shlex import quote
 from typing import Any
 
 from environments.profiles.loading import named
-from environments.profiles.model import EMBEDDED, FAIL, Profile, today
+from environments.profiles.model import FAIL, Profile, today
 from reports.behaviour import Behaviour, Drift, PlainData, behaviour, facts_in_words, in_words
 from reports.evidence import Evidence
 from reports.grants import NOTHING_GRANTED, Generated, Grants
@@ -39,22 +39,26 @@ NOTHING_TESTED = say("nothing was tested")
 UNWRITTEN = say("a part of the report cannot be written")
 
 
-class NoteKind(IntEnum):
-    """Kinds of notes, in the order in which notes are said. The first ones are alerts."""
+class NoteKind(StrEnum):
+    """Kinds of notes in words, in the order in which notes are said. The first ones are alerts."""
 
-    OUTCOME_UNKNOWN = auto()
-    OBSERVED_FIRST = auto()
-    UNREACHABLE = auto()
-    SUITE_FAILED = auto()
-    NOTHING_GRANTED = auto()
-    SET_UP = auto()
-    LEFT = auto()
-    REDIRECTED = auto()
-    KNOWN_FAILURE = auto()
-    NOTHING_TESTED = auto()
-    CUT = auto()
-    GENERATED_TRAFFIC = auto()
-    IN_COMPANY = auto()
+    OUTCOME_UNKNOWN = "the outcome of an execution is unknown"
+    OBSERVED_FIRST = "the service does something that may cost money"
+    KEY_GONE = "a key that was there before the run is gone"
+    UNREACHABLE = "the target cannot be reached"
+    SUITE_FAILED = "the suite itself failed"
+    NOTHING_GRANTED = "no operation succeeded"
+    SET_UP = "something is wrong with the token, the codes or the journal"
+    LEFT = "keys that the run registered are left"
+    REDIRECTED = "--base-url replaced the embedded sandbox"
+    KNOWN_FAILURE = "a known failure has passed or expired"
+    NOTHING_TESTED = "nothing was tested"
+    CUT = "not all requests were sent"
+    GENERATED_TRAFFIC = "no generated request was accepted"
+    IN_COMPANY = "requests in flight together were answered otherwise"
+
+
+_KINDS = [*NoteKind]
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Note:
     @property
     def is_alert(self) -> bool:
         """True for what the summary says before the findings."""
-        return self.kind <= NoteKind.REDIRECTED
+        return self.kind in _KINDS[: _KINDS.index(NoteKind.KNOWN_FAILURE)]
 
 
 def outcome_unknown(whose: Text, remedy: Text) -> Note:
@@ -209,7 +213,7 @@ class Run:
             NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),
         }
         notes = [*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)]
-        return tuple(sorted(dict.fromkeys(notes), key=lambda note: note.kind))
+        return tuple(sorted(dict.fromkeys(notes), key=lambda note: _KINDS.index(note.kind)))
 
     def _gone(self) -> Iterator[Text]:
         if self.unreachable:
@@ -222,17 +226,13 @@ class Run:
             yield say("{why}: not all requests to {operations} were sent", **parts)
 
     def _left(self) -> Iterator[Text]:
-        """Number of keys not cleaned up, and the command that deletes them where the key record has them."""
+        """Number of keys not cleaned up, and the command that deletes them."""
         if self.not_cleaned_up:
-            name, is_recorded = quote(named(self.profile.path)), self.profile.base_url != EMBEDDED
-            left = say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(self.not_cleaned_up))
-            if is_recorded:
-                left = say(
-                    "{keys}: python -m environments cleanup {name} names them; --yes deletes what it may",
-                    keys=left,
-                    name=name,
-                )
-            yield left
+            yield say(
+                "{keys}: python -m environments cleanup {name} names them; --yes deletes what it may",
+                keys=say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(self.not_cleaned_up)),
+                name=quote(named(self.profile.path)),
+            )
 
     @property
     def operations(self) -> set[str]:

@@ -17,14 +17,12 @@ from reports.verdicts import RunVerdict, Verdict
 from reports.wording import capped, exchanges_in_words, first_few, grouped, listed
 from spec.message import Text, joined, leaves_of
 
-_IN_ONE_LINE = (Verdict.OUT_OF_SCOPE,)
-"""Verdicts of requirements that are told by their number and the reason alone."""
 _MOST_SAID = 5
-"""Lines about what was not exercised, and about transfers that were not executed: the report has all of them."""
+"""Lines about what was not exercised: the report has all of them."""
 _NEXT = {
     RunVerdict.INCOMPLETE: "see to what the lines above name as missing, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
-    RunVerdict.UNREACHABLE: "python -m environments check {name}",
+    RunVerdict.UNREACHABLE: "python -m environments check {name} asks the address in the profile step by step",
     RunVerdict.INTERNAL_ERROR: "run it with -v to see where the suite failed",
 }
 """Steps after a verdict, where nothing failed."""
@@ -42,10 +40,12 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
         yield str(document["comparison"]["line"])
     yield from _drift(document)
     yield from (f"not exercised: {line}" for line in capped(_untested(run), _MOST_SAID))
-    yield from (f"{each['counted']}: {each['why']}" for each in left_out(document) if each["verdict"] in _IN_ONE_LINE)
+    yield from (
+        f"{each['counted']}: {each['why']}" for each in left_out(document) if each["verdict"] == Verdict.OUT_OF_SCOPE
+    )
     for why, keys in grouped(run.not_cleaned_up, attrgetter("why")).items():
         yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
-    yield from (f"not cleaned up: {left}" for left in capped(run.not_executed, _MOST_SAID))
+    yield from (f"not cleaned up: {left}" for left in run.not_executed)
     yield from (f"note: {note.text}" for note in run.notes() if not note.is_alert)
     yield from (f"  {line}" for line in count_lines(document))
     if run.accepted:

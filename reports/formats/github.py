@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from reports.behaviour import drift_in_words
 from reports.formats.conformance_json import RunDocument
 from reports.headline import permitted, result_line, sent
+from reports.run import NoteKind
 from reports.verdicts import ReportEntry, Verdict, fails, is_told_by_none
 from reports.wording import capped
 from spec.message import joined, message_of, say_many
@@ -57,11 +58,9 @@ def sentence(document: RunDocument) -> str:
 
 
 def _alerts(document: RunDocument) -> Iterator[str]:
-    """Number of alerts of each kind: the report has their texts."""
-    tally = Counter(alert["kind"] for alert in document["alerts"])
-    yield from (
-        f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind.replace('-', ' ')}" for kind, count in tally.items()
-    )
+    """Kinds of alerts, and how many there are of each: the report has their texts."""
+    tally = Counter(NoteKind[alert["kind"].replace("-", "_").upper()] for alert in document["alerts"])
+    yield from (f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind}" for kind, count in tally.items())
     yield from [""] * bool(tally)
 
 

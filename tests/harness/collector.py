@@ -9,19 +9,25 @@ from shlex import quote
 
 from environments.door.door import Door
 from environments.profiles.loading import named
+from environments.profiles.model import EMBEDDED
 from environments.secret_values import Secrets
 from reports.evidence import Evidence, Resending, evidence, outline
 from reports.grants import Grants
 from reports.run import LeftKey, Run
 from reports.show import Display
 from reports.verdicts import RequirementResult, Verdict
+from reports.wording import capped, grouped, listed
 from spec.exchange import Exchange
 from spec.facts import renamed
 from spec.interface import operations
-from spec.message import Message, changed, say
+from spec.message import Message, changed, say, say_many
 from spec.rules import Reproduction
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import Recording
+
+_OF_NOBODY = "its account is synthetic"
+_MOST_NUMBERED = 20
+"""As many transfers as limits.transfers permits by default."""
 
 
 class Collector:
@@ -45,7 +51,8 @@ class Collector:
             run.errors.append(say("the suite failed at {test}: {error}", test=test, error=recording.error))
 
     def close(self) -> None:
-        """Take over what was sent, when the tests are over."""
+        """Take over what was sent, when the tests are over. Exchanges have their content where they are cited, or tell
+        of a key that is left."""
         run, door, foreign = self.run, self.door, self.display.foreign
         run.requests, run.executions = len(door.exchanges), door.guard.sent
         run.unknown_outcomes = len(door.guard.unknown)
@@ -53,23 +60,19 @@ class Collector:
         run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
         run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
         run.said += notes_of(door, self.reproduction, quote(named(run.profile.path)))
-        run.not_cleaned_up += (
-            LeftKey(changed(key.name, foreign), key.state.value, key.owned, tuple(key.exchanges))
-            for key in door.keys.not_cleaned_up()
-        )
-        run.not_executed += _not_executed(door)
+        if run.profile.base_url != EMBEDDED:  # it ends with the run
+            run.not_cleaned_up += (
+                LeftKey(changed(key.name, foreign), key.state.value, key.owned, tuple(key.exchanges))
+                for key in door.keys.not_cleaned_up()
+            )
+            run.not_executed += _not_executed(door)
         run.grants = Grants.of_exchanges(door.exchanges)
         run.unsent = {why: [name for name in operations() if name in names] for why, names in door.unsent.items()}
-        whole = self._numbers_of_whole_ones()
+        cited = [one.exchanges for one in run.results if self._shows or one.verdict == Verdict.FAIL]
+        whole = set(chain(*cited, *(key.exchanges for key in run.not_cleaned_up)))
         run.exchanges |= {
             one.number: self.evidence(one) if one.number in whole else outline(one) for one in door.exchanges
         }
-
-    def _numbers_of_whole_ones(self) -> set[int]:
-        """The exchanges that are shown with their content: what is cited, or tells of a key that is left."""
-        cited = [one.exchanges for one in self.run.results if self._shows or one.verdict == Verdict.FAIL]
-        cited += [key.exchanges for key in self.run.not_cleaned_up]
-        return set(chain(*cited))
 
     def shown(self, result: RequirementResult) -> RequirementResult:
         """The result without known values in what its messages are filled with, and without names that are data."""
@@ -86,17 +89,14 @@ class Collector:
 
 
 def _not_executed(door: Door) -> Iterator[Message]:
-    """One line for each transfer with a body of the profile that was prepared and not executed, and one for all others,
-    whose accounts are synthetic."""
-    prepared = list(door.guard.prepared.not_executed(door.exchanges))
-    for seen, why in prepared:
-        if seen.valid and why:
-            yield say(
-                "a transfer of {operation} (exchange {number}: {answer}): not executed: {why}",
-                operation=seen.operation,
-                number=seen.number,
-                answer=say(seen.summary),
+    """One line for the transfers that were prepared and not executed for the same reason."""
+    prepared = door.guard.prepared.not_executed(door.exchanges)
+    for why, left in grouped(prepared, lambda one: one[1] if one[0].valid else _OF_NOBODY).items():
+        if why:
+            yield say_many(
+                "a transfer (exchange {numbers}), not executed: {why}",
+                "{n} transfers (exchanges {numbers}), each not executed: {why}",
+                n=len(left),
+                numbers=listed(capped([str(seen.number) for seen, _ in left], _MOST_NUMBERED)),
                 why=say(why),
             )
-    if synthetic := [seen.number for seen, _ in prepared if not seen.valid]:
-        yield say("{n} transfers of synthetic accounts, from exchange {first}", n=len(synthetic), first=synthetic[0])

@@ -28,6 +28,8 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
             joined((say("look the transfer up"), settle)),
         )
+    if door.keys.lost_besides:
+        yield Note(NoteKind.KEY_GONE, say("a key of the account that was there before the run is gone: restore it"))
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
     yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(reproduction))
     if unseen := [one for one in door.exchanges if refused_or_lost(one) is RefusalKind.GATEWAY]:

@@ -93,7 +93,7 @@ DRIFT = [{"id": id, "situation": OPERATORS, "place": "", "was": OPERATORS, "is":
 
 
 def test_the_whole_summary():
-    """Alerts by kind, counts, what fails, is known, warns, drifts and changed, in Markdown; nothing of others is public."""
+    """Alerts by kind in words, counts, what fails, is known, warns, drifts and changed, in Markdown; nothing of others is public."""
     whole = document(
         *FAILING, WARNING,
         said=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
@@ -104,7 +104,7 @@ def test_the_whole_summary():
     )  # fmt: skip
     text = step_summary(whole)
     parts = (
-        "\n\n- 2 alerts: outcome unknown\n- 1 alert: left\n\n| level |",
+        "\n\n- 2 alerts: the outcome of an execution is unknown\n- 1 alert: keys that the run registered are left\n\n| level |",
         "| documented | 3 | 0 | 0 | 0 | 0 | 0 | 0 |\n| implied | 0 | 1 | 0 | 0 | 0 | 0 | 0 |\n",
         f"### Failing\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{STATUS}` and 1 more | documented | The ",
         " | … |\n\n### Known failures",

@@ -305,6 +305,13 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
     assert (trial.exit_status, len(refused)) == (6, 1)
 
 
+def test_a_key_of_others_that_is_gone_is_an_alert():
+    """It can be restored at once."""
+    trial = try_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
+
+    assert "a key of the account that was there before the run is gone: restore it" in trial.notes
+
+
 def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
     """Every registration is refused alike, and the finding says why: no key is advised to be deleted."""
     names = ("body.pixKey", "body.account", "contentType.accepted", "pixKeyType.CNPJ")

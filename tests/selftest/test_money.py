@@ -9,6 +9,7 @@ from environments.door.wrong_tokens import RESTORABLE
 from environments.sandbox import Response
 from spec.interface import operations, operations_reached
 from tests.harness.configuration import start_journal
+from tests.selftest.recorded_runs import run_here
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import (
     CODE,
@@ -278,10 +279,7 @@ def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
         f"{number}), which holds /code number, /data/date number, /data/status string, /data/transactionId "
         "string, /data/value number: correct code_at; the transfer is not executed"
     )
-    assert left == [
-        f"a transfer of createPix (exchange {number}: 200 application/json): not executed: "
-        "no code at transactions.prepare.code_at"
-    ]
+    assert left == [f"a transfer (exchange {number}), not executed: no code at transactions.prepare.code_at"]
 
 
 def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
@@ -294,6 +292,13 @@ def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
         next(result.message for _, result in model.requirements() if result.message)
     )
     assert "code_at" not in str(notes_of(model))
+
+
+def test_what_the_embedded_sandbox_holds_is_gone_with_it():
+    """No line says that it is left."""
+    ended = run_here("--environment=sandbox", "--no-report", "-k", "createPix.exists")
+
+    assert "not cleaned up" not in ended.output
 
 
 @pytest.mark.parametrize(

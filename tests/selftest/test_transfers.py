@@ -122,14 +122,14 @@ def test_a_limit_that_is_reached_changes_no_verdict(ended):
 
 
 def test_what_stays_is_listed(ended):
-    """Each transfer with an account of the profile by itself, and the synthetic ones by their count."""
+    """Each transfer by its exchange, those with an account of the profile apart from the synthetic ones."""
     service, model = ended
-    lines = [*map(str, model.not_executed)]
-    own = [line for line in lines if line.startswith("a transfer of ")]
-    others = [line for line in lines if " transfers of synthetic accounts" in line]
+    lines = {line.partition("executed: ")[2]: int(line.split()[0]) for line in map(str, model.not_executed)}
 
-    assert len(own) == LIMIT - len(service.invalid)
-    assert [int(line.split()[0]) for line in others] == [len(service.invalid)]
+    assert lines == {
+        "its code was not sent": LIMIT - len(service.invalid),
+        "its account is synthetic": len(service.invalid),
+    }
 
 
 def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():

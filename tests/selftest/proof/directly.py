@@ -83,9 +83,8 @@ class Log:
                 call(item, supplied)
         self.session.collector.close()
         run.close()
-        said = {"left": run.not_cleaned_up_in_words, "notes": [note.text for note in run.notes()]}
-        told = {what: tuple(map(str, texts)) for what, texts in said.items()}
-        return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), **told)
+        notes = tuple(str(note.text) for note in run.notes())
+        return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), notes=notes)
 
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:
         """Calls one test of this run with what its fixtures give, or have given."""

@@ -37,14 +37,13 @@ _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
 @dataclass(frozen=True)
 class Trial:
     """What a run said about one service: exit status, result by requirement, requests sent, errors of the suite,
-    findings, what was not cleaned up, and what the report says first."""
+    findings, and what the report says first."""
 
     exit_status: int
     rows: Mapping[str, RequirementResult]
     requests: int
     errors: tuple[str, ...]
     findings: tuple[Mapping[str, Any], ...] = ()
-    left: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def with_verdict(self, verdict: str) -> set[str]:
@@ -104,7 +103,6 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
         results_of(run),
         run.requests,
         tuple(run.errors),
-        left=tuple(map(str, run.not_cleaned_up_in_words)),
         findings=tuple(document["findings"]),
         notes=tuple(map(str, document["notes"])),
     )
