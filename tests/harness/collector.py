@@ -20,7 +20,7 @@ from reports.wording import capped, grouped, listed
 from spec.exchange import Exchange
 from spec.facts import renamed
 from spec.interface import operations
-from spec.message import Message, changed, say, say_many
+from spec.message import Message, changed, message_of, say, say_many
 from spec.rules import Reproduction
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import Recording
@@ -94,9 +94,9 @@ def _not_executed(door: Door) -> Iterator[Message]:
     for why, left in grouped(prepared, lambda one: one[1] if one[0].valid else _OF_NOBODY).items():
         if why:
             yield say_many(
-                "a transfer (exchange {numbers}), not executed: {why}",
+                "{n} transfer (exchange {numbers}), not executed: {why}",
                 "{n} transfers (exchanges {numbers}), each not executed: {why}",
                 n=len(left),
-                numbers=listed(capped([str(seen.number) for seen, _ in left], _MOST_NUMBERED)),
-                why=say(why),
+                numbers=listed(capped([str(seen.number) for seen, same in left], _MOST_NUMBERED)),
+                why=message_of(why),
             )

@@ -156,7 +156,7 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
     assert {
         "https://x não pode ser alcançado: a conexão foi recusada",
         "o limite limits.transfers (20) foi atingido: nem todas as requisições a createPix foram enviadas",
-        *("Mudança de comportamento", "o mesmo resultado", "Mudanças desde outra rodada"),
+        *("Mudança de comportamento", "o mesmo resultado", "Mudanças desde outra execução dos testes"),
         *("não exercitado", "2 não exercitados"),
     } <= texts
     assert {"not exercised", "2 not exercised"} <= set(page_of(run, ENGLISH).texts)

@@ -279,7 +279,7 @@ def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
         f"{number}), which holds /code number, /data/date number, /data/status string, /data/transactionId "
         "string, /data/value number: correct code_at; the transfer is not executed"
     )
-    assert left == [f"a transfer (exchange {number}), not executed: no code at transactions.prepare.code_at"]
+    assert left == [f"1 transfer (exchange {number}), not executed: no code at transactions.prepare.code_at"]
 
 
 def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
