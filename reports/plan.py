@@ -72,15 +72,14 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     refused = [seen for seen in plan.sent if seen.credential != VALID]
     tokens = Counter(seen.operation for seen in refused if dict(seen.request.headers).get("Authorization"))
     limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
-    yield f"wrong tokens, {limit}:" if tokens else "wrong tokens: none"
+    yield f"wrong tokens, {limit}; to others in requests that change nothing:" if tokens else "wrong tokens: none"
     for form in dict.fromkeys(seen.credential for seen in refused if seen.credential != NO_HEADER):
         yield f"  {form}{'; tells the token, so it needs fuzz' if form in RESTORABLE else ''}"
     for name, number in tokens.items():
         sent = [seen.credential for seen in refused if seen.operation == name]
-        harmless = "" if name in WANT_THE_TOKEN else "; they change nothing"
-        yield f"  {name}: {number} requests with one, and {len(sent) - number} without any{harmless}"
+        yield f"  {name}: {number} requests with one, and {len(sent) - number} without any"
         left = ", ".join(form.name for form in forms(profile) if form.name not in sent)
-        if left and not harmless:
+        if left and name in WANT_THE_TOKEN:
             is_full = any(seen.valid for seen in plan.to(name))
             yield f"  {name}: {'no room in limits.wrong_tokens for' if is_full else 'no code to offer with'} {left}"
 
@@ -138,13 +137,14 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
         tries = [seen.number < at for seen in sent if seen.request.last_segment == code and seen.credential != VALID]
         if tries:
             name = _places([code], supplied) if code in supplied else "one that the run prepares"
-            yield f"{name}, without a valid token: {sum(tries)} times before, {len(tries) - sum(tries)} times after;"
-            yield "  a service that ignores tokens executes it then"
+            yield f"{name}: {sum(tries)} times with no valid token first, when a lax service executes it"
     if plan.barred:
         yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
     yield from map(str, plan.cut)
     if in_sequences := [seen for seen in asked if seen.part]:
         yield f"{len(in_sequences)} more of a transfer that the run prepares, to see if a balance follows"
+    if asked and not profile.is_sandbox:
+        yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
     if not asked and not plan.barred:
         yield f"no execution: {_why_none(plan)}"
 

@@ -16,7 +16,7 @@ from reports.grants import Grants
 from reports.run import LeftKey, Run
 from reports.show import Display
 from reports.verdicts import RequirementResult, Verdict
-from reports.wording import capped, grouped, listed
+from reports.wording import grouped, listed
 from spec.exchange import Exchange
 from spec.facts import renamed
 from spec.interface import operations
@@ -26,8 +26,6 @@ from tests.harness.door_notes import notes_of
 from tests.harness.judging import Recording
 
 _OF_NOBODY = "its account is synthetic"
-_MOST_NUMBERED = 20
-"""As many transfers as limits.transfers permits by default."""
 
 
 class Collector:
@@ -97,6 +95,6 @@ def _not_executed(door: Door) -> Iterator[Message]:
                 "{n} transfer (exchange {numbers}), not executed: {why}",
                 "{n} transfers (exchanges {numbers}), each not executed: {why}",
                 n=len(left),
-                numbers=listed(capped([str(seen.number) for seen, same in left], _MOST_NUMBERED)),
+                numbers=listed([str(seen.number) for seen, same in left]),
                 why=message_of(why),
             )

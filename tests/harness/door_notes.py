@@ -9,7 +9,7 @@ from environments.door.journal import Outcome
 from reports.run import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refused_or_lost
 from spec.exchange import VALID, Exchange
-from spec.message import Text, joined, say, say_many
+from spec.message import Text, joined, say
 from spec.rules import Reproduction
 
 
@@ -29,28 +29,22 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
             joined((say("look the transfer up"), settle)),
         )
     if door.keys.lost_besides:
-        yield Note(NoteKind.KEY_GONE, say("a key of the account that was there before the run is gone: restore it"))
+        gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
+        yield Note(NoteKind.KEY_GONE, gone)
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
-    yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(reproduction))
-    if unseen := [one for one in door.exchanges if refused_or_lost(one) is RefusalKind.GATEWAY]:
-        yield Note(
-            NoteKind.IN_COMPANY,
-            say_many(
-                "{n} request was answered by a gateway (502, 503, 504): what the service did with it is not seen",
-                "{n} requests were answered by a gateway (502, 503, 504): what the service did with them is not seen",
-                n=len(unseen),
-            ),
-        )
-
-
-def _otherwise_alone(reproduction: Reproduction) -> Iterator[Text]:
-    """A note where many requests were answered otherwise alone: with few, it may be passing trouble."""
     if len(seen := reproduction.otherwise_alone) >= 3:  # fewer may be passing trouble
-        yield say(
+        told = say(
             "{number} requests were refused or not answered with other requests in flight, and answered otherwise alone"
             ": the service limits requests at the same time, or mixes up their answers",
             number=len(seen),
         )
+        yield Note(NoteKind.IN_COMPANY, told)
+    if unseen := [one for one in door.exchanges if refused_or_lost(one) is RefusalKind.GATEWAY]:
+        told = say(
+            "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
+            number=len(unseen),
+        )
+        yield Note(NoteKind.IN_COMPANY, told)
 
 
 def _faults_of_the_set_up(door: Door) -> Iterator[Text]:

@@ -30,7 +30,7 @@ class NotReady(Service):
         return super().respond(request)
 
 
-BY_A_GATEWAY = "1 request was answered by a gateway (502, 503, 504): what the service did with it is not seen"
+BY_A_GATEWAY = "1 of the answers are those of a gateway (502, 503, 504): what the service did is not seen"
 
 
 @pytest.mark.parametrize(

@@ -100,14 +100,20 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
     with_fuzz, without = (plan(wanted, allow=allow) for allow in ([*base, "fuzz"], base))
     told = "  the token lengthened; tells the token, so it needs fuzz"
 
-    assert "wrong tokens, at most 38 to each of executePix and registerPixKey (limits.wrong_tokens):" in without
+    assert (
+        "wrong tokens, at most 38 to each of executePix and registerPixKey (limits.wrong_tokens); to others in requests "
+        "that change nothing:"
+    ) in without
     assert (told in with_fuzz, "tells the token" in "\n".join(without)) == (True, False)
     assert "  executePix: 27 requests with one, and 17 without any" in without
     assert "no room" not in "".join(with_fuzz)
     assert "no room" not in "".join(plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 22}))
     left_out = "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined"
     assert left_out in plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
-    assert "  number 1 of transactions.codes, without a valid token: 40 times before, 4 times after;" in without
+    assert (
+        "  number 1 of transactions.codes: 40 times with no valid token first, when a lax service executes it"
+        in without
+    )
     assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
 
 
