@@ -131,7 +131,8 @@ class ProfileFile:
     Every code in transactions, and every one that is prepared, is executed once; at most limits.executions in a run.
 
     fuzz: Generated requests, valid and invalid ones, to the operations that are permitted besides, up to
-    limits.requests. They name synthetic accounts, keys and codes (pixconf-…), and never yours."""
+    limits.requests. They name synthetic keys and codes (pixconf-…); accounts of yours only in reads, and to register
+    and delete such keys."""
     accounts: Identifiers = field(default=(), repr=False)
     """Accounts that the token may see, as they stand in the path. Without one, requirements about balance, entries and
     keys are not exercised."""

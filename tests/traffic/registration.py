@@ -23,7 +23,7 @@ from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
 from spec.findings import inconclusive
-from spec.interface import MARK
+from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing, Place
 from spec.message import say
 from spec.observed import indistinguishable
@@ -296,13 +296,14 @@ def _stands_like_an_accepted_key(registrar: Registrar, places: frozenset[Place])
 
 def find_lost(registrar: Registrar, sent: list[Exchange]) -> list[Exchange]:
     """Read the list twice after registrations: those that were granted and whose keys it does not show, although it
-    showed keys that were registered one after the other. A key that the service makes may be any text that is new."""
+    showed keys that were registered one after the other. A key that the service makes, or that has a type of its own,
+    may be any text that is new."""
     granted = list(filter(registered, sent)) if registrar.references else []
-    known = registrar.listing.all_texts if registrar.listing else frozenset()
+    known = registrar.listing.texts if registrar.listing else frozenset()
     lists = [registrar.look(), registrar.look()] if granted else []
 
     def is_listed(seen: Exchange, listing: Listing) -> bool:
         key = body_sent(seen)["pixKey"]
-        return listing.shows(key) if key else not listing.all_texts <= known
+        return listing.shows(key) if key and type_sent(seen) in KEY_TYPES else not listing.texts <= known
 
     return [seen for seen in granted if all(each and not is_listed(seen, each) for each in lists)]
