@@ -113,8 +113,9 @@ def _drift(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _untested(run: Run) -> list[Text]:
-    """Requirements that were not exercised, but for those that are only observed, by the reason; that of most first."""
-    counting = [result for requirement, result in run.requirements() if requirement.level != "not-shown"]
+    """Requirements that the verdict misses, of the levels that count for it, by why they were not exercised; the reason
+    of most requirements first."""
+    counting = [result for requirement, result in run.requirements() if requirement.level in run.profile.fail_on]
     missing = [result for result in counting if result.verdict == Verdict.NOT_EXERCISED]
     groups = sorted(grouped(missing, attrgetter("message")).values(), key=len, reverse=True)
     return [joined((first_few([one.id for one in group]), group[0].message), ": ") for group in groups]

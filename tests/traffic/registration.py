@@ -304,6 +304,6 @@ def find_lost(registrar: Registrar, sent: list[Exchange]) -> list[Exchange]:
 
     def is_listed(seen: Exchange, listing: Listing) -> bool:
         key = body_sent(seen)["pixKey"]
-        return listing.shows(key) if key and type_sent(seen) in KEY_TYPES else not listing.texts <= known
+        return listing.shows(key) or not ((key and type_sent(seen) in KEY_TYPES) or listing.texts <= known)
 
     return [seen for seen in granted if all(each and not is_listed(seen, each) for each in lists)]
