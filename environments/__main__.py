@@ -86,7 +86,7 @@ def _write_new(options: argparse.Namespace) -> int:
         tls["ca_bundle"] = os.path.relpath(options.ca_bundle, path.absolute().parent)
     given = {"base_url": options.base_url, "accounts": options.account, "tls": tls}
     values = {key: json.dumps(value) for key, value in given.items() if value}
-    if options.count and "executions" not in str(options.limit):
+    if options.count and not any(each.startswith("executions=") for each in options.limit):
         options.limit.append(f"executions={options.count + 4}")  # docs/traffic.md, A sandbox
     if options.limit:
         values["limits"] = f"{{{', '.join(options.limit).replace('=', ': ')}}}"

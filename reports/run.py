@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
+from itertools import takewhile
 from shlex import quote
 from typing import Any
 
@@ -58,9 +59,6 @@ class NoteKind(StrEnum):
     IN_COMPANY = "requests in flight together were answered otherwise"
 
 
-_KINDS = [*NoteKind]
-
-
 @dataclass(frozen=True)
 class Note:
     """One line for people."""
@@ -71,7 +69,7 @@ class Note:
     @property
     def is_alert(self) -> bool:
         """True for what the summary says before the findings."""
-        return self.kind in _KINDS[: _KINDS.index(NoteKind.KNOWN_FAILURE)]
+        return self.kind in takewhile(NoteKind.KNOWN_FAILURE.__ne__, NoteKind)
 
 
 def outcome_unknown(whose: Text, remedy: Text) -> Note:
@@ -212,8 +210,8 @@ class Run:
             NoteKind.CUT: self._unsent(),
             NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),
         }
-        notes = [*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)]
-        return tuple(sorted(dict.fromkeys(notes), key=lambda note: _KINDS.index(note.kind)))
+        notes = dict.fromkeys((*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)))
+        return tuple(note for kind in NoteKind for note in notes if note.kind is kind)
 
     def _gone(self) -> Iterator[Text]:
         if self.unreachable:

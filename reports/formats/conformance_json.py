@@ -161,7 +161,7 @@ def _outline(exchange: Evidence, start: datetime) -> RunDocument:
         "number": exchange["number"],
         "operation": exchange["operation"],
         "request": f"{exchange['request']['method']} {exchange['request']['url']}",
-        "result": exchange["response"]["status"] if "response" in exchange else exchange.get("failure"),
+        "result": exchange["response"]["status"] if "response" in exchange else exchange.get("kind"),
         "at_ms": round((exchange["started"] - start.timestamp()) * 1000, 1),
         "elapsed_ms": exchange["elapsed_ms"],
         "beside": exchange["beside"],
