@@ -15,6 +15,7 @@ from itertools import chain, groupby
 from typing import Any
 from urllib.parse import unquote
 
+from environments.door.wrong_tokens import BY_NAME
 from environments.profiles.model import Profile
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
@@ -36,7 +37,8 @@ _OF_THE_PROFILE = {"account": "accounts", "key": "pix_keys", "code": "transactio
 """Known values whose variable has their name, and the number of their place in the profile; with its key there."""
 _WRONG = "<another token>"
 _SEGMENT = re.compile(r"([/?&=;#]+)")
-_SCHEME = re.compile(r"(?:bearer|token|dpop|oauth|basic|digest|negotiate|ntlm|apikey)(?: |\Z)", re.IGNORECASE)
+_SCHEME = re.compile(r"\A((?:bearer|token|dpop|oauth|basic|digest|negotiate|ntlm|apikey)(?: +|\Z)|)", re.IGNORECASE)
+"""The scheme at the start of a header, or nothing."""
 _REWRITTEN = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
 """Parts of an address that curl reads as more than their characters."""
 _SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9])(?P=repeated){199,}|[^ -~]+.?|'", re.DOTALL)
@@ -59,7 +61,7 @@ def outline(exchange: Exchange) -> Evidence:
         "curl": "",
     }
     shown |= {"response": {"status": response.status, "cut": response.cut, **content}} if response else {}
-    return shown | ({"failure": failure.kind.value, "kind": failure.kind.value} if failure else {})
+    return shown | ({"kind": failure.kind.value} if failure else {})
 
 
 def evidence(exchange: Exchange, resending: Resending) -> Evidence:
@@ -80,8 +82,8 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
 
 
 def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterator[str]:
-    """The line that sends the request; before it a comment where the line moves money, or may, and one that says where
-    its variables come from."""
+    """The line that sends the request; before it a comment where the line moves money, or may, one that says where its
+    variables come from, and what makes a wrong token of the right one, where a shell can."""
     line = resending.curl(exchange.request)
     line = line.replace("curl", "curl --http1.0", 1) if HTTP_1_0 in exchange.written else line
     if exchange.response and exchange.response.json.error:  # perhaps only where a coding is accepted
@@ -94,6 +96,8 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     asked = [part for part in every if isinstance(part, Redacted) and part.origin and not _CODE.match(part.expression)]
     if told := dict.fromkeys(f"{part.expression[2:-3]}: {part.origin}" for part in asked if part.expression in line):
         yield f"# {'; '.join(told)}".replace(_WRONG, exchange.credential)
+    if (form := BY_NAME.get(exchange.credential)) and form.filter:
+        yield f'WRONG_TOKEN=$(printf %s "{resending.token}" | {form.filter})'
     yield line
 
 
@@ -132,8 +136,8 @@ class Resending:
         self.display, self._profile = display, profile.path.name
         auth, tls = profile.auth, profile.tls
         file, phrase = auth.token_file, tls.client_key_passphrase_env
-        token = f"$(cat {shlex.quote(str(file))})" if file else _variable(auth.token_env or "PIX_TOKEN")
-        self._named = {"token": token} | {
+        self.token = f"$(cat {shlex.quote(str(file))})" if file else _variable(auth.token_env or "PIX_TOKEN")
+        self._named = {"token": self.token} | {
             f"header {each.name}": _variable(each.env) for each in profile.headers if each.env
         }
         files = {"cacert": tls.ca_bundle, "cert": tls.client_cert, "key": tls.client_key, "proxy": profile.proxy}
@@ -190,8 +194,7 @@ class Resending:
     def _header(self, name: str, value: str) -> Parts:
         if name.lower() != "authorization":
             return self._parts(value, name)
-        scheme = match[0] if (match := _SCHEME.match(value)) else ""
-        credential = value.removeprefix(scheme)
+        _, scheme, credential = _SCHEME.split(value)
         if not credential.strip():
             return [value] if value else []
         shown = self.display.known.whole(credential)

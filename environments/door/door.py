@@ -87,7 +87,7 @@ class Door:
         self.token_monitor = TokenMonitor(target.secrets, target.refresh, self._ask, self.backoff.clear_the_wire)
         self.liveness = Liveness(self._read_again)
         self.guard.read_again = self._read_again
-        self.wire = wire
+        self.wire, self.close = wire, wire.close
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
         self._before, self._for_each_attempt, self._decisions = self._policies()
 
@@ -136,10 +136,6 @@ class Door:
             return send()
         finally:
             meeting.abort()  # the other one does not wait for what is not sent
-
-    def close(self) -> None:
-        """Close the connections that are kept."""
-        self.wire.close()
 
     # -- one request ------------------------------------------------------------------------------------------
 

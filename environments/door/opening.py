@@ -39,9 +39,7 @@ def open_planned_door(
     known = listed_secrets(profile)
     known.learn_token(token)
     target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", known)
-    journal = None
-    if not (profile.is_sandbox or new_journal):
-        journal = journal_of(profile, resend=resend, kind=ReadJournal)
+    journal = None if profile.is_sandbox or new_journal else journal_of(profile, resend=resend, kind=ReadJournal)
     return _door(profile, target, connections, Budget(replace(profile.limits, rate=None)), journal, None)
 
 

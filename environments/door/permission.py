@@ -97,7 +97,7 @@ def key_sent(body: bytes) -> tuple[str | None, str]:
 
 def names(text: str, key: str) -> bool:
     """True if the text names the key, and not a longer one that it is a part of."""
-    return key in text and re.search(rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])", text) is not None
+    return re.search(rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])", text) is not None
 
 
 def _read(body: bytes) -> Any:

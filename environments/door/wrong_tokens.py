@@ -15,7 +15,7 @@ import string
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -116,12 +116,14 @@ def _alike(text: str) -> str:
 @dataclass(frozen=True)
 class Form:
     """A way to ask without the valid token: `scheme`, and behind it what `make` makes of the token, if anything. The
-    token can be restored from a `restorable` form: it is whole, or fewer than 16 characters are missing or changed."""
+    token can be restored from a `restorable` form: it is whole, or fewer than 16 characters are missing or changed.
+    `filter` is the command of a shell that does what `make` does to a token, where one line can."""
 
     name: str
     make: Make | None = None
     scheme: str = "Bearer "
     restorable: bool = False
+    filter: str = ""
 
 
 NO_HEADER = "no header"
@@ -129,6 +131,7 @@ NO_HEADER = "no header"
 ANOTHER = "a wrong token (of a JWT: another signature)"
 """The form that every token has."""
 _CHUNKS = "a chunked body"
+_Restorable = partial(Form, restorable=True)
 FORMS = (
     Form(ANOTHER, _another),
     Form("an empty bearer"),
@@ -139,36 +142,44 @@ FORMS = (
         "the token without a signature (none)",
         _of_signed(lambda header, claims, _: f"{_with(header, alg='none')}.{claims}."),
     ),
-    Form("the token without its signature", _of_signed(lambda header, claims, _: f"{header}.{claims}.")),
-    Form("the token with an expired exp", _claiming(exp=_EXPIRED), restorable=True),
-    Form("the token of another subject", _claiming(sub=f"{MARK}subject"), restorable=True),
-    # without padding of base64, too: with less of it the token means the same to some who decode it
-    Form("the token cut short", lambda token: token.rstrip("=")[:-1], restorable=True),
-    # by two: some leave out what stands behind padding, or one character behind groups of four
-    Form("the token lengthened", lambda token: token.rstrip("=") + "11", restorable=True),
     Form(
+        "the token without its signature",
+        _of_signed(lambda header, claims, _: f"{header}.{claims}."),
+        filter="sed 's/[^.]*$//'",
+    ),
+    _Restorable("the token with an expired exp", _claiming(exp=_EXPIRED)),
+    _Restorable("the token of another subject", _claiming(sub=f"{MARK}subject")),
+    # without padding of base64, too: with less of it the token means the same to some who decode it
+    _Restorable(
+        "the token cut short",
+        lambda token: token.rstrip("=")[:-1],
+        filter="sed 's/=*$//; s/.$//'",
+    ),
+    # by two: some leave out what stands behind padding, or one character behind groups of four
+    _Restorable("the token lengthened", lambda token: token.rstrip("=") + "11", filter="sed 's/=*$/11/'"),
+    _Restorable(
         "the token in another letter case",
         lambda token: None if _HEX.fullmatch(token) else token.swapcase(),
-        restorable=True,
+        filter="tr a-zA-Z A-Za-z",
     ),
-    Form("the token backwards", lambda token: token[::-1], restorable=True),
-    Form("the token with a character before it", lambda token: "x" + token, restorable=True),
+    _Restorable("the token backwards", lambda token: token[::-1], filter="rev"),
+    _Restorable("the token with a character before it", lambda token: "x" + token, filter="sed s/^/x/"),
     Form("Basic credentials", scheme="Basic cGl4Y29uZjpwaXhjb25m"),  # pixconf:pixconf
     Form("the text undefined", scheme="Bearer undefined"),
 )
 """The table of forms, what is most often let in first: in the default of limits.wrong_tokens there is room for
 thirteen with codes, and fewer apply to a token that is not signed."""
 OTHER_SCHEMES = (
-    Form("the bare token", scheme="", restorable=True),
+    _Restorable("the bare token", scheme=""),
     # as long as Bearer: some cut off seven characters and do not look at them
-    Form("the token under the scheme Digest", scheme="Digest ", restorable=True),
+    _Restorable("the token under the scheme Digest", scheme="Digest "),
 )
 """Schemes that stand before the access token itself: never with a real transaction code."""
 
 
 _RIGHT = Form(VALID)
-_BY_NAME = {form.name: form for form in (_RIGHT, *FORMS, *OTHER_SCHEMES)}
-RESTORABLE = frozenset(form.name for form in _BY_NAME.values() if form.restorable)
+BY_NAME = {form.name: form for form in (_RIGHT, *FORMS, *OTHER_SCHEMES)}
+RESTORABLE = frozenset(form.name for form in BY_NAME.values() if form.restorable)
 """Forms that tell the token to all who read them: they need `fuzz`."""
 INVALID_CREDENTIALS: Mapping[str, str] = {
     "an empty header": "",
@@ -199,7 +210,7 @@ def authorization(credential: str, token: str) -> str | None:
         return None
     if credential in INVALID_CREDENTIALS:
         return INVALID_CREDENTIALS[credential]
-    form = _BY_NAME[credential]
+    form = BY_NAME[credential]
     if form in (_RIGHT, *OTHER_SCHEMES):
         return form.scheme + token
     wrong = wrong_tokens(token)

@@ -19,6 +19,7 @@ from spec.requirements import requirements
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, answer
 from tests.selftest.hand_made import hand_made
+from tests.selftest.test_html_report import exchange
 
 DIGIT = "executePix.digit.present"
 
@@ -133,16 +134,8 @@ def run():
         not_cleaned_up=[LeftKey("RANDOM, made by the service", "not deleted", False, (1,))] * 2,
         executions=3, unknown_outcomes=1, requests=41,
     )  # fmt: skip
-    evidence = {
-        "operation": "",
-        "request": {"method": "GET", "url": ""},
-        "started": 0.0,
-        "elapsed_ms": 1,
-        "beside": 0,
-        "part": "",
-    }
     lines = {1: f"{EXECUTES}\ncurl y", 8: "curl x"}
-    run.exchanges = {number: {**evidence, "number": number, "curl": line} for number, line in lines.items()}
+    run.exchanges = {number: exchange(number) | {"curl": line} for number, line in lines.items()}
     path = ENVIRONMENTS / "staging.yaml"
     run.profile = replace(run.profile, base_url=run.base_url, path=path, redirected="this run only reads")
     return run
