@@ -19,10 +19,10 @@ from environments.door.wrong_tokens import BY_NAME
 from environments.profiles.model import Profile
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
-from spec.answers import is_refusal
+from spec.answers import data_of, is_refusal
 from spec.exchange import HTTP_1_0, Exchange, Request
 from spec.facts import is_name
-from spec.interface import MARK, PREPARING, operations
+from spec.interface import KEY_TYPES, MARK, PREPARING, operations
 
 Evidence = dict[str, Any]
 """An exchange as `outline` and `evidence` give it."""
@@ -33,8 +33,10 @@ MAY_MOVE = "# this line may move money"
 _LONGEST, _LARGEST = 4_000, 100_000
 """Characters of a line that a body takes, and bytes of one that a shell passes on."""
 _OMITTED = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
-_OF_THE_PROFILE = {"account": "accounts", "key": "pix_keys", "code": "transactions.codes", "identifier": "requests"}
+_OF_THE_PROFILE = {"account": "accounts", "key": "pix_keys", "code": "", "identifier": "requests"}
 """Known values whose variable has their name, and the number of their place in the profile; with its key there."""
+_DOCUMENTS = {11: "CPF", 14: "CNPJ"}
+"""Tax documents by their number of characters."""
 _WRONG = "<another token>"
 _SEGMENT = re.compile(r"([/?&=;#]+)")
 _SCHEME = re.compile(r"\A((?:bearer|token|dpop|oauth|basic|digest|negotiate|ntlm|apikey)(?: +|\Z)|)", re.IGNORECASE)
@@ -68,8 +70,8 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
     """One exchange in the same shape with its content, as far as it may be shown, and the lines that send it again."""
     response, failure, display = exchange.response, exchange.failure, resending.display
     shown, sent = outline(exchange), resending.sent(exchange.request)
-    shown |= {"operation": exchange.operation or UNDOCUMENTED}
-    shown |= {"curl": "\n".join(_reproduced(exchange, resending, sent))}
+    curl = "\n".join(_reproduced(exchange, resending, sent))
+    shown |= {"operation": exchange.operation or UNDOCUMENTED, "curl": curl}
     headers = [[printable(name), shown_parts(value)] for name, value in sent.headers]
     shown["request"] |= {"url": shown_parts(sent.url), "headers": headers, "body": shown_parts(sent.body)}
     if response:
@@ -82,23 +84,34 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
 
 
 def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterator[str]:
-    """The line that sends the request; before it a comment where the line moves money, or may, one that says where its
-    variables come from, and what makes a wrong token of the right one, where a shell can."""
-    line = resending.curl(exchange.request)
-    line = line.replace("curl", "curl --http1.0", 1) if HTTP_1_0 in exchange.written else line
+    """The line that sends the request. Before it a comment where the line moves money, or may, one that says which
+    transfer it was, one that says where variables come from, and what makes a wrong token of the right one, where a
+    shell can."""
+    options = "curl" + " --http1.0" * (HTTP_1_0 in exchange.written)
     if exchange.response and exchange.response.json.error:  # perhaps only where a coding is accepted
-        line = line.replace("curl", "curl --compressed", 1)
-    if exchange.operation == "executePix" and _CODE.search(line):
+        options += " --compressed"
+    line = resending.curl(exchange.request).replace("curl", options, 1)
+    if exchange.operation == "executePix" and (code := _CODE.search(line)):
         yield EXECUTES
+        if transfer := _transfer_in(exchange):
+            yield f"# {code[0][2:-2]}: of a transfer with {transfer}"
     elif exchange.operation in PREPARING and exchange.valid:
         yield MAY_MOVE
     every = chain(sent.url, *(value for _, value in sent.headers), sent.body)
-    asked = [part for part in every if isinstance(part, Redacted) and part.origin and not _CODE.match(part.expression)]
+    asked = [part for part in every if isinstance(part, Redacted) and part.origin]
     if told := dict.fromkeys(f"{part.expression[2:-3]}: {part.origin}" for part in asked if part.expression in line):
         yield f"# {'; '.join(told)}".replace(_WRONG, exchange.credential)
     if (form := BY_NAME.get(exchange.credential)) and form.filter:
         yield f'WRONG_TOKEN=$(printf %s "{resending.token}" | {form.filter})'
     yield line
+
+
+def _transfer_in(exchange: Exchange) -> str:
+    """The type of the key and the form of the document in an answer, as far as it tells: a mask hides its places."""
+    data = data_of(exchange.response) or {}
+    form = _DOCUMENTS.get(len(re.sub(r"[-./\s]", "", str(data.get("document")))))
+    told = {"type": data.get("type"), "document": form}
+    return ", ".join(f"{name} {value}" for name, value in told.items() if value in KEY_TYPES)
 
 
 # -- requests taken apart ------------------------------------------------------------------------------------------
@@ -178,7 +191,7 @@ class Resending:
         key = _OF_THE_PROFILE.get(name.partition(" ")[0])
         if name in self._named or key is None:
             return Redacted(self._named.get(name) or _variable(f"sent {name}"), placeholder)
-        origin = f"{self._profile}, {key}, {shape(self.display.known.plain[placeholder])}"
+        origin = key and f"{self._profile}, {key}, {shape(self.display.known.plain[placeholder])}"
         return Redacted(_variable(name), placeholder, origin)
 
     def _parts(self, text: str, name: str) -> Parts:

@@ -22,18 +22,6 @@ PERMISSIONS = {
 }
 """Every permission of a profile, as people say it."""
 _MOST_EXCEPTED = 2
-_WORDS = {
-    RunVerdict.INTERNAL_ERROR: say("INTERNAL ERROR"),
-    RunVerdict.INTERRUPTED: say("INTERRUPTED"),
-    RunVerdict.NON_CONFORMANT: say("NON-CONFORMANT"),
-    RunVerdict.NOT_ROBUST: say("NOT ROBUST"),
-    RunVerdict.DRIFTED: say("DRIFTED"),
-    RunVerdict.UNREACHABLE: say("UNREACHABLE"),
-    RunVerdict.NOTHING_SELECTED: say("NOTHING SELECTED"),
-    RunVerdict.INCOMPLETE: say("INCOMPLETE"),
-    RunVerdict.PARTIAL: say("PARTIAL"),
-    RunVerdict.CONFORMANT: say("CONFORMANT"),
-}
 _NO_VERDICT_ON_IT = say("this is no verdict on the service")
 _NO_VERDICT = {
     RunVerdict.UNREACHABLE: joined((say("the target could not be reached"), _NO_VERDICT_ON_IT)),
@@ -65,7 +53,7 @@ class Headline:
 def headline(document: Mapping[str, Any]) -> Headline:
     """The headline of a conformance.json."""
     verdict = document["verdict"]
-    word = _WORDS[verdict]
+    word = say(verdict.upper())
     if verdict in _NO_VERDICT:
         why = document["incomplete"] and joined((document["incomplete"], _NO_VERDICT_ON_IT))
         return Headline(word, "", why or _NO_VERDICT[verdict])

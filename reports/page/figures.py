@@ -20,7 +20,6 @@ _NONE_TESTED = {
     "documented": say("No documented requirement was tested"),
     "robustness": say("No robustness requirement was tested"),
 }
-_SPELLED = {Verdict.NOT_EXERCISED: say("not exercised"), Verdict.OUT_OF_SCOPE: say("out of scope")}
 
 
 def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
@@ -67,7 +66,7 @@ def _tally(entries: list[ReportEntry]) -> list[tuple[Verdict, Text]]:
 
 
 def _counted(number: int, level: str, verdict: Verdict) -> Text:
-    spelled = _SPELLED.get(verdict) or say(verdict.value)
+    spelled = say(verdict.replace("-", " "))
     return say("{number} {level} {verdict}", number=number, level=say(level), verdict=spelled)
 
 

@@ -71,7 +71,7 @@ def test_nothing_selected(selection, status, tmp_path):
     """Where no test matches there is no verdict; of a path that is not there pytest says so."""
     run = record(tmp_path, Service, selection)
 
-    assert (run.status, "NOTHING SELECTED" in run.output) == (status, status == 5)
+    assert (run.status, "NOTHING-SELECTED" in run.output) == (status, status == 5)
 
 
 # Options that send nothing

@@ -121,7 +121,7 @@ def test_a_full_disk_is_one_line(service, tmp_path):
     )
 
     assert result.returncode == 3, result.stdout
-    assert "INTERNAL ERROR: a part of the report cannot be written; this is no verdict on the service" in result.stdout
+    assert "INTERNAL-ERROR: a part of the report cannot be written; this is no verdict on the service" in result.stdout
     assert len(re.findall("^report: .* cannot be written", result.stdout, re.MULTILINE)) == 1
     assert not re.search("CONFORMANT|Traceback|INTERNALERROR", result.stdout + result.stderr)
     assert [file.name for file in (tmp_path / "report").iterdir() if file.name in FILES or file.name[0] == "."] == []
