@@ -204,7 +204,7 @@ class Run:
             NoteKind.SUITE_FAILED: self.errors,
             NoteKind.NOTHING_GRANTED: () if self.unreachable else self.grants.notes(self.profile.auth),
             NoteKind.LEFT: self._left(),
-            NoteKind.REDIRECTED: [self.profile.redirected] * bool(self.profile.redirected),
+            NoteKind.REDIRECTED: filter(None, [self.profile.redirected]),
             NoteKind.KNOWN_FAILURE: self._final[1],
             NoteKind.NOTHING_TESTED: [nothing_tested] * (self.result().why == NOTHING_TESTED),
             NoteKind.CUT: self._unsent(),

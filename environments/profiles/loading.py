@@ -153,18 +153,20 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
 def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     """The profile that a text holds. What was made up for the embedded sandbox does not follow it to another address.
     Raises ``ProfileError`` with every problem."""
-    name, redirected = shown(path), ""
+    name = shown(path)
+    redirected: str | None = None
     read = document(text, name)
     if not isinstance(read.data, dict):
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
     data = {key: value for key, value in read.data.items() if value is not None or key not in _KEYS}
-    if base_url is not None and data.get("base_url") == EMBEDDED:
-        data = {key: value for key, value in data.items() if key not in _OF_THE_SANDBOX} | {"allow": ["read"]}
-        redirected = (
-            f"--base-url: {name} is for the embedded sandbox, this run only reads; keys and codes stay there. "
-            f"`python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
-        )
     if base_url is not None:
+        redirected = ""
+        if data.get("base_url") == EMBEDDED:
+            data = {key: value for key, value in data.items() if key not in _OF_THE_SANDBOX} | {"allow": ["read"]}
+            redirected = (
+                f"--base-url: {name} is for the embedded sandbox, this run only reads; keys and codes stay there. "
+                f"`python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
+            )
         data |= {"base_url": base_url, "sandbox": None}
     try:  # as JSON, which has no tuples, sets, dates and paths, so that even where it is strict pydantic makes them
         context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}

@@ -240,8 +240,8 @@ class Profile(ProfileFile):
     name: str
     path: Path
     """The file as it was named."""
-    redirected: str = ""
-    """Note about the settings that ``--base-url`` removed; empty if none."""
+    redirected: str | None = None
+    """Note about the settings that ``--base-url`` removed; empty if none. None without that option."""
 
     @property
     def is_sandbox(self) -> bool:

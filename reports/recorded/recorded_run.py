@@ -34,7 +34,7 @@ def recorded_profile(profile: Profile) -> Profile:
     ProfileError for the embedded sandbox."""
     if profile.base_url == EMBEDDED:
         raise ProfileError("--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS")
-    return replace(profile, name=f"{profile.name}-recorded", redirected="")
+    return replace(profile, name=f"{profile.name}-recorded", redirected=None)
 
 
 class RecordedRun(Run):

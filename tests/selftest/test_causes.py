@@ -159,6 +159,14 @@ def test_an_incomplete_run_ends_with_what_it_lacks(why, step):
     assert list(summary(document_of(run), run, "", ""))[-2] == f"next: {step}"
 
 
+def test_another_address_than_that_of_the_profile():
+    """A check of the profile would ask the wrong one."""
+    run = hand_made(unreachable="gone")
+    run.profile = replace(run.profile, redirected="")
+
+    assert "\nnext: python -m environments new NAME --base-url=" in "\n".join(summary(document_of(run), run, "", ""))
+
+
 def test_order_of_the_summary(run):
     """The verdict and where it was found, the alerts, the findings, and then all that can wait. Alerts have a kind."""
     document = document_of(run)
