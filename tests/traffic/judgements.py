@@ -78,8 +78,7 @@ def accepted_under_another_scheme(executions: Executions) -> Judgement:
     if indistinguishable(granted, refused[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
     others = [seen for seen in executions.unauthorized if seen.credential not in (ANOTHER, NO_HEADER)]
-    taken = [seen for seen in others if indistinguishable(seen, granted)]
-    if taken:
+    if taken := [seen for seen in others if indistinguishable(seen, granted)]:
         return deviates(finding("scheme-accepted", credentials=credentials_of(taken)), granted, *taken)
     return holds(*others)
 
@@ -166,8 +165,8 @@ def of_no_other(requirement_id: str, sent: Mapping[Exchange, object]) -> Judgeme
 
 def has_the_amount(executions: Executions) -> Judgement:
     """The judgement that the results of transfers which the run prepared have their amount."""
-    amounts, mine = amounts_of(executions.preparations), executions.prepared
-    values = {seen: _shown(seen, "value") for seen in executions.successes if seen.number in mine}
+    amounts = amounts_of(executions.preparations)
+    values = {seen: _shown(seen, "value") for seen in executions.successes if seen.number in executions.prepared}
     numbers = [seen for seen, value in values.items() if is_number(value)]
     if not (amounts and numbers):
         return inconclusive(say("no transfer was executed that the run prepared with a number as value"))
@@ -191,8 +190,8 @@ def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgemen
 
 
 def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction) -> Judgement:
-    """The judgement that no request to the operation breaks the requirement; generated invalid ones are judged
-    apart."""
+    """The judgement that no request to the operation breaks the requirement, of which the first is shown; generated
+    invalid ones are judged apart."""
     operation = requirement_id.partition(".")[0]
     seen = [each for each in exchanges if each.operation == operation and (each.valid or not each.part)]
     if not any(each.response for each in seen):
@@ -201,4 +200,5 @@ def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: R
     if broken := [each for each, judgement in judged if judgement.deviates]:
         return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
     once = {each: judgement.why for each, judgement in judged if judgement.why}
-    return holds(*once, why=joined(once.values()))
+    shown = [each for each, judgement in judged if judgement.holds]
+    return holds(*once, *shown[:1], why=joined(once.values()))
