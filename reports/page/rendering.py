@@ -30,7 +30,7 @@ from reports.verdicts import TESTED, ReportEntry, RunVerdict, Verdict, fails
 from reports.wording import grouped, level_by_level
 from spec.findings import Finding
 from spec.interface import operations
-from spec.json_text import parts_of_pointer, pointer, read_json
+from spec.json_text import pointer, read_json
 from spec.message import Message, say
 from spec.requirements import requirements
 
@@ -132,22 +132,15 @@ MarkedPlace = tuple[str, str]
 first line (nothing)."""
 
 
-class Mark(NamedTuple):
-    """The requirement that a line deviates from; `missing` names the part that it lacks."""
-
-    requirement: ReportEntry
-    missing: str = ""
-
-
 @dataclass
 class Line:
-    """A line: the name of a header or a member, if any, and the rest."""
+    """A line: the name of a header or a member, if any, and the rest; nothing of a member that is missing."""
 
     text: str
     name: str = ""
     indent: str = ""
     pointer: str | None = None  # to the JSON value that starts here
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[ReportEntry] = field(default_factory=list)  # what deviates here
 
     @property
     def html(self) -> Markup:
@@ -186,16 +179,16 @@ def marks_of(deviating: Iterable[ReportEntry], side: str, exchange: int = 0) -> 
 
 
 def message(first: str, content: Evidence, marks: Marks) -> Side:
-    """The request or the response of an exchange. Its first line is marked where it lacks a header or a body."""
+    """The request or the response of an exchange. A header, a member or a body that it lacks has a line, too."""
     head = [Line(first), *(Line(f": {value}", name) for name, value in content["headers"])]
     body = _body(content["body"])
     for place, requirement in marks:
         if place.startswith("/"):
-            line, missing = _holding(place, body or head[:1])
+            line = _line_at(place, body or head[:1])
         else:
-            named = (line for line in head[1:] if line.name.lower() == place.lower())
-            line, missing = next(((line, "") for line in named), (head[0], place))
-        line.marks.append(Mark(requirement, missing))
+            line = next((line for line in head if line.name.lower() == place.lower()), Line("", place))
+            head += [line] * (line not in head)
+        line.marks.append(requirement)
     return Side(head, body)
 
 
@@ -221,14 +214,17 @@ def _body(text: str) -> list[Line]:
     return lines
 
 
-def _holding(wanted: str, body: list[Line]) -> tuple[Line, str]:
-    """The last line that a pointer leads to. Where it leads to nothing, the line of what should hold it, and the name
-    that is missing there; the first line where no line shows it."""
-    missing, lines = "", {line.pointer: line for line in body}
-    while wanted and wanted not in lines:
-        missing = missing or parts_of_pointer(wanted)[-1]
-        wanted = wanted.rpartition("/")[0]
-    return lines.get(wanted, body[0]), missing * (wanted in lines)
+def _line_at(wanted: str, body: list[Line]) -> Line:
+    """The last line that a pointer leads to. Where it leads to nothing, a new one with the name that is missing, behind
+    the line of what should hold it; the first line where no line shows it."""
+    holder, places = wanted, {line.pointer: place for place, line in enumerate(body)}
+    while holder and holder not in places:
+        holder = holder.rpartition("/")[0]
+    place, missing = places.get(holder, 0), wanted.removeprefix(holder).strip("/")
+    if missing and holder in places:
+        place += 1
+        body.insert(place, Line("", f'"{missing}"', f"  {body[place - 1].indent}", wanted))
+    return body[place]
 
 
 def excerpt(exchange: Evidence, requirement: ReportEntry) -> tuple[str, list[Line]]:

@@ -19,17 +19,13 @@ RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
 
 
 def marked(found, exchange, side="response"):
-    """The lines that are marked for findings, or for those of a rule, with what they lack."""
+    """The lines that are marked for findings, or for those of a rule; of what is missing its name."""
     found = judge(found, exchange).findings if isinstance(found, str) else [found]
     seen = evidence(exchange, RESENDING)
     content = seen.get(side, {"headers": [], "body": ""})
     first = str(content["status"]) if "status" in content else seen.get("failure", "")
     shown = message(first, content, marks_of([{"id": "", "found": found}], side))
-    return " + ".join(
-        " lacks ".join(filter(None, ((line.name + line.text).strip(" ,"), line.marks[0].missing)))
-        for line in (*shown.head, *shown.body)
-        if line.marks
-    )
+    return " + ".join((line.name + line.text).strip(" ,") for line in (*shown.head, *shown.body) if line.marks)
 
 
 class TestTheMark:
