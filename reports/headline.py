@@ -22,11 +22,10 @@ PERMISSIONS = {
 }
 """Every permission of a profile, as people say it."""
 _MOST_EXCEPTED = 2
-_NO_VERDICT_ON_IT = say("this is no verdict on the service")
 _NO_VERDICT = {
-    RunVerdict.UNREACHABLE: joined((say("the target could not be reached"), _NO_VERDICT_ON_IT)),
+    RunVerdict.UNREACHABLE: say("the target could not be reached"),
     RunVerdict.NOTHING_SELECTED: say("no conformance test matches"),
-    RunVerdict.INTERNAL_ERROR: joined((say("the suite failed"), _NO_VERDICT_ON_IT)),
+    RunVerdict.INTERNAL_ERROR: say("the suite failed"),
 }
 
 
@@ -55,8 +54,8 @@ def headline(document: Mapping[str, Any]) -> Headline:
     verdict = document["verdict"]
     word = say(verdict.upper())
     if verdict in _NO_VERDICT:
-        why = document["incomplete"] and joined((document["incomplete"], _NO_VERDICT_ON_IT))
-        return Headline(word, "", why or _NO_VERDICT[verdict])
+        why = document["incomplete"] or _NO_VERDICT[verdict]
+        return Headline(word, "", joined((why, say("this is no verdict on the service"))))
     scope = [document["recorded"] or permitted(document["environment"]["allow"])]
     scope += [say("only {selection}", selection=document["selection"])] if document["selection"] else []
     return Headline(word, joined(scope, ", "), joined(_sentence(document)))

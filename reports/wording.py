@@ -51,9 +51,9 @@ def shortened(text: str, most: int) -> str:
 
 def needed_for(operation: Operation) -> Text:
     """Permission that a request to an operation needs: `GET /v1/pix/: needs read in allow`."""
-    parts = {"method": operation.method, "path": operation.path, "permission": operation.permission}
-    money = say("it may move money") if operation.permission in MONEY else ""
-    return joined((say("{method} {path}: needs {permission} in allow", **parts), money))
+    method, path, permission = operation.method, operation.path, operation.permission
+    needed = say("{method} {path}: needs {permission} in allow", method=method, path=path, permission=permission)
+    return joined((needed, say("it may move money") if permission in MONEY else ""))
 
 
 def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[Text] = ()) -> Text:
@@ -62,10 +62,11 @@ def missing_permission(requirement: Requirement, allow: Collection[str], more: S
     operation = operations().get(requirement.operation or "")
     if operation is None or operation.permission in allow:
         return say("needs {needed} in allow", needed=listed(more)) if more else ""
-    needed = listed([operation.permission, *more])
     return say(
         "would have sent {method} {path}; needs {needed} in allow",
-        **{"method": operation.method, "path": operation.path, "needed": needed},
+        method=operation.method,
+        path=operation.path,
+        needed=listed([operation.permission, *more]),
     )
 
 

@@ -78,10 +78,10 @@ def hostile(place):
 
 
 PLACES = [
-    *["name", "base url", "selection", "unreachable", "note", "not executed", "error", "observation"],
-    *["failure of a row", "what is missing", "passing message", "no answer", "operation", "credential", "url"],
-    *["request header", "request value", "request body", "response header", "response value", "response body", "curl"],
-]
+    "name", "base url", "selection", "unreachable", "note", "not executed", "error", "observation",
+    "failure of a row", "what is missing", "passing message", "no answer", "operation", "credential", "url",
+    "request header", "request value", "request body", "response header", "response value", "response body", "curl",
+]  # fmt: skip
 
 
 class TestWhatIsShownIsText:
