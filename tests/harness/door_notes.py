@@ -9,7 +9,7 @@ from environments.door.journal import Outcome
 from reports.run import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refused_or_lost
 from spec.exchange import VALID, Exchange
-from spec.message import Text, joined, say
+from spec.message import Text, joined, message_of, say
 from spec.rules import Reproduction
 
 
@@ -29,22 +29,26 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
             joined((say("look the transfer up"), settle)),
         )
     if door.keys.lost_besides:
-        gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
-        yield Note(NoteKind.KEY_GONE, gone)
+        gone = NoteKind.KEY_GONE
+        yield Note(gone, say("{what}: restore it, unless somebody else deleted it", what=message_of(gone)))
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
     if len(seen := reproduction.otherwise_alone) >= 3:  # fewer may be passing trouble
-        told = say(
-            "{number} requests were refused or not answered with other requests in flight, and answered otherwise alone"
-            ": the service limits requests at the same time, or mixes up their answers",
-            number=len(seen),
+        yield Note(
+            NoteKind.IN_COMPANY,
+            say(
+                "{number} requests were refused or not answered with other requests in flight, and answered otherwise "
+                "alone: the service limits requests at the same time, or mixes up their answers",
+                number=len(seen),
+            ),
         )
-        yield Note(NoteKind.IN_COMPANY, told)
     if unseen := [one for one in door.exchanges if refused_or_lost(one) is RefusalKind.GATEWAY]:
-        told = say(
-            "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
-            number=len(unseen),
+        yield Note(
+            NoteKind.IN_COMPANY,
+            say(
+                "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
+                number=len(unseen),
+            ),
         )
-        yield Note(NoteKind.IN_COMPANY, told)
 
 
 def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
