@@ -15,7 +15,7 @@ from itertools import chain, groupby
 from typing import Any
 from urllib.parse import unquote
 
-from environments.door.wrong_tokens import BY_NAME
+from environments.door.wrong_tokens import BY_NAME, FORMS, INVALID_CREDENTIALS
 from environments.profiles.model import Profile
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
@@ -41,6 +41,11 @@ _WRONG = "<another token>"
 _SEGMENT = re.compile(r"([/?&=;#]+)")
 _SCHEME = re.compile(r"\A((?:bearer|token|dpop|oauth|basic|digest|negotiate|ntlm|apikey)(?: +|\Z)|)", re.IGNORECASE)
 """The scheme at the start of a header, or nothing."""
+_PUBLIC = {
+    _SCHEME.split(value)[2]
+    for value in (*INVALID_CREDENTIALS.values(), *(form.scheme for form in FORMS if not form.make))
+}
+"""Credentials that are made of no token; nothing is one, too."""
 _REWRITTEN = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
 """Parts of an address that curl reads as more than their characters."""
 _SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9])(?P=repeated){199,}|[^ -~]+.?|'", re.DOTALL)
@@ -48,17 +53,14 @@ _SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9])(?P=repeated){199,}|[^ -~]+.?|'
 
 
 def outline(exchange: Exchange) -> Evidence:
-    """One exchange without its content: all of it may be shown."""
+    """One exchange without its content: all of it may be shown. The first members are those of the exchange."""
     operation, response, failure = operations().get(exchange.operation), exchange.response, exchange.failure
     content = {"headers": [], "body": ""}
     shown: Evidence = {
-        "number": exchange.number,
-        "operation": exchange.operation,
-        "credential": exchange.credential,
-        "started": exchange.started,
+        **{
+            name: getattr(exchange, name) for name in ("number", "operation", "credential", "started", "beside", "part")
+        },
         "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
-        "beside": exchange.beside,
-        "part": exchange.part,
         "request": {"method": exchange.request.method, "url": operation.path if operation else "", **content},
         "curl": "",
     }
@@ -75,8 +77,8 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
     headers = [[printable(name), shown_parts(value)] for name, value in sent.headers]
     shown["request"] |= {"url": shown_parts(sent.url), "headers": headers, "body": shown_parts(sent.body)}
     if response:
-        media_type, refusal = response.header("Content-Type"), is_refusal(response)
-        body = display.body(response.start, media_type, refusal=refusal, size=response.size)
+        media_type = response.header("Content-Type")
+        body = display.body(response.start, media_type, refusal=is_refusal(response), size=response.size)
         shown["response"] |= {"headers": display.headers(response.headers[:50]), "body": body}
     if failure:
         shown["failure"] = display.foreign(f"{failure.kind.value}: {failure.message}")
@@ -98,8 +100,8 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     elif exchange.operation in PREPARING and exchange.valid:
         yield MAY_MOVE
     every = chain(sent.url, *(value for _, value in sent.headers), sent.body)
-    asked = [part for part in every if isinstance(part, Redacted) and part.origin]
-    if told := dict.fromkeys(f"{part.expression[2:-3]}: {part.origin}" for part in asked if part.expression in line):
+    asked = (part for part in every if isinstance(part, Redacted) and part.origin and part.expression in line)
+    if told := dict.fromkeys(f"{part.expression[2:-3]}: {part.origin}" for part in asked):
         yield f"# {'; '.join(told)}".replace(_WRONG, exchange.credential)
     if (form := BY_NAME.get(exchange.credential)) and form.filter:
         yield f'WRONG_TOKEN=$(printf %s "{resending.token}" | {form.filter})'
@@ -208,7 +210,7 @@ class Resending:
         if name.lower() != "authorization":
             return self._parts(value, name)
         _, scheme, credential = _SCHEME.split(value)
-        if not credential.strip():
+        if credential.strip() in _PUBLIC:
             return [value] if value else []
         shown = self.display.known.whole(credential)
         if shown.strip("<>") in self._named and self.display.known.plain[shown] == credential:
@@ -258,15 +260,12 @@ def shown_parts(parts: Iterable[Part]) -> str:
 def word(parts: Iterable[Part]) -> str:
     """One word of a line."""
     in_turn = groupby(parts, key=lambda part: f'"{part.expression}"' if isinstance(part, Redacted) else "")
-    return "".join(redacted or _quoted("".join(map(str, group))) for redacted, group in in_turn) or "''"
-
-
-def _quoted(text: str) -> str:
-    """A text between single quotes, with commands that make what these cannot hold, or not in one short line."""
-    return f"'{_SPECIAL.sub(_special, text)}'"
+    quoted = (redacted or f"'{_SPECIAL.sub(_special, ''.join(map(str, group)))}'" for redacted, group in in_turn)
+    return "".join(quoted) or "''"
 
 
 def _special(match: re.Match[str]) -> str:
+    """A command that makes what single quotes cannot hold, or not in one short line."""
     piece, repeated = match[0], match["repeated"]
     if piece == "'":
         return "'\"'\"'"

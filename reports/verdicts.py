@@ -130,11 +130,7 @@ def entry_of(requirement: Requirement, result: RequirementResult, elapsed_s: flo
     known = {"known_failure": result.known} if result.known else {}
     told = {"expected": result.expected, "got": result.got} if result.findings else {}
     return {
-        "id": requirement.id,
-        "section": requirement.section,
-        "level": requirement.level,
-        "operation": requirement.operation,
-        "text": requirement.text,
+        **{name: getattr(requirement, name) for name in ("id", "section", "level", "operation", "text")},
         "verdict": result.verdict,
         "message": result.message,
         "found": list(result.findings),

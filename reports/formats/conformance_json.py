@@ -158,13 +158,10 @@ def _left(run: Run) -> RunDocument:
 def _outline(exchange: Evidence, start: datetime) -> RunDocument:
     part = {"part": exchange["part"]} if exchange["part"] else {}
     return {
-        "number": exchange["number"],
-        "operation": exchange["operation"],
+        **{name: exchange[name] for name in ("number", "operation", "elapsed_ms", "beside")},
         "request": f"{exchange['request']['method']} {exchange['request']['url']}",
         "result": exchange["response"]["status"] if "response" in exchange else exchange.get("kind"),
         "at_ms": round((exchange["started"] - start.timestamp()) * 1000, 1),
-        "elapsed_ms": exchange["elapsed_ms"],
-        "beside": exchange["beside"],
         **part,
     }
 

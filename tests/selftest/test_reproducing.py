@@ -79,7 +79,7 @@ def exported(line, exchange, profile, known):
     header = (
         dict(exchange.request.headers).get("Authorization", "").encode("latin-1").decode("utf-8", "surrogateescape")
     )
-    known["WRONG_TOKEN"] = re.sub("^(bearer|token|basic) ", "", header, flags=re.IGNORECASE)
+    known["WRONG_TOKEN"] = header.rpartition(" ")[2]
     members = re.findall(r'"(\w+)": "?([^",}]*)', exchange.request.body.decode("utf-8", "replace"))
     known |= {f"SENT_{name.upper()}": value for name, value in members}
     known |= {f"CODE_{place}": "TX-NEW" for place in range(len(codes) + 1, 20)}

@@ -75,12 +75,13 @@ def test_evidence_shows_placeholders_and_shapes():
         ("authorization", f"bearer {TOKEN}x", "bearer <another token>"),
         ("Authorization", TOKEN, "<token>"),
         ("Authorization", "who knows", "<another token>"),
+        ("Authorization", "BEARER  null", "BEARER  null"),
         ("X-Tenant", "tenant-4711-abc", "<header X-Tenant>"),
         ("X-Request-Id", "0123456789abcdef", "0123456789abcdef"),
     ],
 )
 def test_credentials_are_replaced_whole(name, value, shown):
-    """The scheme stays, and whether it was the token."""
+    """The scheme stays, whether it was the token, and what is made of none."""
     header = resending().sent(Request("GET", "https://host/", ((name, value),))).headers[0]
 
     assert shown_parts(header[1]) == shown
