@@ -20,10 +20,9 @@ from spec.message import Text, say
 
 _LONGEST_NAME = 80
 """Characters of a synthetic key that are shown."""
-_SERVER_ERROR = 500
-"""From this status on, an answer does not say whether the key was registered."""
 _OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
 """An e-mail address, a phone number, a CPF or a CNPJ: no key that a service makes."""
+_MADE = say("RANDOM, made by the service")
 
 
 class KeyState(Enum):
@@ -139,8 +138,11 @@ class Keys:
     @property
     def values(self) -> frozenset[str]:
         """The keys that the run registered, or may have, as far as their values are known."""
-        sent = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT)
-        return frozenset(key.value for key in self._keys if key.value and key.state in sent)
+        return frozenset(
+            key.value
+            for key in self._keys
+            if key.value and key.state in (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT)
+        )
 
     def kept(self, deletions: Iterable[Exchange]) -> list[Exchange]:
         """Those of the deletions that succeeded whose keys the last list still shows."""
@@ -175,12 +177,12 @@ class Keys:
         taken.state = KeyState.REGISTERED
         return True
 
-    def learn_value(self, key: RunKey, value: str) -> None:
-        """The value of a key that the service made. Raises JournalError."""
+    def learn_value(self, key: RunKey, value: str | None) -> None:
+        """The value of a key that the service made, None while no answer tells it. Raises JournalError."""
         if value != key.value and value not in self._owned:
             state = key.state
             self._become(key, KeyState.GONE)
-            key.value = value
+            key.name, key.type, key.value = _MADE, "RANDOM", value
             self._become(key, state)
 
     # -- what the door sees -----------------------------------------------------------------------------------
@@ -211,15 +213,14 @@ class Keys:
     def _named_in(self, body: bytes, account: str) -> RunKey:
         """The key that a registration names: one of the profile in whatever form. A service may make another one for
         each empty key."""
-        strings, (value, key_type) = set(texts_of(body)), key_sent(body)
+        strings, (value, key_type) = texts_of(body), key_sent(body)
         if owned := next((key for own, key in self._owned.items() if own in strings), None):
             return owned
         if value and (known := self._known(value, account)):
             return known
         key_type = key_type if key_type in KEY_TYPES else ""
-        shown = key_type or "key"
-        made = say("RANDOM, made by the service") if key_type else say("a key that its request does not name")
-        name = made if value is None else f"{shown} {ascii(value)[1:-1]}"[:_LONGEST_NAME]
+        made = _MADE if key_type else say("a key that its request does not name")
+        name = made if value is None else f"{key_type or 'key'} {ascii(value)[1:-1]}"[:_LONGEST_NAME]
         self._keys.append(RunKey(name, key_type, value, account))
         return self._keys[-1]
 
@@ -233,7 +234,8 @@ class Keys:
 
     def _take_registration(self, exchange: Exchange, key: RunKey) -> None:
         """A key that is refused may be registered nevertheless: a list shows it, if any. None shows one of a synthetic
-        account; and on a sandbox one that nobody can name is looked for only where its request was valid."""
+        account; and on a sandbox one that nobody can name is looked for only where its request was valid. A status from
+        500 on says nothing of the key."""
         if registered(exchange):
             self._become(key, KeyState.REGISTERED)
         elif key.state not in _UNSURE:
@@ -241,14 +243,14 @@ class Keys:
         elif exchange.response is not None and not may_be_registered(exchange):
             key.state = KeyState.REFUSED
             is_nobody = MARK in key.account or (key.value is None and self._is_sandbox and not exchange.valid)
-            if is_nobody and exchange.response.status < _SERVER_ERROR:
+            if is_nobody and exchange.response.status < 500:
                 self._become(key, KeyState.GONE)
                 return
         key.exchanges.append(exchange.number)
 
     def _take_deletion(self, exchange: Exchange, refusal: RefusalKind | None) -> None:
         """A deletion that succeeded closes a key; so does the answer that there is no such key, where none was sure."""
-        strings = set(texts_of(exchange.request.body))
+        strings = texts_of(exchange.request.body)
         for key in self.not_cleaned_up():
             is_gone = refusal is None or (refusal is RefusalKind.NOT_FOUND and key.state in _UNSURE)
             is_meant = any(names(text, key.value) if key.value else text == key.value for text in strings)

@@ -11,7 +11,7 @@ import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.door.outgoing import Intent, Sending
 from environments.door.run_keys import Keys
-from environments.sandbox import Key, Refusal, Service
+from environments.sandbox import Key, Service
 from spec.interface import MARK
 from spec.key_list import Listing
 from tests.selftest.exchanges import answer
@@ -197,7 +197,7 @@ def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(tmp_path):
     before = keys_of(service)
     model = ended(service, tmp_path, key_at=KEY_AT, **SANDBOX)
 
-    assert before | set(service.others) <= keys_of(service)
+    assert before | set(service.past) <= keys_of(service)
     assert left_by(model) == [MADE]
 
 
@@ -251,29 +251,28 @@ def test_a_random_key_without_a_value_is_the_last_one(tmp_path):
     assert len(record.splitlines()) == 1
 
 
-class RefusesRandom(Service):
-    """The sandbox, which refuses every RANDOM key. `makes`: it makes one nevertheless."""
+@pytest.mark.parametrize(("place", "left"), [(KEY_AT, []), (None, [MADE])])
+def test_a_key_that_is_made_for_another_type_is_deleted_or_told(place, left, tmp_path):
+    """The one that was sent is not there. No digits are sent where the key that they may make could not be named."""
+    service = VARIANTS.specimens["DigitsAreTheOneRandomKey"].make()
+    service.OTHERS, service.new_key = ("EVP", *service.OTHERS), Service().new_key
+    before = keys_of(service)
+    model = ended(service, tmp_path, disposable=True, key_at=place)
 
-    makes = False
-
-    def register_pix_key(self, request, account_id):
-        if b'"RANDOM"' not in request.body:
-            return super().register_pix_key(request, account_id)
-        if self.makes:
-            super().register_pix_key(request, account_id)
-        raise Refusal(422, "No RANDOM key.")
+    assert (left_by(model), len(keys_of(service) - before)) == (left, len(left))
 
 
 @pytest.mark.parametrize("reads", [["read"], []], ids=["with lists", "without lists"])
-@pytest.mark.parametrize("makes", [False, True], ids=["refused", "made nevertheless"])
-def test_a_refused_random_key_is_open_until_a_list_shows_nothing_new(makes, reads, tmp_path):
+@pytest.mark.parametrize(
+    ("registry", "name"), [(VARIANTS, "HasItsOneRandomKeyAlready"), (MUTANTS, "RegistersRandomAndRefusesIt")]
+)
+def test_a_refused_random_key_is_open_until_a_list_shows_nothing_new(registry, name, reads, tmp_path):
     """Its value is unknown: it is listed as perhaps registered, and the record holds it for the next run."""
-    service = RefusesRandom()
-    service.makes = makes
+    service = registry.specimens[name].make()
     left = left_by(ended(service, tmp_path, allow=[*reads, "register-keys", "delete-keys"]))
     perhaps = [line for line in left if line.startswith("RANDOM, made by the service: perhaps registered")]
 
-    assert bool(perhaps) is (makes or not reads)
+    assert bool(perhaps) is (registry is MUTANTS or not reads)
 
 
 def test_an_account_without_room_is_said():
@@ -285,21 +284,11 @@ def test_an_account_without_room_is_said():
     assert "the account may hold no more keys" in str(trial.rows["registerPixKey.pixKeyType.CNPJ"].message)
 
 
-class RegistersAndRefuses(Service):
-    """A key is registered, and the request for it refused. No key was there before."""
-
-    def __init__(self):
-        super().__init__()
-        without_keys(self)
-
-    def finish(self, request, operation, response):
-        granted = operation == "registerPixKey" and response.status == 200
-        return super().finish(request, operation, self.refusal(Refusal(400, "No.")) if granted else response)
-
-
 def test_a_key_that_is_refused_and_listed_is_an_alert():
     """Nothing tells that it stands there as a registered key stands: no other one does."""
-    trial = try_in_memory(RegistersAndRefuses(), ids={"registerPixKey.status"})
+    service = MUTANTS.specimens["RefusesEveryRegistration"].make()
+    without_keys(service)
+    trial = try_in_memory(service, ids={"registerPixKey.status"})
     refused = [note for note in trial.notes if "and the list shows its key: look whether it is registered" in note]
 
     assert (trial.exit_status, len(refused)) == (6, 1)

@@ -146,9 +146,7 @@ class LocksForSeconds(LocksCallersOut):
 
     SECONDS = 5
 
-    def __init__(self):
-        super().__init__()
-        self.locks = 0
+    locks = 0
 
     def count(self, scope, locked):
         super().count(scope, locked)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from environments.profiles.model import PixKey
 from reports.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import data_of, find, is_judged_as_success, refusal_of_the_caller, registered, succeeded
 from spec.exchange import Exchange
@@ -107,12 +106,10 @@ def repeated_values(repeated: Iterable[Exchange]) -> ObservedValues:
     return found
 
 
-def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> ObservedValues:
-    """The digits that are accepted as key type. A service may look whether the key fits, and another profile has
-    another key: so the situation says which type is right."""
-    types = {key.key: key.type for key in keys if key.key}
-    sent = ((body_sent(seen), _outcome(seen)) for seen in filter(counts, numeric))
-    return by_situation((f"{body['pixKeyType']} = {types.get(body['pixKey'], 'EMAIL')}", seen) for body, seen in sent)
+def numeric_values(numeric: Iterable[Exchange]) -> ObservedValues:
+    """The digits that are accepted as key type. A service may look whether the key fits: so the situation says which
+    type is right."""
+    return by_situation((f"{type_sent(seen)} = EMAIL", _outcome(seen)) for seen in filter(counts, numeric))
 
 
 def required_values(without: Mapping[str, Exchange], complete: Exchange | None) -> ObservedValues:

@@ -197,7 +197,7 @@ class Registrar:
             return True
         key = self.keys.key_of(exchange)
         if key and key.state is KeyState.REGISTERED and self.deletes:
-            if key.type == "RANDOM" and not key.owned:
+            if key.type in ("RANDOM", "") and not key.owned:
                 self._seek_value(key, exchange)
             self._delete_registered(key)
         return key is not None and not key.is_left
@@ -260,12 +260,14 @@ class Registrar:
         it now, and none did before; on a sandbox that none did is enough."""
         member = find(data_of(exchange.response) or {}, "Key")
         told, listing = member[1] if member else None, self.look()
+        is_new = partial(self.keys.is_new_since, number=exchange.number)
+        if key.value and listing and not listing.shows(key.value) and any(map(is_new, listing.texts)):
+            self.keys.learn_value(key, None)
         if not isinstance(told, str) or not _WHOLE.fullmatch(told):
             self._learn_what_was_made()
             return
         is_shown = self.keys.before is not None and listing is not None and listing.shows(told)
-        is_new = not self.keys.was_there_before(told) and self.keys.is_new_since(told, exchange.number)
-        if is_new and (is_shown or self.profile.is_sandbox):
+        if is_new(told) and not self.keys.was_there_before(told) and (is_shown or self.profile.is_sandbox):
             self.keys.learn_value(key, told)
 
     def _learn_what_was_made(self) -> None:

@@ -156,7 +156,7 @@ def _send(
     answers = together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
     sent = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens is spent
     registrar.found.tried[what] += sent
-    if what in OTHER_TYPES:
+    if what in OTHER_TYPES[:-1]:  # how digits are understood is not shown, nor what a list shows of such a key
         registrar.found.lost += find_lost(registrar, sent)
     registrar.undo_all(sent)
 
@@ -173,11 +173,12 @@ def _send_undocumented(registrar: Registrar, keys: Sequence[PixKey]) -> None:
 
 
 def _send_other_spellings(registrar: Registrar) -> None:
-    """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted."""
-    [key, *_] = registrar.that_come_and_go() or [registrar.key_of_nobody()]
-    _send(registrar, Attempted.LOWER_CASE, [replace(key, type=key.type.lower())])
-    for number in ("1", "3"):
-        _send(registrar, Attempted.NUMERIC, [replace(key, type=number)])
+    """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted. A key
+    that the service makes of digits can be named on a sandbox, or where the profile says where keys stand. These are
+    EMAIL if the documented names are numbered from 0, and from 1."""
+    _send(registrar, Attempted.LOWER_CASE, [replace(registrar.key_of_nobody(), type="email")])
+    for number in ("1", "2") if registrar.profile.is_sandbox or registrar.keys.key_at else ():
+        _send(registrar, Attempted.NUMERIC, [replace(registrar.key_of_nobody(), type=number)])
 
 
 # -- what must be accepted --------------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
 """Faults that show in one answer of several, in the deletion of some keys, or on a connection that has carried a request."""
 
 import random
-import threading
 
-from environments.sandbox import Response, Service
+from environments.sandbox import Response
 from tests.selftest.proof.mutants.making_faults import Answers, fixed, members_of, rewritten, with_status
 from tests.selftest.proof.registry import broken, mutant, rows_of
+from tests.selftest.proof.variants.lawful_making import KnowsItsConnections, Remembers
 
 
 class OneOfSeveral(Answers):
@@ -66,25 +66,21 @@ for _operation, _faults in OF.items():
             )  # fmt: skip
 
 
-class KnowsWhatWasBefore(Answers):
+class KnowsWhatWasBefore(Remembers, Answers):
     """The sandbox, where `alter` sees some registrations, by the operations of all requests before."""
 
     OPERATIONS = ("registerPixKey",)
     alter = fixed(FAULTS["HasATextCode"][2])
 
-    def __init__(self):
-        super().__init__()
-        self.before = []
-
     def finish(self, request, operation, response):
         answer = super().finish(request, operation, response)
-        self.before.append(operation)
+        self.past.append(operation)
         return answer
 
 
 for _name, _strikes in {
-    "RegistrationRightAfterAnUnknownPath": lambda self, request: self.before[-1] is None,
-    "RegistrationBeforeAnyOther": lambda self, request: "registerPixKey" not in self.before,
+    "RegistrationRightAfterAnUnknownPath": lambda self, request: self.past[-1] is None,
+    "RegistrationBeforeAnyOther": lambda self, request: "registerPixKey" not in self.past,
 }.items():
     broken(
         "shows in some answers", f"{_name}HasATextCode", f"The code of a {_name} is text.", KnowsWhatWasBefore,
@@ -108,26 +104,6 @@ for _name, _text, _rows, _strikes, _alter in (
 
 
 # -- wrong on a connection that has carried a request before: the first one on each is answered as documented
-
-
-class KnowsItsConnections(Service):
-    """The sandbox, which counts the requests of each connection. One thread serves a connection from first to last."""
-
-    ON_THE_WIRE = True
-
-    def __init__(self):
-        super().__init__()
-        self.connection = threading.local()
-
-    def serve(self, request, connection):
-        response = super().serve(request, connection)
-        self.connection.carried = self.carried + 1
-        return response
-
-    @property
-    def carried(self):
-        """How many requests the connection has carried before this one."""
-        return getattr(self.connection, "carried", 0)
 
 
 class ForgetsOnAKeptConnection(KnowsItsConnections):

@@ -5,6 +5,7 @@ import uuid
 from environments.sandbox import Key, Refusal, Service
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import Remembers
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
 
 _UNGRANTED = ("registerPixKey.pixKeyType.*", "registerPixKey.Key.example")
@@ -168,31 +169,23 @@ for _status in (400, 422, 409):
 
 
 @variant("made keys")
-class OthersHaveRandomKeysMade(Service):
+class OthersHaveRandomKeysMade(Remembers):
     """Somebody else has a RANDOM key made for the account whenever the suite does.
 
-    `others` are theirs; the test of the keys that are left looks whether they are still there.
+    `past` are theirs; the test of the keys that are left looks whether they are still there.
     """
-
-    def __init__(self):
-        super().__init__()
-        self.others = []
 
     def register(self, ledger, account_id, kind, value):
         if kind == "RANDOM" and not value:
-            self.others.append(str(uuid.uuid4()))
-            ledger.add_key(Key(self.others[-1], kind, account_id))
+            self.past.append(str(uuid.uuid4()))
+            ledger.add_key(Key(self.past[-1], kind, account_id))
         return super().register(ledger, account_id, kind, value)
 
 
-class ListsLag(Service):
+class ListsLag(Remembers):
     """The sandbox, whose list is as it was before the last `BEHIND` requests for it."""
 
     BEHIND = 1
-
-    def __init__(self):
-        super().__init__()
-        self.past = []
 
     def list_pix_keys(self, request, account_id):
         self.past.append(super().list_pix_keys(request, account_id))
@@ -200,23 +193,19 @@ class ListsLag(Service):
 
 
 @variant("list")
-class ListsWhatWasRefused(Service):
+class ListsWhatWasRefused(Remembers):
     """The list shows the keys that were refused, too, with a status that says so."""
-
-    def __init__(self):
-        super().__init__()
-        self.refused = []
 
     def register_pix_key(self, request, account_id):
         try:
             return super().register_pix_key(request, account_id)
         except Refusal:
-            self.refused += [self.read_json(request, "registerPixKey") | {"status": "REFUSED"}]
+            self.past += [self.read_json(request, "registerPixKey") | {"status": "REFUSED"}]
             raise
 
     def list_pix_keys(self, request, account_id):
         keys = super().list_pix_keys(request, account_id)["keys"]
-        return {"keys": [*(key | {"status": "ACTIVE"} for key in keys), *self.refused]}
+        return {"keys": [*(key | {"status": "ACTIVE"} for key in keys), *self.past]}
 
 
 @variant("made keys")

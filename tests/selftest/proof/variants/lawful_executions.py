@@ -4,7 +4,7 @@ from itertools import count
 
 from environments.sandbox import Refusal, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, TakesTurns, as_json, verbatim
+from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, Remembers, TakesTurns, as_json, verbatim
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
 
 
@@ -179,20 +179,16 @@ class ARepeatIsACodeIn200(Service):
 
 
 @variant("expired", hides=("executePix.token.required",))
-class ABadTokenSpendsTheCode(Service):
+class ABadTokenSpendsTheCode(Remembers):
     """A code that was named with a bad token is cancelled, to be safe."""
-
-    def __init__(self):
-        super().__init__()
-        self.cancelled = set()
 
     def authorize(self, request, operation):
         try:
             super().authorize(request, operation)
         except Refusal:
-            self.cancelled.add(request.path)
+            self.past.append(request.path)
             raise
-        if request.path in self.cancelled and operation == "executePix":
+        if request.path in self.past and operation == "executePix":
             raise Refusal(410, "The code was cancelled.")
 
 

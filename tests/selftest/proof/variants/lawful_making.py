@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 import socket
+import threading
 from pathlib import Path
 
 from environments.sandbox import Response, Service
@@ -58,6 +59,34 @@ class Verbatim(Service):
 def declined(message, number=0):
     """The result of a registration that is declined."""
     return {"Success": "false", "Message": message, "Key": None, "DocumentNumber": number}
+
+
+class Remembers(Service):
+    """The sandbox with a list of what it has to remember."""
+
+    def __init__(self):
+        super().__init__()
+        self.past = []
+
+
+class KnowsItsConnections(Service):
+    """The sandbox, which counts the requests of each connection. One thread serves a connection from first to last."""
+
+    ON_THE_WIRE = True
+
+    def __init__(self):
+        super().__init__()
+        self.connection = threading.local()
+
+    def serve(self, request, connection):
+        response = super().serve(request, connection)
+        self.connection.carried = self.carried + 1
+        return response
+
+    @property
+    def carried(self):
+        """How many requests the connection has carried before this one."""
+        return getattr(self.connection, "carried", 0)
 
 
 class TakesTurns(Service):

@@ -3,7 +3,16 @@
 from environments.sandbox import Key, Refusal, Service
 from environments.sandbox.service import Registration
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Finishes, ForgetsKeys, Refuses, as_json, declined, empty
+from tests.selftest.proof.variants.lawful_making import (
+    Finishes,
+    ForgetsKeys,
+    Refuses,
+    Remembers,
+    as_json,
+    declined,
+    empty,
+)
+from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 
 DELETED = {
@@ -59,40 +68,48 @@ class DeletesWhatIsNotThere(Service):
             ledger.remove_key(key)
 
 
-@variant("pending")
-class KeysAppearLater(Service):
-    """A registration is received at once and done later: a deletion right after it is refused once."""
+@variant("RANDOM")
+class DigitsAreTheOneRandomKey(DuplicatesAreWelcome, DeletesWhatIsNotThere):
+    """Digits are RANDOM, too. An account has one such key, and who asks for another gets it again."""
 
-    def __init__(self):
-        super().__init__()
-        self.pending = set()
+    OTHERS = ("1", "2")
+
+    def key_type(self, body):
+        return "RANDOM" if body.get("pixKeyType") in self.OTHERS else super().key_type(body)
+
+    def requested_key(self, body, kind):
+        return "" if kind == "RANDOM" else super().requested_key(body, kind)
+
+    def new_key(self):
+        return "7d8cf9c8-54c4-4a4f-9f33-5f0a2b9d8d11"
+
+
+@variant("pending")
+class KeysAppearLater(Remembers):
+    """A registration is received at once and done later: a deletion right after it is refused once."""
 
     def register(self, ledger, account_id, kind, value):
         registration = super().register(ledger, account_id, kind, value)
         if registration.accepted:
-            self.pending.add(registration.key.key)
+            self.past.append(registration.key.key)
         return registration
 
     def remove(self, ledger, account_id, value):
-        if value in self.pending:
-            self.pending.discard(value)
+        if value in self.past:
+            self.past.remove(value)
             raise Refusal(404, "The account has no such key.")
         super().remove(ledger, account_id, value)
 
 
 @variant("pending", hides=(*DELETION, "deletePixKey.exists", "executePix.token.scheme"))
-class KeysAppearInAMinute(Refuses):
+class KeysAppearInAMinute(Remembers, Refuses):
     """A registration is done a minute later, and until then its key is as unknown as every other path: a bare 404."""
 
     def register(self, ledger, account_id, kind, value):
-        if value in self.pending:
+        if value in self.past:
             raise Refusal(404, "")
-        self.pending.add(value)
-        return Registration(len(self.pending), Key(value or self.new_key(), kind, account_id), not value, True)
-
-    def __init__(self):
-        super().__init__()
-        self.pending = set()
+        self.past.append(value)
+        return Registration(len(self.past), Key(value or self.new_key(), kind, account_id), not value, True)
 
     def say_no(self, refusal):
         return empty(404)
@@ -110,25 +127,21 @@ class KeysAppearInAMinuteAndDeletionsGetNoSuchPath(KeysAppearInAMinute):
 
 
 @variant("pending")
-class KeysGoLater(Service):
+class KeysGoLater(Remembers):
     """A deleted key stays registered until the next request for a key has been answered."""
-
-    def __init__(self):
-        super().__init__()
-        self.going = []
 
     def remove(self, ledger, account_id, value):
         key = ledger.key(value)
         if key is None or key.account != account_id:
             raise Refusal(404, "The account has no such key.")
-        self.going.append(value)
+        self.past.append(value)
 
     def register(self, ledger, account_id, kind, value):
         registration = super().register(ledger, account_id, kind, value)
-        for key in [ledger.key(going) for going in self.going]:
+        for key in [ledger.key(going) for going in self.past]:
             if key is not None:
                 ledger.remove_key(key)
-        self.going.clear()
+        self.past.clear()
         return registration
 
 

@@ -2,13 +2,12 @@
 
 import gzip
 import socket
-import threading
 import time
 import zlib
 
 from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Adds, Finishes, TakesTurns
+from tests.selftest.proof.variants.lawful_making import Adds, Finishes, KnowsItsConnections, TakesTurns
 
 
 def _raw_deflate(content):
@@ -100,23 +99,17 @@ lawful(
 )
 
 
-class ClosesWithoutAWord(Service):
+class ClosesWithoutAWord(KnowsItsConnections):
     """The sandbox, which closes a connection after `MOST` answers, and does not say so."""
 
-    ON_THE_WIRE = True
     MOST = 1
 
-    def __init__(self):
-        super().__init__()
-        self.connection = threading.local()
-
     def serve(self, request, connection):
-        """One thread serves a connection from first to last. What arrives on one that is closed is not read."""
-        self.connection.carried = getattr(self.connection, "carried", 0) + 1
-        if self.connection.carried > self.MOST:
+        """What arrives on one that is closed is not read."""
+        if self.carried == self.MOST:
             return None
-        response = self.respond(request)
-        if self.connection.carried < self.MOST:
+        response = super().serve(request, connection)
+        if self.carried < self.MOST:
             return response
         connection.sendall(head_of(response, ("Content-Length", str(len(response.body)))) + response.body)
         connection.shutdown(socket.SHUT_RDWR)
