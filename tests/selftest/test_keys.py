@@ -15,7 +15,7 @@ from environments.sandbox import Key, Service
 from spec.interface import MARK
 from spec.key_list import Listing
 from tests.selftest.exchanges import answer
-from tests.selftest.proof.directly import try_in_memory
+from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.proof.variants.lawful_effects import without_keys
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
@@ -295,10 +295,12 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
 
 
 def test_a_key_of_others_that_is_gone_is_an_alert():
-    """It can be restored at once."""
-    trial = try_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
+    """It can be restored at once, and no further key is deleted: perhaps that took it."""
+    log = sent_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
+    said = "a key that was there before the run is gone: restore it, unless somebody else deleted it"
 
-    assert "a key that was there before the run is gone: restore it, unless somebody else deleted it" in trial.notes
+    assert said in log.judged().notes
+    assert [request.method for request in log.requests].count("DELETE") == 1
 
 
 def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
