@@ -13,14 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from statistics import median
 
 from tests.selftest.recordings import BASE, recording
 from tests.selftest.services.paced import Apart, apart
 from tests.selftest.services.running import ROOT, sandbox_at
-from tests.selftest.timings import Measured, Row, table
 
 SCHEMATHESIS = Path(sys.executable).with_name("st")
 SCENARIOS = {"loopback": 0, "20 ms": 0.02, "100 ms": 0.1}
@@ -34,8 +34,60 @@ from environments.profiles.loading import load
 from reports.recorded.reading import tally_of
 tally_of(sys.argv[1], replace(load("sandbox"), base_url="{BASE}"))
 """
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: seconds of wall time and of CPU time, peak memory in megabytes, the requests that were answered, and the
+    exit status."""
+
+    seconds: float
+    cpu: float
+    megabytes: float
+    requests: int
+    status: int = 0
+
+
+@dataclass
+class Row:
+    """The runs of one contestant, one of each round."""
+
+    name: str
+    runs: list[Measured] = field(default_factory=list)
+
+    def middle(self, fact: str) -> float:
+        """The median of one fact of the runs."""
+        return median(getattr(run, fact) for run in self.runs)
+
+
 Act = Callable[[Apart, int], Measured]
 """Measures one run against a service; the number is that of the round."""
+
+
+def table(title: str, rows: Sequence[Row]) -> list[str]:
+    """A Markdown table, one line for each row."""
+    named = {each.name: each for each in rows}
+    header = (title, "requests", "wall", "CPU", "memory", "/ st run", "/ st run -w 4", "exit")
+    lines = [header, ("---",) * len(header)]
+    lines += [
+        (
+            row.name,
+            f"{row.middle('requests'):.0f}",
+            f"{row.middle('seconds'):.1f} s",
+            f"{row.middle('cpu'):.1f} s",
+            f"{row.middle('megabytes'):.0f} MB",
+            *(f"{_ratio(row, named[other]):.2f}" if other in named else "" for other in ("st run", "st run -w 4")),
+            " ".join(map(str, sorted({run.status for run in row.runs}))),
+        )
+        for row in rows
+    ]
+    return ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def _ratio(ours: Row, theirs: Row) -> float:
+    """How long ours takes compared with theirs: the median of the rounds, as other work slows both of a round down."""
+    pairs = zip(ours.runs, theirs.runs, strict=True)
+    return median(one.seconds / other.seconds for one, other in pairs)
 
 
 def suite(service: Apart, seed: int, *options: str) -> Measured:

@@ -9,7 +9,7 @@ from environments.profiles.loading import load
 from environments.sandbox import Key, Server, Service
 from tests.selftest.services.one_run import bank_profile, whole_run
 from tests.selftest.services.running import TOKEN, write_profile
-from tests.selftest.test_keys import left_by
+from tests.selftest.test_keys import keys_of, left_by
 
 EMAIL, CPF, OURS = "qa@pix-conformance.example", "13579246828", "pixconf-1@example.com"
 KINDS = {EMAIL: "EMAIL", CPF: "CPF", OURS: "EMAIL", "a7": "RANDOM"}
@@ -33,8 +33,7 @@ def service():
 
 def gone_from(service):
     """Those of the keys that the first account has no more."""
-    with service.database.transaction() as ledger:
-        return KINDS.keys() - {key.key for key in ledger.keys("ac-0001")}
+    return KINDS.keys() - keys_of(service)
 
 
 def profile_of(folder, service, *events, **changes):
@@ -125,8 +124,7 @@ def test_wrong_use_is_said_in_one_line(changes, token, status, said, cleanup, se
 def test_what_a_run_leaves_is_cleaned_up_later(cleanup, tmp_path):
     """A run without delete-keys names its keys one by one, and its record holds them without a value of the profile."""
     service = Service(token=TOKEN["PIX_TOKEN"])
-    with service.database.transaction() as ledger:
-        before = ledger.keys("ac-0001")
+    before = keys_of(service)
     sandbox = {"sandbox": "127.0.0.1", "transactions": None}
     model = whole_run(service, bank_profile(tmp_path, allow=["read", "register-keys"], **sandbox), "registerPixKey")
     record = tmp_path / "keys-profile.jsonl"
@@ -139,6 +137,5 @@ def test_what_a_run_leaves_is_cleaned_up_later(cleanup, tmp_path):
     with Server(service) as server:
         service.base_url = server.base_url
         assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
-    with service.database.transaction() as ledger:
-        assert ledger.keys("ac-0001") == before
+    assert keys_of(service) == before
     assert record.read_text() == ""

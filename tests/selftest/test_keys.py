@@ -11,13 +11,16 @@ import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.door.outgoing import Intent, Sending
 from environments.door.run_keys import Keys
-from environments.sandbox import Key, Service
+from environments.sandbox import Service
 from spec.interface import MARK
 from spec.key_list import Listing
 from tests.selftest.exchanges import answer
+from tests.selftest.proof.borderline import EvpAndDigitsAreTheOneRandomKey
 from tests.selftest.proof.directly import sent_in_memory, try_in_memory
+from tests.selftest.proof.mutants.demands_faults import RefusesAKind
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.proof.variants.lawful_effects import without_keys
+from tests.selftest.proof.variants.lawful_making import profile, with_keys
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
 from tests.selftest.services.one_run import Bank, bank_profile, whole_run
 from tests.traffic.registrar import REGISTERED_BEFORE
@@ -55,19 +58,13 @@ def result_of(model, requirement):
 
 # -- keys that were there before ------------------------------------------------------------------------------------
 
-
-def with_keys(service: Service) -> Service:
-    """The service, where the operator's keys have been registered long ago."""
-    with service.database.transaction() as ledger:
-        ledger.add_key(Key(EMAIL, "EMAIL", "ac-0001"))
-        ledger.add_key(Key(PHONE, "PHONE", "ac-0001"))
-    return service
+WERE_THERE = {"EMAIL": EMAIL, "PHONE": PHONE}
 
 
 @pytest.mark.parametrize("make", [DuplicatesAreWelcome, Service])
 def test_a_key_that_was_there_before_the_run_is_not_registered(make, tmp_path):
     """On a sandbox, too: its type is out of scope."""
-    service = with_keys(make())
+    service = with_keys(make(), **WERE_THERE)
     before = keys_of(service)
     model = ended(service, tmp_path, key_at=KEY_AT, **SANDBOX)
     result = result_of(model, "registerPixKey.pixKeyType.EMAIL")
@@ -89,7 +86,7 @@ LISTS = {
 @with_lists_and_without
 def test_no_key_is_lost_that_was_there_before(allow, tell, tmp_path):
     """Wherever the list does not prove that it was absent, and its registration succeeds again."""
-    service = with_keys(DuplicatesAreWelcome())
+    service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
     whole = service.list_pix_keys
     service.list_pix_keys = lambda request, account: tell(whole(request, account)["keys"])
     before = keys_of(service)
@@ -100,7 +97,7 @@ def test_no_key_is_lost_that_was_there_before(allow, tell, tmp_path):
 
 def test_a_key_that_any_list_showed_before_the_run_stays(tmp_path):
     """Also a disposable one, where the next list does not show it."""
-    service, lists = with_keys(DuplicatesAreWelcome()), itertools.count()
+    service, lists = with_keys(DuplicatesAreWelcome(), **WERE_THERE), itertools.count()
     whole = service.list_pix_keys
     service.list_pix_keys = lambda *given: {"keys": []} if next(lists) else whole(*given)
     ended(service, tmp_path, disposable=True)
@@ -208,8 +205,7 @@ class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
 
     def __init__(self) -> None:
         super().__init__()
-        with self.database.transaction() as ledger:
-            ledger.add_key(Key(OLD, "RANDOM", "ac-0001"))
+        with_keys(self, RANDOM=OLD)
 
     def register(self, ledger, account_id, key_type, value):
         return super().register(ledger, account_id, key_type, OLD if key_type == "RANDOM" else value)
@@ -254,8 +250,8 @@ def test_a_random_key_without_a_value_is_the_last_one(tmp_path):
 @pytest.mark.parametrize(("place", "left"), [(KEY_AT, []), (None, [MADE])])
 def test_a_key_that_is_made_for_another_type_is_deleted_or_told(place, left, tmp_path):
     """The one that was sent is not there. No digits are sent where the key that they may make could not be named."""
-    service = VARIANTS.specimens["DigitsAreTheOneRandomKey"].make()
-    service.OTHERS, service.new_key = ("EVP", *service.OTHERS), Service().new_key
+    service = EvpAndDigitsAreTheOneRandomKey()
+    service.new_key = Service().new_key
     before = keys_of(service)
     model = ended(service, tmp_path, disposable=True, key_at=place)
 
@@ -275,13 +271,32 @@ def test_a_refused_random_key_is_open_until_a_list_shows_nothing_new(registry, n
     assert bool(perhaps) is (registry is MUTANTS or not reads)
 
 
-def test_an_account_without_room_is_said():
-    """Every registration is refused alike, whatever the type: no type is advised to be left out."""
-    service = KeyLimit()
-    service.MOST = 0
-    trial = try_in_memory(service, ids={"registerPixKey.pixKeyType.CNPJ"})
+FULL = "; the account may hold no more keys: delete some, or name another one"
+WAITS = (
+    "; the list shows such a key: perhaps it waits to be confirmed by its owner, or the account may have no other one"
+)
+NO_CNPJ = "; where the account may have no such key, set not_for_this_account: [CNPJ]"
 
-    assert "the account may hold no more keys" in str(trial.rows["registerPixKey.pixKeyType.CNPJ"].message)
+
+@pytest.mark.parametrize(
+    ("make", "parts", "advice"),
+    [
+        (KeyLimit, {"MOST": 0}, FULL),
+        (KeyLimit, {"MOST": 2}, FULL),
+        (RefusesAKind, {"KIND": "CNPJ", "STATUS": 500}, ""),
+        (RefusesAKind, {"KIND": "CNPJ", "STATUS": 400}, NO_CNPJ),
+        (VARIANTS.specimens["EveryKeyWaitsWithAWord"].make, {}, WAITS),
+        (MUTANTS.specimens["RegistrationWantsOtherNames"].make, {}, ""),
+    ],
+)
+def test_advice_fits_the_refusal_of_a_key_type(make, parts, advice):
+    """A type is advised to be left out only where the service refuses it, and accepts another; nothing is advised where
+    the answer, or another finding, says all."""
+    service, id = make(), "registerPixKey.pixKeyType.CNPJ"
+    vars(service).update(parts)
+    message = str(try_in_memory(service, profile("no_deletion"), ids={id}).rows[id].message)
+
+    assert message.partition(" application/json")[2] == advice
 
 
 def test_a_key_that_is_refused_and_listed_is_an_alert():
@@ -304,16 +319,13 @@ def test_a_key_of_others_that_is_gone_is_an_alert():
 
 
 def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
-    """Every registration is refused alike, and the finding says why: no key is advised to be deleted."""
-    names = ("body.pixKey", "body.account", "contentType.accepted", "pixKeyType.CNPJ")
-    ids = [f"registerPixKey.{name}" for name in names]
+    """Every registration is refused alike, and the finding says why."""
+    ids = [f"registerPixKey.{name}" for name in ("body.pixKey", "body.account", "contentType.accepted")]
     rows = try_in_memory(MUTANTS.specimens["RegistrationWantsOtherNames"].make(), ids=set(ids)).rows
-    found, body, content_type, cnpj = (str(rows[id].message) for id in ids)
+    found, body, content_type = (str(rows[id].message) for id in ids)
 
     assert found.endswith("is refused as documented and accepted with other names for all fields")
     assert body == content_type == "no registration as documented was understood"
-    assert cnpj.startswith("no CNPJ key was registered: ")
-    assert [advice for advice in ("no more keys", "not_for_this_account") if advice in cnpj] == []
 
 
 # -- how a key stands in a list ---------------------------------------------------------------------------------------

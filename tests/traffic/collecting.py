@@ -3,14 +3,14 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import refused_or_lost
 from spec.exchange import Exchange, FailureKind
-from spec.findings import Finding, Judgement
+from spec.findings import Finding
 from spec.message import say
 from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
@@ -43,7 +43,8 @@ class Findings:
         held: dict[str, list[int]] = {}
         shown: dict[Sign, list[tuple[Case, Exchange]]] = {}
         for case, exchange in sorted(self.taken, key=lambda taken: taken[0].size):
-            for requirement, judgement in self._judgements(case, exchange):
+            for requirement in _requirements(case.operation, case.valid):
+                judgement = self.reproduction.judge(requirement, exchange)
                 if judgement.holds:
                     held.setdefault(requirement, []).append(exchange.number)
                 for one in {replace(each, exchanges=()) for each in judgement.findings}:
@@ -57,10 +58,6 @@ class Findings:
             *(RequirementResult(id, Verdict.PASS, exchanges=tuple(held[id][:3])) for id in held if id not in deviating),
             *(_deviating(id, tuple(findings), fail_on) for id, findings in deviating.items()),
         ]
-
-    def _judgements(self, case: Case, exchange: Exchange) -> Iterator[tuple[str, Judgement]]:
-        for requirement in _requirements(case.operation, case.valid):
-            yield requirement, self.reproduction.judge(requirement, exchange)
 
 
 def _of_generated(one: Finding, seen: list[tuple[Case, Exchange]], seed: int) -> Finding:

@@ -144,12 +144,13 @@ OBSERVED: Mapping[str, frozenset[str]] = {
 
 def invalid_requests(operation: str, profile: Profile, *, observed: bool | None = None) -> Iterator[Case]:
     """A case for each class; those that are observed, or those that are not, where `observed` says so."""
-    cases = (case for case in _cases(operation, profile) if observed in (None, _is_observed(case)))
+    classes = OBSERVED[operation]
+    cases = (
+        case
+        for case in _cases(operation, profile)
+        if observed in (None, not classes.isdisjoint((case.what, f"{case.where}: {case.what}")))
+    )
     return bounded(map(_with_its_own_key, cases) if observed and profile.deletes_keys else cases, profile)
-
-
-def _is_observed(case: Case) -> bool:
-    return not OBSERVED[case.operation].isdisjoint((case.what, f"{case.where}: {case.what}"))
 
 
 def _with_its_own_key(case: Case) -> Case:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from spec.answers import RefusalKind, refused_or_lost, registered
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, refused_or_lost, registered
 from spec.exchange import Exchange
 from spec.facts import is_name
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
@@ -29,6 +29,10 @@ OTHER_NAMES = {
 }
 """Other names that a service might have for the fields of the body."""
 REMOVED = ("from", "to", "value", "date", "description")  # as the change history calls them
+_FULL = say("the account may hold no more keys: delete some, or name another one")
+_LISTED = say(
+    "the list shows such a key: perhaps it waits to be confirmed by its owner, or the account may have no other one"
+)
 _WAITS_S = (0.0, 0.2, 0.5)  # before a registration is repeated whose key type is refused: the account may be busy
 
 
@@ -45,29 +49,30 @@ def explain_refusals(registrar: Registrar) -> None:
 
 def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
     """The judgement of one key type by the registrations of it. What is refused for its type is sent again, and then
-    one of another type."""
+    one of another type: where that is refused now, too, or nothing else is accepted, the account may be full."""
     found, refused, name = registrar.found, tried[-1], type_sent(tried[-1])
     if understood := [seen for seen in tried if is_understood(seen) or seen in found.effects]:
         return holds(understood[0])
-    answer = say(refused.summary)
+    kind, answer = refused_or_lost(refused), say(refused.summary)
     why = say("no {type} key was registered: {answer}", type=name, answer=answer)
-    if found.broken:
+    if found.broken or kind not in {*ABOUT_THE_REQUEST, RefusalKind.FORBIDDEN}:
         return inconclusive(why, refused)
+    is_about_it = kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
+    is_about_it &= not (name == "RANDOM" and registrar.holds_an_unknown_key())
+    for again in _send_on_and_on(registrar, refused) if is_about_it else ():
+        if is_understood(again):
+            registrar.undo(again)
+            return holds(again)
+    if _look_whether_listed(registrar, refused):
+        return inconclusive(joined((why, _LISTED)), refused)
     remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=name)
-    if is_refused_outright(refused) and indistinguishable(*found.fresh):
-        remedy = say(
-            "every registration is refused alike: the account may hold no more keys: delete some, or name another one"
-        )
-    is_about_it = refused_or_lost(refused) in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
-    if is_about_it and not (name == "RANDOM" and registrar.holds_an_unknown_key()):
-        for again in _send_on_and_on(registrar, refused):
-            if is_understood(again):
-                registrar.undo(again)
-                return holds(again)
-        if controls := [] if _look_whether_listed(registrar, refused) else _accept_another(registrar, name):
-            breach = finding("key-type-refused", name=name, answer=answer, other=type_sent(controls[0]), remedy=remedy)
-            return deviates(breach, refused, *controls)
-    return inconclusive(joined((why, remedy)), refused)
+    controls = _accept_another(registrar, name) if is_about_it else []
+    if controls and registered(controls[-1]):
+        breach = finding("key-type-refused", name=name, answer=answer, other=type_sent(controls[0]), remedy=remedy)
+        return deviates(breach, refused, *controls)
+    alike = (indistinguishable(seen, refused) for seen in found.fresh if type_sent(seen) != name)
+    is_full = controls or not found.understood or any(alike)
+    return inconclusive(joined((why, _FULL if is_full else remedy)), refused)
 
 
 def _send_on_and_on(registrar: Registrar, refused: Exchange) -> Iterator[Exchange]:
@@ -86,14 +91,14 @@ def _look_whether_listed(registrar: Registrar, refused: Exchange) -> bool:
 
 
 def _accept_another(registrar: Registrar, name: str) -> list[Exchange]:
-    """A registration of another type that was accepted and is undone, and the same one accepted again; else nothing."""
+    """A registration of another type that was accepted and is undone, and the same one sent again; else nothing."""
     found = registrar.found
-    spelled = found.tried[Attempted.LOWER_CASE] + found.tried[Attempted.NUMERIC]
-    for accepted in (*found.accepted, *filter(registered, spelled)):
+    otherwise = found.tried[Attempted.LOWER_CASE] + found.tried[Attempted.NUMERIC]
+    for accepted in filter(registered, found.answers + otherwise):
         if type_sent(accepted) != name and registrar.undo(accepted):
             control = registrar.register(body_sent(accepted), valid=accepted.valid)
             registrar.undo(control)
-            return [accepted, control] if registered(control) else []
+            return [accepted, control]
     return []
 
 

@@ -74,17 +74,14 @@ class World:
         """Take the steps that a seed draws, delete what they leave, and execute one transfer twice."""
         drawn = Random(seed)
         for _ in range(3 * registrations):  # one step of three registers
-            self._take_step(drawn)
+            operation, keys = drawn.choice(STEPS), self.registrar.that_come_and_go()
+            if operation in ("listPixKeys", "getBalance"):
+                self._read(operation, self.profile.accounts[0])
+            elif keys and "registerPixKey" in self.reach.operations and not self.findings.cut:
+                key = drawn.choice(keys)
+                self._take(self.registrar.register(key)) if operation == "registerPixKey" else self.undo(key)
         self.undo()
         self.execute_twice()
-
-    def _take_step(self, drawn: Random) -> None:
-        operation, keys = drawn.choice(STEPS), self.registrar.that_come_and_go()
-        if operation in ("listPixKeys", "getBalance"):
-            self._read(operation, self.profile.accounts[0])
-        elif keys and "registerPixKey" in self.reach.operations and not self.findings.cut:
-            key = drawn.choice(keys)
-            self._take(self.registrar.register(key)) if operation == "registerPixKey" else self.undo(key)
 
     def undo(self, *keys: PixKey) -> None:
         """Delete these keys, or all, as far as a step registered them."""

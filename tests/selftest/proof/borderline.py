@@ -9,6 +9,8 @@ from tests.selftest.proof.mutants.making_faults import Answers, Envelopes, Resul
 from tests.selftest.proof.mutants.tokens_faults import LaxService
 from tests.selftest.proof.registry import borderline, mentioned, rows_of
 from tests.selftest.proof.variants.lawful_making import as_json, text
+from tests.selftest.proof.variants.lawful_pending_keys import DeletesWhatIsNotThere
+from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome
 
 SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "deletePixKey": "Deletions"}
 # -- how the three described answers are written
@@ -140,6 +142,20 @@ class KindsInLowerCaseAreTaken(Service):
     def key_type(self, body):
         kind = body.get("pixKeyType")
         return super().key_type(body | {"pixKeyType": kind.upper()} if isinstance(kind, str) else body)
+
+
+@borderline("borderline", "registerPixKey.pixKeyType.EVP")
+class EvpAndDigitsAreTheOneRandomKey(DuplicatesAreWelcome, DeletesWhatIsNotThere):
+    """EVP and digits are RANDOM. An account has one such key, and who asks for another gets it again: no key is lost."""
+
+    def key_type(self, body):
+        return "RANDOM" if body.get("pixKeyType") in ("EVP", "1", "2") else super().key_type(body)
+
+    def requested_key(self, body, kind):
+        return "" if kind == "RANDOM" else super().requested_key(body, kind)
+
+    def new_key(self):
+        return "7d8cf9c8-54c4-4a4f-9f33-5f0a2b9d8d11"
 
 
 for _how, _lets_in in {

@@ -7,7 +7,7 @@ import socket
 import threading
 from pathlib import Path
 
-from environments.sandbox import Response, Service
+from environments.sandbox import Key, Response, Service
 
 _VERBATIM = re.compile(rb'"\xe2\x9f\xa8(.*?)\xe2\x9f\xa9"', re.DOTALL)
 
@@ -54,6 +54,14 @@ class Verbatim(Service):
     def render(self, status, body, headers=()):
         response = super().render(status, body, headers)
         return Response(status, _VERBATIM.sub(rb"\1", response.body), response.headers)
+
+
+def with_keys(service, **keys):
+    """The service, where these keys of the first account, by their types, have been registered long ago."""
+    with service.database.transaction() as ledger:
+        for kind, key in keys.items():
+            ledger.add_key(Key(key, kind, "ac-0001"))
+    return service
 
 
 def declined(message, number=0):

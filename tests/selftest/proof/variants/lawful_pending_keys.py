@@ -12,7 +12,6 @@ from tests.selftest.proof.variants.lawful_making import (
     declined,
     empty,
 )
-from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 
 DELETED = {
@@ -66,22 +65,6 @@ class DeletesWhatIsNotThere(Service):
         key = ledger.key(value)
         if key is not None and key.account == account_id:
             ledger.remove_key(key)
-
-
-@variant("RANDOM")
-class DigitsAreTheOneRandomKey(DuplicatesAreWelcome, DeletesWhatIsNotThere):
-    """Digits are RANDOM, too. An account has one such key, and who asks for another gets it again."""
-
-    OTHERS = ("1", "2")
-
-    def key_type(self, body):
-        return "RANDOM" if body.get("pixKeyType") in self.OTHERS else super().key_type(body)
-
-    def requested_key(self, body, kind):
-        return "" if kind == "RANDOM" else super().requested_key(body, kind)
-
-    def new_key(self):
-        return "7d8cf9c8-54c4-4a4f-9f33-5f0a2b9d8d11"
 
 
 @variant("pending")

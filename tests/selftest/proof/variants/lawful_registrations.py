@@ -3,10 +3,19 @@
 import time
 import uuid
 
-from environments.sandbox import Key, Refusal, Service
+from environments.sandbox import Refusal, Service
 from environments.sandbox.protocol import text
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, declined, problem, profile, verbatim
+from tests.selftest.proof.variants.lawful_making import (
+    InTurn,
+    Refuses,
+    as_json,
+    declined,
+    problem,
+    profile,
+    verbatim,
+    with_keys,
+)
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 from tests.selftest.proof.variants.profiles import UNDELETED
 
@@ -99,9 +108,7 @@ class KeysOfAnEarlierRun(RefusesDuplicates):
 
     def __init__(self):
         super().__init__()
-        with self.database.transaction() as ledger:
-            for kind, key in self.LEFT.items():
-                ledger.add_key(Key(key, kind, "ac-0001"))
+        with_keys(self, **self.LEFT)
 
 
 for _status in (400, 409, 422):
