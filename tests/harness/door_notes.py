@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from environments.door.door import Door
 from environments.door.journal import Outcome
+from environments.secret_values import ACCOUNT
 from reports.run import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refused_or_lost
-from spec.exchange import VALID, Exchange
 from spec.message import Text, joined, message_of, say
 from spec.rules import Reproduction
 
@@ -52,20 +52,6 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
 
 
 def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
-    yield from _token_refused_an_execution(door)
-    yield from door.guard.notes
-    yield from _kept_by_journal(door)
-    yield from door.token_monitor.notes
-    if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in door.exchanges):
-        yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
-    is_accepted = any(is_granted(seen) for seen in door.exchanges if seen.credential == VALID)
-    if is_accepted and not door.guard.notes:  # they say the first cause
-        yield from _codes_refused(
-            seen for seen in door.exchanges if seen.operation == "executePix" and seen.expects_success
-        )
-
-
-def _token_refused_an_execution(door: Door) -> Iterator[Text]:
     guard = door.guard
     if guard.token_refused:
         told = say(
@@ -74,6 +60,31 @@ def _token_refused_an_execution(door: Door) -> Iterator[Text]:
             number=guard.token_refused[0],
         )
         yield joined((told, say("then name this one code in --resend-code") if guard.journal else ""))
+    yield from guard.notes
+    yield from _kept_by_journal(door)
+    yield from door.token_monitor.notes
+    if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in door.exchanges):
+        yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
+    valid = [seen for seen in door.exchanges if seen.expects_success]
+    if not any(map(is_granted, valid)):
+        return
+    accounts = (known.value for known in door.secrets.known if known.name == ACCOUNT)
+    for number, account in enumerate(accounts, 1):
+        sent = [seen for seen in valid if seen.request.last_segment == account]
+        if len({seen.operation for seen in sent}) > 1 and not any(map(is_granted, sent)):
+            yield say(
+                "number {number} of accounts: refused by every operation ({answer}): check accounts",
+                number=number,
+                answer=sent[0].summary,
+            )
+    executed = [seen for seen in valid if seen.operation == "executePix" and seen.response]
+    kinds = [(refused_or_lost(seen), not seen.beside) for seen in executed]
+    # A conflict may be one with what was beside.
+    refused = sum(kind in ABOUT_THE_REQUEST and (alone or kind is not RefusalKind.CONFLICT) for kind, alone in kinds)
+    if refused and not guard.notes:  # they say the first cause
+        yield say(
+            "{number} of {all} transaction codes were refused; they may have expired", number=refused, all=len(kinds)
+        )
 
 
 def _kept_by_journal(door: Door) -> Iterator[Text]:
@@ -101,14 +112,4 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
             "execute them",
             number=len(guard.offered),
             supplied=supplied,
-        )
-
-
-def _codes_refused(executed: Iterable[Exchange]) -> Iterator[Text]:
-    """The codes that were refused, without a conflict with what was beside one."""
-    kinds = [(refused_or_lost(seen), not seen.beside) for seen in executed if seen.response]
-    refused = sum(kind in ABOUT_THE_REQUEST and (alone or kind is not RefusalKind.CONFLICT) for kind, alone in kinds)
-    if refused:
-        yield say(
-            "{number} of {all} transaction codes were refused; they may have expired", number=refused, all=len(kinds)
         )

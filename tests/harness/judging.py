@@ -249,20 +249,18 @@ class Watcher:
             return report
         recording.elapsed_s += call.duration
         if call.excinfo is not None:
-            self._take_outcome(recording, call.when, call.excinfo.value)
+            error = call.excinfo.value
+            if isinstance(error, pytest.skip.Exception):
+                verdict = getattr(error, "verdict", Verdict.NOT_EXERCISED)
+                recording.note(verdict=verdict, why=getattr(error, "why", str(error)))
+            elif not recording.failing:
+                recording.error = self._clean(f"{call.when}: {type(error).__name__}: {error}")
+                recording.note(verdict=Verdict.NOT_EXERCISED, why=recording.error)
         self._explain(report, recording)
         if report.when == "teardown":
             report.conformance = recording.own
             self._collector.take(recording, item.nodeid)
         return report
-
-    def _take_outcome(self, recording: Recording, when: str, error: BaseException) -> None:
-        if isinstance(error, pytest.skip.Exception):
-            verdict = getattr(error, "verdict", Verdict.NOT_EXERCISED)
-            recording.note(verdict=verdict, why=getattr(error, "why", str(error)))
-        elif not recording.failing:
-            recording.error = self._clean(f"{when}: {type(error).__name__}: {error}")
-            recording.note(verdict=Verdict.NOT_EXERCISED, why=recording.error)
 
     def _explain(self, report: Any, recording: Recording) -> None:
         """Say why a test failed or was skipped, without known values in what pytest says of it."""

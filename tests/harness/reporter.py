@@ -149,7 +149,15 @@ def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:
     """Compare the run with the record, or write what it observed: gives false where that could not be written. The
     results of the run stand."""
     was = behaviour_of(run.record["observations"], clean) if run.record else {}
-    name, why = clean(shown(run.profile.record)), _why_not(run)
+    name = clean(shown(run.profile.record))
+    reasons = {  # why nothing is accepted; without a token everything looks refused
+        "the suite failed": run.errors,
+        "the run was interrupted": run.interrupted,
+        "the target could not be reached": run.unreachable,
+        (ungranted := run.grants.lacking(run.operations)): ungranted,
+        "nothing was observed": not run.behaviour,
+    }
+    why = next((str(reason) for reason, applies in reasons.items() if applies), "")
     if not accepts:
         run.drift = drifts(was, run.behaviour)
     elif why:
@@ -165,19 +173,6 @@ def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:
         run.record = accepted
         run.accepted = f"accepted: {name} ({requirements})"
     return True
-
-
-def _why_not(run: Run) -> str:
-    """Reason why nothing that the run observed is accepted; empty where it is. Without a token everything looks
-    refused."""
-    reasons = {
-        "the suite failed": run.errors,
-        "the run was interrupted": run.interrupted,
-        "the target could not be reached": run.unreachable,
-        (ungranted := run.grants.lacking(run.operations)): ungranted,
-        "nothing was observed": not run.behaviour,
-    }
-    return next((str(why) for why, applies in reasons.items() if applies), "")
 
 
 # -- report.html ------------------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> Measu
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.perf_counter() - start
-    return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, 0, status=process.returncode)
+    return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, 0, process.returncode)
 
 
 def contestants(parallel: Sequence[int]) -> list[tuple[Row, Act]]:

@@ -312,9 +312,9 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
 def test_a_key_of_others_that_is_gone_is_an_alert():
     """It can be restored at once, and no further key is deleted: perhaps that took it."""
     log = sent_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
-    said = "a key that was there before the run is gone: restore it, unless somebody else deleted it"
+    notes = log.judged().notes
 
-    assert said in log.judged().notes
+    assert "a key that was there before the run is gone: restore it, unless somebody else deleted it" in notes
     assert [request.method for request in log.requests].count("DELETE") == 1
 
 

@@ -123,6 +123,14 @@ def test_a_token_that_one_operation_accepts_does_not(accepting, expected, tmp_pa
     assert failing == expected
 
 
+def test_an_account_that_everything_refuses_is_named(tmp_path):
+    """By its place in the profile; the verdict rests on the others."""
+    profile = bank_profile(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "2"])
+    [said] = notes_of(whole_run(Bank(), profile, "getBalance or listEntries", BOTH))
+
+    assert said == "number 2 of accounts: refused by every operation (404 application/json): check accounts"
+
+
 def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):
     """It is 401 there alone: what the other operations show is judged, and passes."""
     service = TakesTheTokenFor(*(name for name in operations() if name != "listAccounts"))

@@ -12,9 +12,10 @@ class OneOfSeveral(Answers):
     """The sandbox, where `alter` sees some of the successful answers to one operation; not the one for a RANDOM key, which
     alone shows what such a key gets."""
 
+    answers = 0
+
     def __init__(self):
         super().__init__()
-        self.answers = 0
         self.dice = random.Random(3)  # it fails by chance, and always alike
 
     def finish(self, request, operation, response):

@@ -13,9 +13,10 @@ from tests.selftest.proof.registry import broken, mutant
 class LaxService(OfOperations):
     """The sandbox, which for `OPERATIONS` takes what `lets_in` lets in for the token."""
 
+    calls = 0
+
     def __init__(self):
         super().__init__()
-        self.calls = 0
         self.served = set()
 
     def authorize(self, request, operation):

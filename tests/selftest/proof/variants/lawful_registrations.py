@@ -328,8 +328,8 @@ class HasItsOneRandomKeyAlready(Service):
         return super().register(ledger, account_id, kind, value)
 
     def list_pix_keys(self, request, account_id):
-        listed = super().list_pix_keys(request, account_id)
-        return {"keys": [*listed["keys"], {"type": "RANDOM", "key": self.OLD}]}
+        keys = super().list_pix_keys(request, account_id)["keys"]
+        return {"keys": [*keys, {"type": "RANDOM", "key": self.OLD}]}
 
 
 @variant("request")

@@ -21,10 +21,11 @@ class Stumbles(Service):
     STATUS = 503
     HEADERS = ()
 
+    requests = 0
+
     def __init__(self):
         super().__init__()
-        self.requests = 0
-        self.seen = set()
+        self.seen = Counter()
 
     def respond(self, request):
         self.requests += 1
@@ -49,9 +50,8 @@ class TheFirstOfAKind(Stumbles):
 
     def stumbles(self, request):
         asked = (request.method, request.path, request.body, request.header("Authorization"))
-        new = asked not in self.seen
-        self.seen.add(asked)
-        return new
+        self.seen[asked] += 1
+        return self.seen[asked] == 1
 
 
 for _status in (502, 503, 504):
@@ -131,15 +131,11 @@ class Window(Limited):
     MOST = 60
     EACH = False
 
-    def __init__(self):
-        super().__init__()
-        self.count = {}
-
     def stumbles(self, request):
         what = request.path.split("/")[2] if self.EACH else ""
         window = (what, int(time.time()))
-        self.count[window] = self.count.get(window, 0) + 1
-        return self.count[window] > self.MOST
+        self.seen[window] += 1
+        return self.seen[window] > self.MOST
 
     def when(self):
         return "1"
@@ -164,7 +160,7 @@ class LocksOutAfterBadTokens(Window):
 
     def stumbles(self, request):
         known = request.header("Authorization") == f"Bearer {self.token}"
-        return (self.count.get(("", int(time.time())), 0) > self.MOST) if known else super().stumbles(request)
+        return self.seen["", int(time.time())] > self.MOST if known else super().stumbles(request)
 
 
 @variant("rate limit", hides=("*",))
