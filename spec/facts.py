@@ -140,7 +140,7 @@ def _telling(types: set[str]) -> set[str]:
 def _is_of_paging(place: str, types: set[str]) -> bool:
     """True for a member that links to a page: a text, an object, or a number under a name that says so."""
     found = _OF_PAGING.fullmatch(place.rpartition("/")[2])
-    return bool(found) and types <= {"string", OBJECT, ABSENT, *(["number"] if found and found["what"] else [])}
+    return found is not None and types <= {"string", OBJECT, ABSENT, *["number"] * bool(found["what"])}
 
 
 # -- what a value is made of --------------------------------------------------------------------------------------

@@ -80,8 +80,9 @@ class Finding:
         return replace(self, parameters=parameters, shown_by=changed(self.shown_by, change))
 
     def _filled(self, part: str) -> Message:
-        template = templates()[self.code][part]
-        return Message(template, tuple((name, value) for name, value in self.parameters if f"{{{name}}}" in template))
+        """The template with the parameters that it names; `at` are the pointers."""
+        template, values = templates()[self.code][part], (*self.parameters, ("at", ", ".join(self.pointers)))
+        return Message(template, tuple((name, value) for name, value in values if f"{{{name}}}" in template))
 
 
 def finding(code: str, /, *pointers: str, **parameters: Value) -> Finding:
@@ -136,7 +137,7 @@ def holds(*exchanges: Exchange, why: Text = "") -> Judgement:
 def deviates(found: Finding | Iterable[Finding], *exchanges: Exchange) -> Judgement:
     """The exchanges show that the requirement is not met."""
     numbers = tuple(exchange.number for exchange in exchanges)
-    every = [found] if isinstance(found, Finding) else list(found)
+    every = [found] if isinstance(found, Finding) else found
     return Judgement(
         Conclusion.DEVIATES, exchanges, tuple(replace(each, exchanges=each.exchanges or numbers) for each in every)
     )

@@ -43,11 +43,10 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     documented = {(place, name) for name in names_in(exchange)}
     leaves = dict(leaves_of(json_in(exchange)))
     other = [path for path in leaves if path not in documented and is_unmasked(document, str(leaves[path]))]
-    if not other:
-        return None
     key = (find(data_in(exchange), "key") or [""])[0]
-    is_the_key = is_unmasked(document, str(leaves.get((place, key))))  # a key may be the tax document
-    return None if is_the_key else finding("document-visible", *[pointer(*path) for path in other])
+    if not other or is_unmasked(document, str(leaves.get((place, key)))):  # a key may be the tax document
+        return None
+    return finding("document-visible", *[pointer(*path) for path in other])
 
 
 @rule("executePix.document.partly")
@@ -146,8 +145,7 @@ _HIDDEN = re.compile(r"[*•●#…?]+|x{3,}|\.{2,}|_{2,}|-{2,}", re.IGNORECASE)
 def _is_named(sent: str, received: str) -> bool:
     """True if one holds the other, or what is visible of it, in any punctuation and letter case: a country code may be
     left out or added."""
-    visible = [plain(text) for text in _HIDDEN.split(received)]
-    return plain(sent) in plain(received) or all(text in plain(sent) for text in visible)
+    return plain(sent) in plain(received) or all(plain(text) in plain(sent) for text in _HIDDEN.split(received))
 
 
 @rule("registerPixKey.Key.example")
