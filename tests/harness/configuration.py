@@ -55,9 +55,8 @@ def configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> No
 
 
 def _configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> None:
-    profile, resend, where = _profile(config), frozenset[str](), config.getoption("resend_code")
-    if where:
-        resend = frozenset({code_to_resend(profile, code_from(where))})
+    profile, where = _profile(config), config.getoption("resend_code")
+    resend = frozenset({code_to_resend(profile, code_from(where))} if where else ())
     if explains(config):
         config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
     elif config.getoption("plan"):
@@ -105,8 +104,7 @@ def start_journal(profile: Profile) -> Text:
 
 def _profile(config: pytest.Config) -> Profile:
     profile = load(config.getoption("environment"), base_url=config.getoption("base_url", None) or None)
-    parallel = config.getoption("parallel") or profile.limits.parallel
-    limits = replace(profile.limits, parallel=parallel)
+    limits = replace(profile.limits, parallel=config.getoption("parallel") or profile.limits.parallel)
     return replace(profile, limits=limits, language=config.getoption("report_language") or profile.language)
 
 
@@ -154,9 +152,7 @@ class Explainer:
         if len(asked := options_given(config, PRINTING)) > 1:
             raise pytest.UsageError(f"{' and '.join(asked)} each print something; name one of them")
         self._profile = profile
-        self._named = set(requirements())
-        if not config.getoption("list"):
-            self._named &= group_of(config.getoption("explain"), "--explain")
+        self._named = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
         config.option.collectonly = False
         config.option.verbose = -2  # pytest prints nothing of its own
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from environments.door.door import Door
 from environments.door.journal import Outcome
 from environments.secret_values import ACCOUNT
 from reports.run import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refused_or_lost
+from spec.exchange import Exchange
 from spec.message import Text, joined, message_of, say
 from spec.rules import Reproduction
 
@@ -77,14 +78,8 @@ def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
                 number=number,
                 answer=sent[0].summary,
             )
-    executed = [seen for seen in valid if seen.operation == "executePix" and seen.response]
-    kinds = [(refused_or_lost(seen), not seen.beside) for seen in executed]
-    # A conflict may be one with what was beside.
-    refused = sum(kind in ABOUT_THE_REQUEST and (alone or kind is not RefusalKind.CONFLICT) for kind, alone in kinds)
-    if refused and not guard.notes:  # they say the first cause
-        yield say(
-            "{number} of {all} transaction codes were refused; they may have expired", number=refused, all=len(kinds)
-        )
+    if not guard.notes:  # they say the first cause
+        yield from _codes_refused(valid)
 
 
 def _kept_by_journal(door: Door) -> Iterator[Text]:
@@ -112,4 +107,16 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
             "execute them",
             number=len(guard.offered),
             supplied=supplied,
+        )
+
+
+def _codes_refused(valid: Iterable[Exchange]) -> Iterator[Text]:
+    """The codes that were refused, without a conflict with what was beside one."""
+    kinds = [
+        (refused_or_lost(seen), not seen.beside) for seen in valid if seen.operation == "executePix" and seen.response
+    ]
+    refused = sum(kind in ABOUT_THE_REQUEST and (alone or kind is not RefusalKind.CONFLICT) for kind, alone in kinds)
+    if refused:
+        yield say(
+            "{number} of {all} transaction codes were refused; they may have expired", number=refused, all=len(kinds)
         )

@@ -49,9 +49,10 @@ def only_selftests(config: pytest.Config) -> bool:
 
 def take_ids(config: pytest.Config) -> None:
     """Take -k from pytest. UsageError for a word in it that is no requirement and no group of requirements."""
-    config.option.ids, config.option.keyword = config.option.keyword, ""
-    if config.option.ids:
-        ids_of(config.option.ids)
+    option = config.option
+    option.ids, option.keyword = option.keyword, ""
+    if option.ids:
+        ids_of(option.ids)
 
 
 def ids_of(expression: str) -> frozenset[str]:
@@ -94,12 +95,13 @@ def _shown(text: str) -> str:
 
 def selection(config: pytest.Config) -> Selection:
     """The selection of the user."""
-    narrowing = [f"-k {config.option.ids}"] if config.option.ids else []
+    given = config.option
+    narrowing = [f"-k {given.ids}"] if given.ids else []
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         narrowing += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
     for name, option in _LEAVES_OUT.items():
-        narrowing += [option] * bool(getattr(config.option, name, None))
-    marked = [f"-m {config.option.markexpr}"] if config.option.markexpr else []
+        narrowing += [option] * bool(getattr(given, name, None))
+    marked = [f"-m {given.markexpr}"] if given.markexpr else []
     return Selection(" ".join([*narrowing, *marked]) or None, narrowed=bool(narrowing))
 
 

@@ -36,9 +36,15 @@ def open_run(config: pytest.Config, profile: Profile, resend: Container[str], ca
     """Open the target and the folder of the report, and register what carries the run out. Gives its model."""
     target = open_target(profile)
     config.add_cleanup(target.stop)
-    given, chosen, examples = config.getoption("seed"), selection(config), examples_of(config, profile)
-    seed = secrets.randbelow(10**9) if given is None else given
-    run = Run(profile, target.base_url, chosen.text, narrowed=chosen.narrowed, seed=seed, examples=examples)
+    given, chosen = config.getoption("seed"), selection(config)
+    run = Run(
+        profile,
+        target.base_url,
+        chosen.text,
+        narrowed=chosen.narrowed,
+        seed=secrets.randbelow(10**9) if given is None else given,
+        examples=examples_of(config, profile),
+    )
     run.record = read_record(profile.record)
     door = open_door(profile, target, resend=resend)
     config.add_cleanup(door.close)
