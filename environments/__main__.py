@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "new":
             return _write_new(options)
         protect()
-        profile = load(options.environment) if options.environment else None
+        profile = load(options.environment, base_url=options.base_url) if options.environment else None
         if options.command == "journal" or profile is None:
             return _show_journal(profile, options.settle)
         return _clean_up(profile, options.yes) if options.command == "cleanup" else _check(profile)
@@ -86,17 +86,24 @@ def _write_new(options: argparse.Namespace) -> int:
         tls["ca_bundle"] = os.path.relpath(options.ca_bundle, path.absolute().parent)
     given = {"base_url": options.base_url, "accounts": options.account, "tls": tls}
     values = {key: json.dumps(value) for key, value in given.items() if value}
-    if options.count and not any(each.startswith("executions=") for each in options.limit):
+    if options.count and "executions=" not in " ".join(options.limit):
         options.limit.append(f"executions={options.count + 4}")  # docs/traffic.md, A sandbox
     if options.limit:
         values["limits"] = f"{{{', '.join(options.limit).replace('=', ': ')}}}"
     if options.count and not operation:
         raise ProfileError("--count: add --prepare-with")
     if operation:
-        values |= {"transactions": "", "prepare": "", "json": "", "code_at": "", "operation": operation}
-        values |= {"count": str(options.count or ""), "allow": f"[read, {operations()[operation].permission}]"}
+        values |= {
+            "transactions": "",
+            "prepare": "",
+            "json": "",
+            "code_at": "",
+            "operation": operation,
+            "count": str(options.count or ""),
+            "allow": f"[read, {operations()[operation].permission}]",
+        }
     write(path, from_example(values, path))
-    name = quote(named(path))
+    name = quote(options.environment)
     print(f"wrote {shown(path)}: allow is {values.get('allow', '[read]')}; the rest is explained and switched off")
     if operation:
         print("  correct the body of transactions.prepare; execute is not in allow, as it moves money")
@@ -112,14 +119,13 @@ def _show_journal(profile: Profile | None, settles: str | None) -> int:
     entries = [entry for entry in journal.entries() if journal.environment in ("", entry.environment)]
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {_outcome(entry, profile)}" for entry in entries]
     print_lines([*lines, f"codes in {journal.path}: {len(entries)}"])
-    needs_it = (profile and profile.transactions.codes) or journal.fault()
-    refusal = journal.refusal() if needs_it else ""  # one of a machine without codes need not be started
-    return _error(refusal, INCOMPLETE) if refusal else CLEAN
+    needs_it = (profile and profile.transactions.codes) or journal.fault()  # of a machine without codes: no start
+    return _error(refusal, INCOMPLETE) if needs_it and (refusal := journal.refusal()) else CLEAN
 
 
 def _outcome(entry: JournalEntry, profile: Profile | None) -> str:
     if entry.is_unknown:
-        of = f" {quote(named(profile.path))}" if profile else ""
+        of = f" {named(profile)}" if profile else ""
         return f"unknown: look the transfer up; then python -m environments journal{of} --settle {entry.name}"
     return f"{entry.outcome} {entry.status}".strip()
 
@@ -145,7 +151,7 @@ def _check(profile: Profile) -> int:
     print(
         f"not ready: a run would end with exit status {status}"
         if status
-        else f"ready: pytest --environment={named(profile.path)} --plan"
+        else f"ready: pytest --environment={named(profile)} --plan"
     )
     return status
 
@@ -153,8 +159,7 @@ def _check(profile: Profile) -> int:
 def _state(profile: Profile) -> Iterator[tuple[int, str]]:
     """Lines about the profile, the journal, what earlier runs left, what the preflight asks, and what a run would lack:
     each with the exit status of a run that begins so."""
-    sandbox = "a sandbox" if profile.is_sandbox else "no sandbox"
-    yield CLEAN, f"profile: {shown(profile.path)} is valid; its target is {sandbox}"
+    yield CLEAN, f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'no'} sandbox"
     journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below
     if "execute" in profile.allow and not profile.is_sandbox:
         yield (INCOMPLETE if trouble else CLEAN), f"journal: {trouble or journal}"
@@ -171,9 +176,8 @@ def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
     if profile.base_url != EMBEDDED:
         require_variables(profile)
         if left := list(_left_by_runs(profile, record_of_keys(profile))):
-            status = any(not key.value for key in left) * INCOMPLETE  # no further RANDOM key is registered
-            command = f"python -m environments cleanup {quote(named(profile.path))}"
-            yield status, f"keys left by earlier runs: {len(left)}; {command} lists them"
+            told = f"keys left by earlier runs: {len(left)}; python -m environments cleanup {named(profile)} lists them"
+            yield any(not key.value for key in left) * INCOMPLETE, told  # no further RANDOM key is registered
     with _opened(replace(profile, allow=profile.allow & {"read"})) as client:
         for entry in client.door.guard.earlier:
             yield CLEAN, f"outcome of an execution at {entry.at}: {_outcome(entry, profile)}"
@@ -213,8 +217,8 @@ def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
                 yield _Left(f"{name_of(profile.pix_keys, place)}", account, key.type, key.key, keeps)
     for account, event in record.left(profile.accounts):
         key_type, value = event["type"], event.get("key") or None
-        unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
-        keeps = ("" if value else unknown) if account else _ANOTHER_ACCOUNT
+        keeps = "" if value else _FORGOTTEN if profile.key_at else _UNKNOWN
+        keeps = keeps if account else _ANOTHER_ACCOUNT
         named = ascii(value or f"(of a request at {event['at']})")[1:-1][:80]
         yield _Left(f"{key_type or 'key'} {named}", account, key_type, value, keeps)
 
@@ -293,7 +297,7 @@ def _parser() -> argparse.ArgumentParser:
     new.add_argument("--prepare-with", choices=PREPARING, metavar="OPERATION", help="permit it, and prepare transfers")
     new.add_argument("--count", type=int, metavar="N", help="how many transfers --prepare-with prepares; 1 by default")
     new.add_argument("--force", action="store_true", help="replace a profile that is there, and keep its tls")
-    commands.add_parser("check", parents=[profile], help="say whether a run could begin; only reads are sent")
+    check = commands.add_parser("check", parents=[profile], help="say whether a run could begin; only reads are sent")
 
     cleanup = commands.add_parser("cleanup", parents=[profile], help="list the keys that earlier runs left")
     cleanup.add_argument("--yes", action="store_true", help="delete them")
@@ -301,6 +305,8 @@ def _parser() -> argparse.ArgumentParser:
     journal = commands.add_parser("journal", help="list the codes that earlier runs sent, by time and outcome")
     journal.add_argument("environment", metavar="NAME", nargs="?", help="those of environments/NAME.yaml, or of a path")
     journal.add_argument("--settle", metavar="CODE", help="end an unknown outcome: the code, or its name in the list")
+    for command in (check, cleanup, journal):
+        command.add_argument("--base-url", metavar="URL", help="replaces that of the profile, as for the run")
     return parser
 
 

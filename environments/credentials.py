@@ -146,10 +146,11 @@ def resolve_journal_key(profile: Profile) -> bytes:
 def require_variables(profile: Profile, *names: str) -> None:
     """Raises ProfileError with a line for each variable that is not set; of all that the profile names, if none is
     given."""
-    where = shown(profile.path)
     absent = [name for name in names or sorted(_named(profile)) if not os.environ.get(name, "").strip()]
     if absent:
-        raise ProfileError(*(f"{where}: {name} is not set in the environment; export {name}=…" for name in absent))
+        raise ProfileError(
+            *(f"{shown(profile.path)}: {name} is not set in the environment; export {name}=…" for name in absent)
+        )
 
 
 def _variable(profile: Profile, name: str | None) -> str:

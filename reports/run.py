@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
 from itertools import takewhile
-from shlex import quote
 from typing import Any
 
 from environments.profiles.loading import named
@@ -229,7 +228,7 @@ class Run:
             yield say(
                 "{keys}: python -m environments cleanup {name} names them; --yes deletes what it may",
                 keys=say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(self.not_cleaned_up)),
-                name=quote(named(self.profile.path)),
+                name=named(self.profile),
             )
 
     @property

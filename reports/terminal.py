@@ -72,11 +72,11 @@ def print_lines(lines: Iterable[str]) -> None:
 def _next_step(document: dict[str, Any], run: Run) -> str:
     """One line on what to do about the verdict; empty where there is nothing to do."""
     failing = [each["cause"] for each in document["findings"] if each["verdict"] == Verdict.FAIL]
-    name = quote(named(run.profile.path))
+    name = named(run.profile)
     if failing and not run.grants.refused_all:
         return f"pytest --environment={name} --explain={failing[0]} says what usually fixes it"
     verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document["verdict"]
-    if run.profile.redirected or (run.profile.redirected == "" and verdict == RunVerdict.UNREACHABLE):
+    if run.profile.redirected:
         return f"python -m environments new NAME --base-url={quote(run.base_url)} writes a profile; check NAME tries it"
     if document["recorded"]:
         return ""
@@ -84,7 +84,7 @@ def _next_step(document: dict[str, Any], run: Run) -> str:
         return "run it without the selection: this verdict is about what was selected alone"
     limit = next(leaves_of(joined((document["incomplete"], *_untested(run)[:1])), "setting"), "")
     if limit and document["verdict"] == RunVerdict.INCOMPLETE:
-        return f"raise limits.{limit} in {name}, and run again"
+        return f"raise limits.{limit} in {run.profile.path.name}, and run again"
     return _NEXT.get(verdict, "").format(name=name)
 
 

@@ -52,9 +52,9 @@ class Ending:
         """The reason why the run has ended before its tests; empty while it sends."""
         if self.is_stopped:
             return STOPPED
-        is_over = self._rest_s <= self._reserve_s
-        parts = {"setting": "duration", "limit": f"{self._duration_s:g}"}
-        return say("limits.{setting} ({limit} s) is over", **parts) if is_over else ""
+        if self._rest_s > self._reserve_s:
+            return ""
+        return say("limits.{setting} ({limit} s) is over", setting="duration", limit=f"{self._duration_s:g}")
 
     def stop(self) -> None:
         """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""

@@ -14,7 +14,7 @@ from spec.answers import is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.message import Text
 
-_MOST_UNKNOWN, _MOST_REFUSED_TOKENS = 2, 2
+_MOST_UNKNOWN = _MOST_REFUSED_TOKENS = 2
 """Unknown outcomes in a row, and executions that are refused with 401, after which no further code is sent."""
 _CAN_BE_SENT = (Outcome.OFFERED, Outcome.NOT_SENT)
 _STOPPED = f"the outcome of {_MOST_UNKNOWN} executions in a row is unknown: no further transaction code was sent"
@@ -200,8 +200,8 @@ class ExecutionGuard:
             self.executed += 1
             self.first_executed = self.first_executed or code * executes
             self._granted_to_anybody |= not executes
-        is_refused = outcome is Outcome.REFUSED
-        self.prepared.settle(code, f"its execution was refused ({exchange.summary})" if is_refused else "")
+        why = f"its execution was refused ({exchange.summary})" if outcome is Outcome.REFUSED else ""
+        self.prepared.settle(code, why)
         if executes:
             self._unknown_in_a_row = self._unknown_in_a_row + 1 if outcome is Outcome.UNKNOWN else 0
             self.notes += [_STOPPED] * (self._unknown_in_a_row == _MOST_UNKNOWN)

@@ -100,8 +100,10 @@ class Journal(EventLog):
             return f"{self._count} is missing or damaged"
         if not int(counted) <= len(lines) <= int(counted) + 1:
             return f"it has {len(lines)} lines and had {counted}"
-        broken = (number for number, fits in enumerate(_links(self.key.read(), lines), 1) if not fits)
-        return next((f"line {number} was edited, or written with another key" for number in broken), "")
+        for number, fits in enumerate(_links(self.key.read(), lines), 1):
+            if not fits:
+                return f"line {number} was edited, or written with another key"
+        return ""
 
     def _counted(self) -> str:
         if self._count.exists():
@@ -204,8 +206,8 @@ def _add(stands: list[JournalEntry], event: Event) -> None:
         if stands and stands[-1].outcome is Outcome.SENT:
             stands.pop()
     elif outcome is not Outcome.OFFERED or not stands:
-        run, status = event.get("run", ""), event.get("status", "")
-        stands.append(JournalEntry(event["digest"], event["environment"], event["at"], run, outcome, status))
+        of = (event["digest"], event["environment"], event["at"], event.get("run", ""))
+        stands.append(JournalEntry(*of, outcome, event.get("status", "")))
 
 
 def _link(key: bytes, before: Event, event: Event) -> str:

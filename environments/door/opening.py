@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Container
 from dataclasses import replace
@@ -101,7 +102,8 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
 def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
     """The record of the keys that runs registered at the target, beside the journal. Raises ProfileError."""
     path, key = _logs_of(profile)
-    return KeyRecord(path.with_name(f"keys-{profile.name}.jsonl"), key, run=run, environment=profile.name)
+    at = "" if profile.redirected is None else re.sub(r"\W+", "-", f"-at-{profile.base_url}")  # it has keys of its own
+    return KeyRecord(path.with_name(f"keys-{profile.name}{at}.jsonl"), key, run=run, environment=profile.name)
 
 
 def open_client(door: Door, profile: Profile) -> Client:

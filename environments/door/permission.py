@@ -49,8 +49,7 @@ class Permission:
         if sending.intent.credential in RESTORABLE and "fuzz" not in self.allow:
             raise ForbiddenError("a credential that the token can be restored from needs fuzz in allow")
         reached = operations_reached(request.method or "", path)
-        missing = {operations()[op].permission for op in reached} - self.allow
-        if missing:
+        if missing := {operations()[op].permission for op in reached} - self.allow:
             raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing))} in allow")
         if not reached and MARK not in unquote(path):
             raise ForbiddenError("an undocumented path that is not synthetic")
@@ -62,8 +61,8 @@ class Permission:
             for code in codes
         )
         is_known |= not sending.with_token and read.issubset(chain(*known))
-        is_synthetic = all(MARK in code for code in read)
-        if _EXECUTION in reached and not is_known and not is_synthetic:
+        is_known |= all(MARK in code for code in read)
+        if _EXECUTION in reached and not is_known:
             raise ForbiddenError("a transaction code that is neither known nor synthetic")
 
     def path(self, request: requests.PreparedRequest) -> str:

@@ -44,8 +44,8 @@ class Wire(HTTPAdapter):
     """A transport adapter without retries, redirects or unbounded reads. `ending` cuts what is on the wire."""
 
     def __init__(self, profile: Profile, ending: Ending) -> None:
-        self._limits, self._watchdog = profile.limits, Watchdog(profile.limits.timeout, ending)
-        proxy, timeout = profile.proxy, profile.limits.timeout
+        self._limits, proxy, timeout = profile.limits, profile.proxy, profile.limits.timeout
+        self._watchdog = Watchdog(timeout, ending)
         self._context = None if profile.base_url.startswith("http:") and not proxy else _tls_context(profile)
         self._how: Any = {
             "stream": True,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import Any, ClassVar
 
 import yaml
@@ -153,14 +154,12 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
 def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     """The profile that a text holds. What was made up for the embedded sandbox does not follow it to another address.
     Raises ``ProfileError`` with every problem."""
-    name = shown(path)
-    redirected: str | None = None
+    name, redirected = shown(path), None if base_url is None else ""
     read = document(text, name)
     if not isinstance(read.data, dict):
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
     data = {key: value for key, value in read.data.items() if value is not None or key not in _KEYS}
     if base_url is not None:
-        redirected = ""
         if data.get("base_url") == EMBEDDED:
             data = {key: value for key, value in data.items() if key not in _OF_THE_SANDBOX} | {"allow": ["read"]}
             redirected = (
@@ -219,9 +218,11 @@ def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:
     return Path(environment) if re.search(r"[/\\]|\.ya?ml$", environment) else folder / f"{environment}.yaml"
 
 
-def named(path: Path) -> str:
-    """The name of the profile at ``path`` on the command line: the opposite of ``path_of``."""
-    return path.stem if path.absolute().parent == ENVIRONMENTS else shown(path)
+def named(profile: Profile) -> str:
+    """The profile on the command line, with the address that replaces its own: the opposite of ``load``."""
+    path = profile.path
+    name = quote(path.stem if path.absolute().parent == ENVIRONMENTS else shown(path))
+    return name if profile.redirected is None else f"{name} --base-url={quote(profile.base_url)}"
 
 
 def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:

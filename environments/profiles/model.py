@@ -195,8 +195,7 @@ class ProfileFile:
         """By what the keys before it permit."""
         address, permits = in_one_form(text), info.data
         if address != EMBEDDED:
-            exact = permits.get("base_url_is_exact", True)
-            check_address(address, insecure=permits.get("insecure", True), exact=exact)
+            check_address(address, insecure=permits.get("insecure", True), exact=permits.get("base_url_is_exact", True))
         return address
 
     @field_validator("sandbox")
@@ -219,9 +218,10 @@ class ProfileFile:
     @field_validator("transactions")
     @classmethod
     def _are_permitted(cls, transactions: Transactions, info: ValidationInfo) -> Transactions:
-        operation = transactions.prepare.operation if transactions.prepare else ""
-        if operation and (needed := operations()[operation].permission) not in info.data.get("allow", PERMISSIONS):
-            raise ValueError(f"{operation} is not permitted; add {needed} to allow, or remove prepare")
+        if prepare := transactions.prepare:
+            needed = operations()[prepare.operation].permission
+            if needed not in info.data.get("allow", PERMISSIONS):
+                raise ValueError(f"{prepare.operation} is not permitted; add {needed} to allow, or remove prepare")
         return transactions
 
     @field_validator("proxy")

@@ -141,8 +141,7 @@ SECRET_HEADER = "(?i)auth|cookie|key|pass|secret|sign|token"  # names of headers
 
 def headers_of(values: Mapping[str, str | FromVariable]) -> tuple[Header, ...]:
     """The headers by their names. Raises ValueError for those that are secrets by their names and written out."""
-    texts = [name for name, value in values.items() if isinstance(value, str)]
-    if secret := [name for name in texts if re.search(SECRET_HEADER, name)]:
+    if secret := [name for name, value in values.items() if isinstance(value, str) and re.search(SECRET_HEADER, name)]:
         raise ValueError(f"{', '.join(secret)}: expected {{env: NAME}} (secrets are named, never written), not text")
     return tuple(
         Header(name, value) if isinstance(value, str) else Header(name, env=value.env) for name, value in values.items()

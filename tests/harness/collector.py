@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from shlex import quote
 
 from environments.door.door import Door
 from environments.profiles.loading import named
@@ -57,7 +56,7 @@ class Collector:
         run.ended_by = run.ended_by or door.token_monitor.expired
         run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
         run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
-        run.said += notes_of(door, self.reproduction, quote(named(run.profile.path)))
+        run.said += notes_of(door, self.reproduction, named(run.profile))
         if run.profile.base_url != EMBEDDED:  # it ends with the run
             run.not_cleaned_up += (
                 LeftKey(changed(key.name, foreign), key.state.value, key.owned, tuple(key.exchanges))

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, repeat
-from shlex import quote
 from uuid import uuid4
 
 from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
@@ -230,7 +229,7 @@ def _register_random(registrar: Registrar, keys: list[PixKey]) -> None:
             before = registrar.look()  # first: it may show that one of unknown value is not there
             if registrar.holds_an_unknown_key():
                 found.key_types[key.type] = inconclusive(
-                    FORGET_KEY.of(name=quote(named(registrar.profile.path))) if registrar.keys.key_at else UNKNOWN_KEY
+                    FORGET_KEY.of(name=named(registrar.profile)) if registrar.keys.key_at else UNKNOWN_KEY
                 )
                 return
             exchange = registrar.register(sent)
