@@ -191,8 +191,10 @@ class Resending:
         """The variable and the placeholder of a known value."""
         name = placeholder.strip("<>")
         key = _OF_THE_PROFILE.get(name.partition(" ")[0])
-        if name in self._named or key is None:
-            return Redacted(self._named.get(name) or _variable(f"sent {name}"), placeholder)
+        if name in self._named:
+            return Redacted(self._named[name], placeholder)
+        if key is None:
+            return Redacted(_variable(f"sent {name}"), placeholder, placeholder)
         origin = key and f"{self._profile}, {key}, {shape(self.display.known.plain[placeholder])}"
         return Redacted(_variable(name), placeholder, origin)
 

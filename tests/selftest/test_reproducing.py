@@ -18,6 +18,7 @@ from environments.secret_values import Secrets, identifiers
 from reports.evidence import EXECUTES, Resending, evidence
 from reports.show import Display
 from spec.exchange import Request
+from spec.key_list import UUID
 from tests.harness.session import SESSION
 from tests.selftest.exchanges import answer
 from tests.selftest.hand_made import SANDBOX
@@ -71,9 +72,9 @@ def ended(tmp_path_factory):
 
 def exported(line, exchange, profile, known):
     """What a person exports before the line: what the profile holds, and what was sent in place of it."""
-    codes = [*profile.transactions.codes]
+    codes = profile.transactions.codes
     named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys], "CODE": codes}
-    named["IDENTIFIER"] = list(dict.fromkeys(identifiers(profile.bodies)))
+    named["IDENTIFIER"] = dict.fromkeys(identifiers(profile.bodies))
     for kind, values in named.items():
         known = known | {kind if at == 1 else f"{kind}_{at}": value for at, value in enumerate(values, 1)}
     header = (
@@ -82,6 +83,7 @@ def exported(line, exchange, profile, known):
     known["WRONG_TOKEN"] = header.rpartition(" ")[2]
     members = re.findall(r'"(\w+)": "?([^",}]*)', exchange.request.body.decode("utf-8", "replace"))
     known |= {f"SENT_{name.upper()}": value for name, value in members}
+    known["SENT_RANDOM_KEY"] = dict(members).get("pixKey")
     known |= {f"CODE_{place}": "TX-NEW" for place in range(len(codes) + 1, 20)}
     return {name: known[name] for name in re.findall(r"\$\{(\w+):\?", line) if name in known}
 
@@ -107,6 +109,7 @@ def test_every_line_of_a_run(ended):
     for exchange in collector.door.exchanges:
         lines = collector.evidence(exchange)["curl"]
         assert collector.display.foreign(lines) == lines
+        assert not UUID.search(lines)  # no key that the service made
         assert all(
             f"{name}: " in lines for name in re.findall(r"\$\{((?:ACCOUNT|KEY|IDENTIFIER|SENT|WRONG)\w*):", lines)
         )

@@ -49,8 +49,7 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
     return inconclusive(say("no documented path can be told from an undocumented one"), *exchanges)
 
 
-_NO_ENDPOINT = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
-_NOT_TOLD_APART = say("cannot be told from an undocumented path")
+_NOT_TOLD_APART = say("no answer of its own, so it cannot be told from an undocumented path")
 _NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
     "executePix": "needs a code that transactions.prepare prepares",
     "deletePixKey": "needs requests.deletePixKey, and a key that is not RANDOM and not registered yet",
@@ -67,10 +66,10 @@ def _find_out(traffic: Traffic, operation: str) -> Judgement:
         is_shown = seen.operation == operation and seen.credential == VALID and is_granted(seen)
         if is_shown and seen.response and seen.response.json.readable:
             return holds(seen)
-    lasting = [seen for seen in answers if not is_passing(seen)] or [_send_for_nobody(traffic, operation)]
-    if not is_passing(lasting[0]):
-        return _by_difference(traffic, lasting[0])
-    return inconclusive(say("no valid request succeeded ({answer})", answer=say(lasting[0].summary)), lasting[0])
+    lasting = next((seen for seen in answers if not is_passing(seen)), None) or _send_for_nobody(traffic, operation)
+    if not is_passing(lasting):
+        return _by_difference(traffic, lasting)
+    return inconclusive(say("no valid request succeeded ({answer})", answer=say(lasting.summary)), lasting)
 
 
 def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
@@ -93,16 +92,17 @@ def _send_for_nobody(traffic: Traffic, operation: str, body: bytes = b"{}") -> E
 
 
 def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
-    """The judgement by an answer that proves nothing alone: the first line that applies counts."""
+    """The judgement by an answer that proves nothing alone: the first line that applies counts. A redirect may be that
+    of a gateway, to log in."""
     assert seen.response is not None
     kind, status = refusal_kind(seen.response), seen.response.status
-    if kind in _NO_ENDPOINT:
+    if kind in (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED):
         return deviates(finding("no-endpoint", status=status), seen)
     siblings = sibling, _ = _send_to_siblings(traffic, seen)
     pages = {urlsplit(each.response.header("Location")).path for each in (seen, *siblings) if each.response}
     if not all(each.response for each in siblings):
         return inconclusive(say("no answer"), seen, sibling)
-    if not indistinguishable(seen, *siblings):
+    if kind is not RefusalKind.REDIRECT and not indistinguishable(seen, *siblings):
         return holds(seen, sibling)
     if kind in ABOUT_THE_CALLER and (len(pages) > 1 or "" in pages):  # no redirect to one page, such as to log in
         return inconclusive(joined((_NOT_TOLD_APART, say("the token may lack the scope"))), seen, sibling)
@@ -116,8 +116,8 @@ def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
 
 def _send_to_siblings(traffic: Traffic, seen: Exchange) -> list[Exchange]:
     """Send a request once more, to the siblings of the endpoint; never with a real code."""
-    path_parameter = synthetic() if seen.operation == "executePix" else _path_parameter_of(seen)
-    return traffic.client.send_to_siblings(seen.operation, path_parameter, body=seen.request.body or None)
+    named = synthetic() if seen.operation == "executePix" else _path_parameter_of(seen)
+    return traffic.client.send_to_siblings(seen.operation, named, body=seen.request.body or None)
 
 
 def _refuses_what_is_invalid(traffic: Traffic, operation: str) -> tuple[Exchange, ...]:

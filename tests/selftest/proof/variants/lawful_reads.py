@@ -21,7 +21,7 @@ ANSWERS = {
     "An202": (lambda: as_json(202, {"code": 0, "data": {"status": "RECEIVED"}}), ()),
     "A206": (lambda: as_json(206, {"code": 0, "data": {}}), ()),
     "ACode": (lambda: as_json(200, {"code": 5, "data": {}}), _REFUSED),
-    "A302": (lambda: empty(302, (("Location", "/v2"),)), _REFUSED),
+    "A302": (lambda: empty(302, (("Location", "/v2"),)), (*_REFUSED, "exists")),
     "A400": (lambda: as_json(400, {"error": "a parameter is missing"}), _REFUSED),
     "A404OfItsOwn": (lambda: as_json(404, {"error": "nothing here today"}), _REFUSED),
     "A409": (lambda: text(409, "not now"), _REFUSED),
