@@ -105,7 +105,16 @@ def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
     if kind is not RefusalKind.REDIRECT and not indistinguishable(seen, *siblings):
         return holds(seen, sibling)
     if kind in ABOUT_THE_CALLER and (len(pages) > 1 or "" in pages):  # no redirect to one page, such as to log in
-        return inconclusive(joined((_NOT_TOLD_APART, say("the token may lack the scope"))), seen, sibling)
+        return inconclusive(
+            joined(
+                (
+                    _NOT_TOLD_APART,
+                    say("the token may lack the scope, or the service expects the address that a redirect names"),
+                )
+            ),
+            seen,
+            sibling,
+        )
     if not _is_known_to_be_valid(traffic, seen, siblings):
         needed = _NEEDED.get(seen.operation, "needs an account that exists")
         return inconclusive(joined((_NOT_TOLD_APART, needed)), seen, sibling)

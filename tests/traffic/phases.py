@@ -74,8 +74,11 @@ def scenarios_of(requirement_id: str) -> list[str]:
     """Names of what is sent for a requirement."""
     operation, _, what = requirement_id.partition(".")
     ids = [requirement_id, *(f"{name}.{what}" for name in operations() if operation not in operations())]
-    chosen = [one for one in (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END) if any(map(one.is_for, ids))]
-    return [one.send.__name__.replace("_", " ") for one in chosen]
+    return [
+        one.send.__name__.replace("_", " ")
+        for one in (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END)
+        if any(map(one.is_for, ids))
+    ]
 
 
 def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
@@ -119,7 +122,7 @@ def _send_all(
     generation.send(traffic.together)
     send_once_more(client.door, reproduction)
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
-        tried = credentials_of(seen for seen in traffic.targeted(name) if seen.credential != VALID)
+        tried = credentials_of([seen for seen in traffic.targeted(name) if seen.credential != VALID])
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
         client.door.unsent[why] = {name}
     return RunTraffic(traffic, generation, world)

@@ -8,7 +8,7 @@ from itertools import count
 from environments.door.client import Client
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
 from spec.exchange import VALID, Exchange
-from spec.message import Text, in_a_row, say
+from spec.message import Text, joined, say
 from tests.traffic.scenario import Traffic
 
 MOST_CITED = 9
@@ -67,7 +67,8 @@ def _pairs(found: Iterable[Row | Exchange]) -> set[tuple[str, str]]:
     return {(each.credential, way) for each in found for way in each.written or ("",)}
 
 
-def credentials_of(exchanges: Iterable[Exchange]) -> Text:
-    """The credentials of requests, for people, and the ways in which these are written."""
-    names = dict.fromkeys(name for each in exchanges for name in (each.credential, *each.written))
-    return in_a_row(list(map(say, names)), ", ")
+def credentials_of(exchanges: Sequence[Exchange]) -> Text:
+    """The credentials of requests, for people: of those that are written as usual, else each with the way in which it
+    is written."""
+    shown = [each for each in exchanges if not each.written] or exchanges
+    return joined((joined((say(each.credential), *each.written), " + ") for each in shown), ", ")
