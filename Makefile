@@ -63,7 +63,7 @@ screenshots: .venv/contributors
 	$(BIN)/python -m tests.selftest.screenshots
 
 # How long the default run takes beside `st run` on the same schema, service and machine.
-# One scenario alone: make bench OPTIONS="--scenario=loopback --rounds=5 --parallel 1 4"; OPTIONS=--help lists them.
+# One scenario alone: make bench OPTIONS="--scenario=loopback --rounds=5"; OPTIONS=--help lists them.
 # Recorded traffic: make bench OPTIONS=--scenario=recorded.
 bench: .venv/contributors
 	PYTHONPATH=. $(BIN)/python tests/selftest/bench.py $(OPTIONS)

@@ -30,7 +30,7 @@ from environments.profiles.model import EMBEDDED, Profile, ProfileError, fill, s
 from reports.show import Display
 from reports.terminal import print_lines
 from reports.writing import write
-from spec.answers import RefusalKind, is_granted, refused_or_lost
+from spec.answers import RefusalKind, refused_or_lost
 from spec.exchange import VALID
 from spec.interface import PREPARING, operations
 
@@ -41,7 +41,7 @@ _ANSWERS: dict[object, tuple[int, str]] = {
     RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
     RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
 }
-_REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong or expired, or may not read; check auth"
+_REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
 _UNKNOWN = "its value is not known: delete it by hand, set key_at in the profile, and call cleanup --yes"
@@ -119,7 +119,7 @@ def _show_journal(profile: Profile | None, settles: str | None) -> int:
     entries = [entry for entry in journal.entries() if journal.environment in ("", entry.environment)]
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {_outcome(entry, profile)}" for entry in entries]
     print_lines([*lines, f"codes in {journal.path}: {len(entries)}"])
-    needs_it = (profile and profile.transactions.codes) or journal.fault()  # of a machine without codes: no start
+    needs_it = (profile and profile.transactions.codes and not profile.is_sandbox) or journal.fault()
     return _error(refusal, INCOMPLETE) if needs_it and (refusal := journal.refusal()) else CLEAN
 
 
@@ -149,7 +149,7 @@ def _check(profile: Profile) -> int:
         status = max(status, each, key=(CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE).index)
         print(line)
     print(
-        f"not ready: a run would end with exit status {status}"
+        f"not ready: exit status {status}; the lines above say why"
         if status
         else f"ready: pytest --environment={named(profile)} --plan"
     )
@@ -162,7 +162,7 @@ def _state(profile: Profile) -> Iterator[tuple[int, str]]:
     yield CLEAN, f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'no'} sandbox"
     journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below
     if "execute" in profile.allow and not profile.is_sandbox:
-        yield (INCOMPLETE if trouble else CLEAN), f"journal: {trouble or journal}"
+        yield INCOMPLETE if trouble else CLEAN, f"journal: {trouble or journal}"
     try:
         yield from _reached(profile)
     except UnreachableError as error:
@@ -176,8 +176,9 @@ def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
     if profile.base_url != EMBEDDED:
         require_variables(profile)
         if left := list(_left_by_runs(profile, record_of_keys(profile))):
+            unknown = any(not key.value for key in left)
             told = f"keys left by earlier runs: {len(left)}; python -m environments cleanup {named(profile)} lists them"
-            yield any(not key.value for key in left) * INCOMPLETE, told  # no further RANDOM key is registered
+            yield unknown * INCOMPLETE, told + "; while one is of unknown value, no RANDOM key is registered" * unknown
     with _opened(replace(profile, allow=profile.allow & {"read"})) as client:
         for entry in client.door.guard.earlier:
             yield CLEAN, f"outcome of an execution at {entry.at}: {_outcome(entry, profile)}"
@@ -185,7 +186,7 @@ def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
             raise UnreachableError(unreachable)
         yield CLEAN, f"reachable: {client.door.permission.base_url}"
         if "read" not in profile.allow:
-            yield INCOMPLETE, "token: not tried: add read to allow"
+            yield CLEAN, "token: not tried, as allow has no read"
         stands = {seen.operation: seen for seen in client.door.exchanges if seen.credential == VALID}
         if listed := stands.get("listAccounts"):
             status, told = _ANSWERS.get(refused_or_lost(listed), _REFUSED)
@@ -239,9 +240,9 @@ def _clean_up(profile: Profile, yes: bool) -> int:
     remaining = len(left)
     with _opened(replace(profile, allow=profile.allow & {"delete-keys"})) as client:
         for key in left:
-            is_gone = _delete(client, profile.requests["deletePixKey"].json, key)
-            remaining -= is_gone
-            if is_gone or key.keeps == _FORGOTTEN:
+            is_closed = _delete(client, profile.requests["deletePixKey"].json, key) or key.keeps == _FORGOTTEN
+            remaining -= is_closed
+            if is_closed:
                 record.note(key.account, key.type, key.value, GONE, ours=True)
     return LEFT if remaining else CLEAN
 
@@ -252,7 +253,7 @@ def _delete(client: Client, body: Any, key: _Left) -> bool:
         return False
     filled = fill(body, account=key.account, key=key.value or "", type=key.type)
     exchange = client.send("deletePixKey", key.account, json=filled)
-    is_gone = is_granted(exchange) or refused_or_lost(exchange) is RefusalKind.NOT_FOUND
+    is_gone = refused_or_lost(exchange) in (None, RefusalKind.NOT_FOUND)
     print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({exchange.summary})")
     return is_gone
 

@@ -48,7 +48,7 @@ _PUBLIC = {
 """Credentials that are made of no token; nothing is one, too."""
 _REWRITTEN = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
 """Parts of an address that curl reads as more than their characters."""
-_SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9])(?P=repeated){199,}|[^ -~]+.?|'", re.DOTALL)
+_SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9[\]])(?P=repeated){199,}|[^ -~]+.?|'", re.DOTALL)
 """Long runs of one character; what is no ASCII, and one more, as a shell drops a line end at the end of an output."""
 
 
@@ -272,5 +272,5 @@ def _special(match: re.Match[str]) -> str:
     if piece == "'":
         return "'\"'\"'"
     octal = "".join(f"\\{byte:03o}" for byte in piece.encode("utf-8", "surrogateescape"))
-    made = f"head -c {len(piece)} /dev/zero | tr '\\000' {repeated}" if repeated else f"printf '{octal}'"
+    made = f"head -c {len(piece)} /dev/zero | tr '\\000' '{repeated}'" if repeated else f"printf '{octal}'"
     return f"'\"$({made})\"'"

@@ -49,6 +49,7 @@ class NoteKind(StrEnum):
     SUITE_FAILED = "the suite itself failed"
     NOTHING_GRANTED = "no operation succeeded"
     SET_UP = "something is wrong with the token, the codes or the journal"
+    ACCOUNT = "an account of the profile is refused"
     LEFT = "keys that the run registered are left"
     REDIRECTED = "--base-url replaced the embedded sandbox"
     KNOWN_FAILURE = "a known failure has passed or expired"
@@ -100,9 +101,12 @@ class LeftKey:
     @property
     def in_words(self) -> Text:
         """One line."""
-        exchanges = exchanges_in_words(self.exchanges)
-        what, why = message_of(self.what), message_of(self.why)
-        return say("{what}: {why} ({exchanges})", what=what, why=why, exchanges=exchanges)
+        return say(
+            "{what}: {why} ({exchanges})",
+            what=message_of(self.what),
+            why=message_of(self.why),
+            exchanges=exchanges_in_words(self.exchanges),
+        )
 
 
 @dataclass
@@ -179,8 +183,13 @@ class Run:
         yield say("the journal could not be used, which stopped executions") if self.journal_trouble else ""
         yield "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
         yield self.grants.lacking(self.operations)
-        untested = [requirement.level for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
-        if levels := [level for level in untested if level in self.profile.fail_on]:
+        yield from (note.text for note in self.said if note.kind is NoteKind.ACCOUNT)
+        known = {entry.id for entry in self.profile.known_failures if not entry.is_past(today())}
+        if levels := [
+            one.level
+            for one, result in results
+            if result.verdict == Verdict.NOT_EXERCISED and one.level in self.profile.fail_on and one.id not in known
+        ]:
             yield say_many(
                 "{levels} requirement in scope was not exercised",
                 "{levels} requirements in scope were not exercised",
@@ -192,7 +201,6 @@ class Run:
 
     def notes(self) -> tuple[Note, ...]:
         """The notes on the run as a whole: each once, by kind."""
-        nothing_tested = say("nothing was tested: see what is out of scope, and what to add to allow")
         found = {
             NoteKind.OBSERVED_FIRST: [
                 say("{id}: {facts}", id=one.id, facts=message_of(facts_in_words(one.facts)))
@@ -205,7 +213,8 @@ class Run:
             NoteKind.LEFT: self._left(),
             NoteKind.REDIRECTED: filter(None, [self.profile.redirected]),
             NoteKind.KNOWN_FAILURE: self._final[1],
-            NoteKind.NOTHING_TESTED: [nothing_tested] * (self.result().why == NOTHING_TESTED),
+            NoteKind.NOTHING_TESTED: [say("nothing was tested: see what is out of scope, and what to add to allow")]
+            * (self.result().why == NOTHING_TESTED),
             NoteKind.CUT: self._unsent(),
             NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),
         }
@@ -214,19 +223,19 @@ class Run:
 
     def _gone(self) -> Iterator[Text]:
         if self.unreachable:
-            why = message_of(self.unreachable)
-            yield say("{base_url} cannot be reached: {why}", base_url=self.base_url, why=why)
+            yield say("{base_url} cannot be reached: {why}", base_url=self.base_url, why=message_of(self.unreachable))
 
     def _unsent(self) -> Iterator[Text]:
         for why, names in self.unsent.items():
-            parts = {"why": why, "operations": operations_in_words(names)}
-            yield say("{why}: not all requests to {operations} were sent", **parts)
+            yield say(
+                "{why}: not all requests to {operations} were sent", why=why, operations=operations_in_words(names)
+            )
 
     def _left(self) -> Iterator[Text]:
         """Number of keys not cleaned up, and the command that deletes them."""
         if self.not_cleaned_up:
             yield say(
-                "{keys}: python -m environments cleanup {name} names them; --yes deletes what it may",
+                "{keys}: python -m environments cleanup {name} names them; with delete-keys, --yes deletes them",
                 keys=say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(self.not_cleaned_up)),
                 name=named(self.profile),
             )
@@ -266,8 +275,11 @@ class Run:
 
     def _shows_the_end_alone(self, result: RequirementResult) -> bool:
         """True for a failure that only dropped connections show, in a run whose target went away: no fault of it."""
-        is_of_drops = {each.code for each in result.findings} == {"dropped"}
-        return bool(self.unreachable and is_of_drops) and result.verdict == Verdict.FAIL
+        return (
+            bool(self.unreachable)
+            and {each.code for each in result.findings} == {"dropped"}
+            and result.verdict == Verdict.FAIL
+        )
 
     def _told(self, result: RequirementResult) -> RequirementResult:
         """The result; what was observed is said from all that was seen, in whichever test."""

@@ -169,18 +169,19 @@ class Liveness:
             raise LimitError(say("{operation} did not answer twice, so it gets no more requests", operation=operation))
 
     def notice(self, sending: Sending) -> None:
-        """Take note of an answer, or of none; a limit of the suite counts as an answer. After several of none, ask: a
-        target that still answers only drops invalid requests."""
+        """Take note of an answer, or of none; a limit of the suite counts as an answer. After several of none, or
+        without a connection, ask: a target that still answers only drops invalid requests, or one handshake."""
         failure, operation = sending.exchange.failure, sending.intent.operation
         if failure is None or failure.kind is FailureKind.LIMIT:
             self._failed_in_a_row = self._timeouts[operation] = 0
             return
         self._failed_in_a_row += 1
         self._timeouts[operation] += failure.kind is FailureKind.TIMEOUT
-        is_gone = failure.kind in (FailureKind.NO_CONNECTION, FailureKind.TLS)
-        if not is_gone and self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW:
+        if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in (
+            FailureKind.NO_CONNECTION,
+            FailureKind.TLS,
+        ):
             self._failed_in_a_row = 0
             answer = self._ask()
-            is_gone = answer is None or answer.response is None
-        if is_gone:
-            self.unreachable = failure.message
+            if answer is None or answer.response is None:
+                self.unreachable = failure.message

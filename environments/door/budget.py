@@ -138,7 +138,7 @@ class Budget:
 
     def take_request(self, sending: Sending) -> None:
         """Count one request. Raises LimitError when none is left; the last ones are for cleaning up."""
-        self._take("requests", reserve=0 if sending.cleans_up else self.limits.requests // _CLEANING_UP)
+        self.take("requests", reserve=0 if sending.cleans_up else self.limits.requests // _CLEANING_UP)
 
     def take_wrong_token(self, sending: Sending) -> None:
         """Count a wrong token for one of the two operations that document the token; an empty header holds none. With a
@@ -161,10 +161,6 @@ class Budget:
         turn = max(now, self._turn)
         self._turn = turn + 1 / self.limits.rate
         self.ending.sleep(turn - now)
-
-    def reserve_execution(self) -> None:
-        """Take the room of one execution. Raises LimitError when none is left."""
-        self._take("executions")
 
     def release_execution(self) -> None:
         """Give the room of one execution back: nothing was executed."""
@@ -194,7 +190,8 @@ class Budget:
             self._being_prepared -= 1
             self._prepared += is_prepared
 
-    def _take(self, what: str, *, reserve: int = 0) -> None:
+    def take(self, what: str, *, reserve: int = 0) -> None:
+        """Count one request or execution. Raises LimitError when no more than the reserve is left."""
         limit: int = getattr(self.limits, what)
         if self._counts[what] >= limit - reserve:
             raise LimitError(_SPENT.of(setting=what, limit=limit))

@@ -32,11 +32,11 @@ class Client:
         self,
         door: Door,
         *,
-        headers: Iterable[tuple[str, str]] = (),
+        headers: tuple[tuple[str, str], ...] = (),
         correlation_header: str | None = None,
     ) -> None:
         self.door = door
-        self._headers, self._correlation_header = tuple(headers), correlation_header
+        self._headers, self._correlation_header = headers, correlation_header
         self._part, self.token_is_refused = "", False
 
     def of_part(self, name: str) -> Client:

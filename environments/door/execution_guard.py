@@ -120,11 +120,9 @@ class ExecutionGuard:
             self._refuse_by_journal(self.journal, code)
 
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:
-        trouble = self.journal_trouble
-        if not self.prepared.has(code):
+        if is_supplied := not self.prepared.has(code):
             self.supplied_trouble = journal.refusal()
-            trouble = trouble or self.supplied_trouble
-        if trouble:
+        if trouble := self.journal_trouble or self.supplied_trouble * is_supplied:
             raise NotSentError(trouble)
         if barring := journal.barring(code):
             raise NotSentError(f"the journal says that this code was sent at {barring.at} ({barring.outcome})")
@@ -165,7 +163,7 @@ class ExecutionGuard:
         if not (code := sending.code) or sending.asks_again:
             yield
             return
-        self._budget.reserve_execution()
+        self._budget.take("executions")
         if canonical(code) not in self._outcomes:
             self._write(code, Outcome.OFFERED)
         if sending.executes:

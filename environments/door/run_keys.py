@@ -120,10 +120,13 @@ class Keys:
         return bool(self.before and value and self.before.shows(value) and value not in self.values)
 
     def may_be_deleted(self, value: str) -> bool:
-        """True if the run may delete a key that it registered: it is disposable, or none of the operator's. None while
-        a key of before is gone: perhaps a deletion takes another key than it names."""
-        is_ours = value not in self._owned or self._owned[value].disposable
-        return is_ours and not self.lost_besides and not self.was_there_before(value)
+        """True if the run may delete a key that it registered: it is disposable, or none of the operator's. Not one of
+        the operator's that was perhaps there before, as no list says. None while a key of before is gone: perhaps a
+        deletion takes another key than it names."""
+        owned = self._owned.get(value)
+        if owned and not (owned.disposable and (self.before or owned.state not in _UNSURE)):
+            return False
+        return not self.lost_besides and not self.was_there_before(value)
 
     def is_new_since(self, value: str, number: int) -> bool:
         """True if no list before this exchange has the text, so the service may have made the key there."""

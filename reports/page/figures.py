@@ -34,7 +34,7 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
     said = [_of_level(name, failing[name], **covered[name]) for name in covered if name == level or failing[name]]
     if not said:
         return Verdict.NOT_EXERCISED, _NONE_TESTED[level]
-    whole = document["coverage"][level]["tested"] == document["coverage"][level]["testable"]
+    whole = level in covered and covered[level]["tested"] == covered[level]["testable"]
     passes = whole and document["verdict"] in {*ON_THE_SERVICE} - {RunVerdict.PARTIAL}
     verdict = Verdict.FAIL if failing else Verdict.PASS if passes else Verdict.NOT_EXERCISED
     return verdict, joined(said + ([known_in_words(known)] if known else []))

@@ -17,7 +17,7 @@ from spec.rules import Reproduction
 def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
     """The notes of a run with the profile of this name, the most important one first."""
     settle = (
-        say("then python -m environments journal {name} --settle CODE ends this line", name=name)
+        say("python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name)
         if door.guard.journal
         else ""
     )
@@ -32,7 +32,21 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
     if door.keys.lost_besides:
         gone = NoteKind.KEY_GONE
         yield Note(gone, say("{what}: restore it, unless somebody else deleted it", what=message_of(gone)))
-    yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
+    valid = [seen for seen in door.exchanges if seen.expects_success]
+    valid *= any(map(is_granted, valid))  # else the first cause is another one
+    yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door, valid))
+    accounts = (known.value for known in door.secrets.known if known.name == ACCOUNT)
+    for number, account in enumerate(accounts, 1):
+        sent = [seen for seen in valid if seen.request.last_segment == account]
+        if len({seen.operation for seen in sent}) > 1 and not any(map(is_granted, sent)):
+            yield Note(
+                NoteKind.ACCOUNT,
+                say(
+                    "number {number} of accounts: refused by every operation ({answer}): check accounts",
+                    number=number,
+                    answer=sent[0].summary,
+                ),
+            )
     if len(seen := reproduction.otherwise_alone) >= 3:  # fewer may be passing trouble
         yield Note(
             NoteKind.IN_COMPANY,
@@ -52,7 +66,7 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
         )
 
 
-def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
+def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     guard = door.guard
     if guard.token_refused:
         told = say(
@@ -66,18 +80,6 @@ def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
     yield from door.token_monitor.notes
     if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in door.exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
-    valid = [seen for seen in door.exchanges if seen.expects_success]
-    if not any(map(is_granted, valid)):
-        return
-    accounts = (known.value for known in door.secrets.known if known.name == ACCOUNT)
-    for number, account in enumerate(accounts, 1):
-        sent = [seen for seen in valid if seen.request.last_segment == account]
-        if len({seen.operation for seen in sent}) > 1 and not any(map(is_granted, sent)):
-            yield say(
-                "number {number} of accounts: refused by every operation ({answer}): check accounts",
-                number=number,
-                answer=sent[0].summary,
-            )
     if not guard.notes:  # they say the first cause
         yield from _codes_refused(valid)
 
@@ -111,12 +113,12 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
 
 
 def _codes_refused(valid: Iterable[Exchange]) -> Iterator[Text]:
-    """The codes that were refused, without a conflict with what was beside one."""
-    kinds = [
-        (refused_or_lost(seen), not seen.beside) for seen in valid if seen.operation == "executePix" and seen.response
-    ]
-    refused = sum(kind in ABOUT_THE_REQUEST and (alone or kind is not RefusalKind.CONFLICT) for kind, alone in kinds)
-    if refused:
+    """The codes that were refused; nothing where all that refused one may be a conflict with what was beside it."""
+    executed = [seen for seen in valid if seen.operation == "executePix" and seen.response]
+    refused = [seen for seen in executed if refused_or_lost(seen) in ABOUT_THE_REQUEST]
+    if any(refused_or_lost(seen) is not RefusalKind.CONFLICT or not seen.beside for seen in refused):
         yield say(
-            "{number} of {all} transaction codes were refused; they may have expired", number=refused, all=len(kinds)
+            "{number} of {all} transaction codes were refused: expired, or executed by an earlier run",
+            number=len(refused),
+            all=len(executed),
         )

@@ -168,9 +168,8 @@ def assert_holds(*exchanges: Exchange) -> None:
     """
     recording = current.get()
     judged = [recording.reproduction.judge(recording.own.id, exchange) for exchange in exchanges]
-    deviating, holding = (
-        [one for one in judged if one.conclusion is each] for each in (Conclusion.DEVIATES, Conclusion.HOLDS)
-    )
+    deviating = [one for one in judged if one.deviates]
+    holding = [one for one in judged if one.holds]
     for judgement in deviating or holding[:3]:
         cite(*judgement.exchanges)
     if deviating:
@@ -219,9 +218,11 @@ class Watcher:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if requirement := requirement_of(item):
-            result = RequirementResult(requirement.id, Verdict.PASS)
-            recording = Recording(result, self._collector.reproduction, self._profile.fail_on)
-            item.stash[RECORDING] = recording
+            recording = item.stash[RECORDING] = Recording(
+                RequirementResult(requirement.id, Verdict.PASS),
+                self._collector.reproduction,
+                self._profile.fail_on,
+            )
             current.set(recording)
             if missing := permission_missing_for(item, requirement, self._profile):
                 raise OutOfScope(missing)

@@ -66,8 +66,7 @@ Act = Callable[[Apart, int], Measured]
 
 def table(title: str, rows: Sequence[Row]) -> list[str]:
     """A Markdown table, one line for each row."""
-    named = {each.name: each for each in rows}
-    header = (title, "requests", "wall", "CPU", "memory", "/ st run", "/ st run -w 4", "exit")
+    header = (title, "requests", "wall", "CPU", "memory", "/ st run", "exit")
     lines = [header, ("---",) * len(header)]
     lines += [
         (
@@ -76,7 +75,7 @@ def table(title: str, rows: Sequence[Row]) -> list[str]:
             f"{row.middle('seconds'):.1f} s",
             f"{row.middle('cpu'):.1f} s",
             f"{row.middle('megabytes'):.0f} MB",
-            *(f"{_ratio(row, named[other]):.2f}" if other in named else "" for other in ("st run", "st run -w 4")),
+            f"{_ratio(row, rows[1]):.2f}",
             " ".join(map(str, sorted({run.status for run in row.runs}))),
         )
         for row in rows
@@ -90,21 +89,21 @@ def _ratio(ours: Row, theirs: Row) -> float:
     return median(one.seconds / other.seconds for one, other in pairs)
 
 
-def suite(service: Apart, seed: int, *options: str) -> Measured:
+def suite(service: Apart, seed: int) -> Measured:
     """The default run: targeted and property tests, with reports."""
     with tempfile.TemporaryDirectory() as folder:
         profile = sandbox_at(service.base_url, Path(folder))
-        given = [f"--environment={profile}", f"--report-dir={folder}/report", f"--seed={seed}", *options]
+        given = [f"--environment={profile}", f"--report-dir={folder}/report", f"--seed={seed}"]
         return _run([sys.executable, "-m", "pytest", "-q", *given], ROOT, {"PIX_SANDBOX_TOKEN": service.token})
 
 
-def schemathesis(service: Apart, seed: int, *options: str) -> Measured:
+def schemathesis(service: Apart, seed: int) -> Measured:
     """`st run` with all of its phases but the stateful one, in a folder where it ran before, as the suite did here."""
-    phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure"]
+    phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure", "-w", "1"]
     command = [str(SCHEMATHESIS), "run", str(ROOT / "spec/openapi.yaml"), "--url", service.base_url, f"--seed={seed}"]
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(_tables().name, folder, dirs_exist_ok=True)
-        return _run([*command, *phases, *options, "-H", f"Authorization: Bearer {service.token}"], Path(folder), {})
+        return _run([*command, *phases, "-H", f"Authorization: Bearer {service.token}"], Path(folder), {})
 
 
 @cache
@@ -131,23 +130,13 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> Measu
     return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, 0, process.returncode)
 
 
-def contestants(parallel: Sequence[int]) -> list[tuple[Row, Act]]:
-    """Who runs in a scenario."""
-
-    def with_options(act: Callable[..., Measured], *options: str) -> Act:
-        return lambda service, seed: act(service, seed, *options)
-
-    return [
-        (Row("suite"), suite),
-        *((Row(f"suite --parallel={n}"), with_options(suite, f"--parallel={n}")) for n in parallel),
-        (Row("st run"), with_options(schemathesis, "-w", "1")),
-        (Row("st run -w 4"), with_options(schemathesis, "-w", "4")),
-    ]
+CONTESTANTS: dict[str, Act] = {"suite": suite, "st run": schemathesis}
+"""Who runs in a scenario."""
 
 
-def compare(scenario: str, rounds: int, parallel: Sequence[int]) -> list[str]:
+def compare(scenario: str, rounds: int) -> list[str]:
     """The table of a scenario. Each run meets a fresh service, which counts what it is sent."""
-    running = contestants(parallel)
+    running = [(Row(name), act) for name, act in CONTESTANTS.items()]
     for number in range(1, rounds + 1):
         for row, act in running:
             with apart(SCENARIOS[scenario]) as service:
@@ -157,16 +146,16 @@ def compare(scenario: str, rounds: int, parallel: Sequence[int]) -> list[str]:
     return table(scenario, [row for row, _ in running])
 
 
-def judged(name: str, rounds: int, *, executions_alone: bool) -> str:
-    """The row of a recording: its best round, each in a process of its own, with what it imports."""
+def judged(rounds: int) -> str:
+    """The row of a recording of mixed traffic: its best round, each in a process of its own, with what it imports."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "traffic.har")
-        recording(file, EXCHANGES, executions_alone=executions_alone)
+        recording(file, EXCHANGES)
         codes = [READS, JUDGES] * rounds
         runs = [_run([sys.executable, "-c", code, str(file)], ROOT, {"PYTHONPATH": str(ROOT)}) for code in codes]
     assert not any(run.status for run in runs)
     reads, judges = (min(each, key=lambda run: run.cpu) for each in (runs[::2], runs[1::2]))
-    cells = (name, f"{EXCHANGES / judges.cpu:,.0f}", f"{judges.cpu:.1f} s", f"{reads.cpu:.1f} s")
+    cells = ("mixed traffic", f"{EXCHANGES / judges.cpu:,.0f}", f"{judges.cpu:.1f} s", f"{reads.cpu:.1f} s")
     return f"| {' | '.join(cells)} | {judges.cpu / reads.cpu:.1f} | {judges.megabytes:.0f} MB |"
 
 
@@ -175,15 +164,13 @@ def main() -> None:
     add = parser.add_argument
     add("--scenario", action="append", choices=(*SCENARIOS, RECORDED), help="only this one")
     add("--rounds", type=int, default=3, help="runs of each contestant (default: %(default)s)")
-    add("--parallel", type=int, nargs="+", default=(), metavar="N", help="also the suite with --parallel=N")
     options = parser.parse_args()
     wanted = options.scenario or [*SCENARIOS, RECORDED]
     if RECORDED in wanted:
         print("| recorded | exchanges a second | CPU | json.loads | ratio | memory |", "|---" * 6 + "|", sep="\n")
-        print(judged("mixed traffic", options.rounds, executions_alone=False), flush=True)
-        print(judged("executions alone", options.rounds, executions_alone=True), flush=True)
+        print(judged(options.rounds), flush=True)
     for scenario in filter(SCENARIOS.__contains__, wanted):
-        print(*compare(scenario, options.rounds, options.parallel), "", sep="\n", flush=True)
+        print(*compare(scenario, options.rounds), "", sep="\n", flush=True)
 
 
 if __name__ == "__main__":

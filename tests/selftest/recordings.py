@@ -31,11 +31,11 @@ def as_entry(seen):
     return written | {"response": {"status": response.status, **named, "content": content}}
 
 
-def recording(file: Path, exchanges: int, *, executions_alone: bool = False) -> None:
+def recording(file: Path, exchanges: int) -> None:
     """Write a HAR file of so many exchanges: what the sandbox grants in a run, again and again, each time with other
     digits in path and bodies."""
     sent, draw = sent_in_memory(Service()).session.door.exchanges, Random(1)
-    granted = [seen for seen in sent if succeeded(seen) and (seen.operation == "executePix" or not executions_alone)]
+    granted = [seen for seen in sent if succeeded(seen)]
     with file.open("w", encoding="utf-8") as har:
         har.write('{"log": {"version": "1.2", "entries": [')
         for number, seen in enumerate(islice(cycle(granted), exchanges)):

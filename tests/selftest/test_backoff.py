@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 import requests
 
-from environments.door.backoff import IN_VAIN, Backoff
+from environments.door.backoff import IN_VAIN, Backoff, Liveness
 from environments.door.budget import Budget, Ending
 from environments.door.outgoing import Intent, Sending
 from environments.profiles.model import Limits
@@ -108,6 +108,15 @@ def test_what_may_have_moved_money_does_not_go_again(backoff):
 
     assert decided == [False, False, False, True]
     assert backoff._unsent == {IN_VAIN: {"executePix", "transferInternal"}}
+
+
+def test_one_failed_handshake_is_no_end_where_a_read_is_answered():
+    """The target is there."""
+    sending, liveness = request_to(), Liveness(lambda: answer("listAccounts", {}))
+    sending.exchange = failed(FailureKind.TLS)
+    liveness.notice(sending)
+
+    assert not liveness.unreachable
 
 
 @pytest.mark.parametrize(

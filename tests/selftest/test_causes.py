@@ -168,7 +168,7 @@ def test_order_of_the_summary(run):
         f"staging at {run.base_url}, no sandbox: 2 transfers executed, 1 execution with an unknown outcome, 41 requests",
         "! OUTCOME UNKNOWN of exchange 3: look it up",
         "! the clock of this machine is 3 minutes off",
-        "! 2 keys not cleaned up: python -m environments cleanup staging --base-url=http://127.0.0.1:1 names them; --yes deletes what it may",
+        "! 2 keys not cleaned up: python -m environments cleanup staging --base-url=http://127.0.0.1:1 names them; with delete-keys, --yes deletes them",
         "! this run only reads",
         f"FAIL {DIGIT}",
         f"     {requirements()[DIGIT].text} ({requirements()[DIGIT].section})",

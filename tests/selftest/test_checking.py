@@ -54,7 +54,7 @@ def check(tmp_path, capsys):
 
 READY = "ready: pytest --environment=PROFILE --plan"
 BARE = "without a media type to listAccounts"
-NOT_READY = "not ready: a run would end with exit status {}"
+NOT_READY = "not ready: exit status {}; the lines above say why"
 
 
 def test_a_profile_that_is_ready(check, service, tmp_path):
@@ -72,7 +72,7 @@ def test_a_profile_that_is_ready(check, service, tmp_path):
 @pytest.mark.parametrize(
     ("status", "ended", "line"),
     [
-        (401, 6, f"token: 401 {BARE}: it may be wrong or expired, or may not read; check auth"),
+        (401, 6, f"token: 401 {BARE}: it may be wrong, expired or not permitted; check auth and base_url"),
         (500, 6, f"the service fails: 500 {BARE}"),
         (503, 7, f"not ready: the service answers 503 {BARE}; it may be starting"),
     ],

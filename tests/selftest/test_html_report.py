@@ -147,6 +147,11 @@ class TestTheFirstMinute:
         assert "conformant" not in first.lower()
         assert on_nothing == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED
 
+    def test_a_failure_of_an_implied_requirement_alone(self, run):
+        add(run, "executePix.id.matches", Verdict.FAIL)
+
+        assert tile(document_of(run), "documented")[0] == Verdict.FAIL
+
 
 class TestEvidence:
     def test_links(self):

@@ -368,7 +368,10 @@ def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, mo
     models.append(whole_run(Bank(), reads, "listAccounts.exists"))
 
     assert [len([note for note in notes_of(model) if "OUTCOME UNKNOWN" in note]) for model in models] == [2, 0, 0]
-    assert f"python -m environments journal {reads.path} --settle CODE" in notes_of(models[0])[0]
+    assert (
+        f"python -m environments journal {reads.path} prints its name, and with --settle NAME "
+        in notes_of(models[0])[0]
+    )
     assert "resend" not in str(notes_of(models[0]))
     assert listed.endswith(f"  unknown: look the transfer up; then python -m environments journal --settle {name}")
     assert [status for status, _ in settled] == [0, 0, 4]

@@ -53,6 +53,6 @@ def test_an_execution_says_nothing_of_another_code(make, is_alone):
 def test_a_conflict_with_what_is_beside_a_code_is_no_refusal_of_it(status, beside, refused):
     """Of two executions at the same time a right service may refuse one."""
     seen = answer("executePix", {}, status=status, beside=beside)
-    told = [f"{refused} of 2 transaction codes were refused; they may have expired"] * refused
+    told = [f"{refused} of 2 transaction codes were refused: expired, or executed by an earlier run"] * refused
 
     assert list(map(str, _codes_refused([seen, execution(EXECUTION)]))) == told

@@ -105,6 +105,14 @@ def test_a_key_that_any_list_showed_before_the_run_stays(tmp_path):
     assert {EMAIL, PHONE} <= keys_of(service)
 
 
+def test_a_disposable_key_that_is_registered_already_stays_where_no_list_is_read(tmp_path):
+    """The answer to its registration says so."""
+    service = with_keys(Service(), **WERE_THERE)
+    ended(service, tmp_path, allow=ALLOW[1:], disposable=True)
+
+    assert {EMAIL, PHONE} <= keys_of(service)
+
+
 @pytest.mark.parametrize("disposable", [True, False])
 def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable, tmp_path):
     """All others stay and are listed by name, and a synthetic e-mail address tests deletions."""

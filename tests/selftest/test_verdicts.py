@@ -195,3 +195,11 @@ def test_known_failures(entry, verdict, message, note, of_the_run):
     )
     assert [str(row.message) for _, row in run.requirements()] == [message] * len(run.selected)
     assert run.result().verdict == of_the_run
+
+
+def test_what_a_known_failure_keeps_from_being_exercised_is_listed_too():
+    """Then the run is not incomplete for it."""
+    profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4"),))
+    run = hand_made((DOCUMENTED, "not-exercised"), ("executePix.id.type", "pass"), profile=profile)
+
+    assert run.result().verdict == "partial"
