@@ -46,11 +46,11 @@ class Finding:
     @property
     def statement(self) -> Text:
         """Sentence of the finding, without the request that shows it."""
-        if "says" in templates()[self.code]:
-            text = self._filled("says")
-        else:
-            text = say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
-        return self._alone_or_not(text)
+        return self._alone_or_not(
+            self._filled("says")
+            if "says" in templates()[self.code]
+            else say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
+        )
 
     def _alone_or_not(self, text: Text) -> Text:
         return text if self.alone else say("{finding} (only with other requests in flight)", finding=text)

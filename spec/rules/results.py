@@ -57,10 +57,9 @@ def document_is_partly_visible(exchange: Exchange) -> Finding | None:
 
 @rule("executePix.type.kind")
 def type_is_a_key_type(exchange: Exchange) -> Finding | None:
-    """The field type of the execution result is PHONE, EMAIL, RANDOM, CNPJ or CPF."""
-    if text_in(exchange, "type") in KEY_TYPES:
-        return None
-    return _of("type", "no-key-type", exchange, types=", ".join(KEY_TYPES))
+    """The field type of the execution result is PHONE, EMAIL, RANDOM, CNPJ or CPF: EMAIL where the key used is one."""
+    types = ["EMAIL"] if re.fullmatch("[^@]+@[^@]+", str(data_in(exchange).get("key"))) else KEY_TYPES
+    return None if text_in(exchange, "type") in types else _of("type", "no-key-type", exchange, types=", ".join(types))
 
 
 @rule("executePix.type.example")
@@ -115,8 +114,7 @@ def _success(exchange: Exchange) -> str:
 @rule("registerPixKey.fields.upperCase")
 def names_start_with_a_capital(exchange: Exchange) -> Finding | None:
     """The name of each documented field of the key registration result starts with an upper-case letter."""
-    found = names_in(exchange)
-    if not found:
+    if not (found := names_in(exchange)):
         raise InconclusiveError("no documented field")
     lower = [name for name in found if not name[:1].isupper()]
     pointers = [pointer_to(data_in, name, exchange) for name in lower]

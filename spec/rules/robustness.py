@@ -49,8 +49,7 @@ def no_dropped_connection(exchange: Exchange) -> Finding | None:
 def _traces(response: Response) -> list[str]:
     """JSON pointers to the texts of a body that show a trace; to the whole body where it is no JSON."""
     leaves = leaves_of(response.json.value)
-    shown = [pointer(*path) for path, leaf in leaves if isinstance(leaf, str) and _has_a_trace(leaf)]
-    return shown or [""]
+    return [pointer(*path) for path, leaf in leaves if isinstance(leaf, str) and _has_a_trace(leaf)] or [""]
 
 
 def _response_in(exchange: Exchange) -> Response:
@@ -61,8 +60,11 @@ def _response_in(exchange: Exchange) -> Response:
 
 def sent(exchange: Exchange) -> Message:
     """The request, in words."""
-    kind = say("a valid request") if exchange.expects_success else say("an invalid request")
-    return say("{request} ({method})", request=kind, method=exchange.request.method)
+    return say(
+        "{request} ({method})",
+        request=say("a valid request") if exchange.expects_success else say("an invalid request"),
+        method=exchange.request.method,
+    )
 
 
 # -- stack traces -------------------------------------------------------------------------------------------------
@@ -71,8 +73,7 @@ def sent(exchange: Exchange) -> Message:
 _SPACE = r"[ \t\xa0]*"
 _TRACES = (
     # Python
-    r"Traceback {1,2}\(most recent call last\)",
-    r"File [\"'][^\"'\n]{1,300}[\"'], line \d+, in ",
+    r"Traceback {1,2}\(most recent call last\)|File [\"'][^\"'\n]{1,300}[\"'], line \d+, in ",
     # Java and its kin: a frame, with `at` or as Tomcat shows it
     rf"^{_SPACE}(?:at )?[\w.$/@<>-]{{1,300}}\([\w$.-]{{1,100}}\.(?:java|kt|scala|clj|groovy):\d+\)",
     rf"^{_SPACE}at [\w.$/@<>-]{{1,300}}\((?:Native Method|Unknown Source)\)",
@@ -81,29 +82,24 @@ _TRACES = (
     r"\bat [\w.$]{1,300} in .{1,300}:line \d+",
     rf"^{_SPACE}at \w{{1,100}}(?:\.[\w`<>$+]{{1,100}}){{1,30}}(?:\[[^\]\n]{{0,200}}\])?\([^()\n]{{0,300}}\)"
     r"(?: in .{1,300}:line \d+)?\r?$",
-    r"An unhandled exception occurred (?:while processing the request|during the execution of the current)",
-    r"Server Error in '[^'\n]{0,100}' Application",
+    r"An unhandled exception occurred (?:while processing the request|during the execution of the current)"
+    r"|Server Error in '[^'\n]{0,100}' Application",
     # JavaScript
     rf"^{_SPACE}at (?:.{{1,300}} )?\(?(?:file://)?[\w/.:\\@-]{{1,300}}\.[cm]?[jt]sx?:\d+:\d+\)?",
     rf"^{_SPACE}at .{{1,300}} \((?:<anonymous>|node:[\w/.]{{1,100}}:\d+:\d+)\)",
     # PHP
     r"\b(?:Fatal error|Parse error|Warning|Notice|Deprecated): .{1,500} in \S{1,300}\.php(?: on line |:)\d+",
-    r"Fatal error: {1,2}Uncaught",
-    r"Stack trace:\s{0,9}#0 ",
+    r"Fatal error: {1,2}Uncaught|Stack trace:\s{0,9}#0 ",
     r"\"file\" ?: ?\"[^\"\n]{1,300}\.php\", ?\"line\" ?: ?\d+",
-    r"\"exception_class\" ?: ?\"[\w\\]{1,300}\"",
-    r"class=\"trace trace-as-html\"",
+    r"\"exception_class\" ?: ?\"[\w\\]{1,300}\"|class=\"trace trace-as-html\"",
     # Ruby
-    r"\.rb:\d+:in [`'\u2018]",
-    r"Action Controller: Exception caught",
+    r"\.rb:\d+:in [`'\u2018]|Action Controller: Exception caught",
     # Go, Rust, Elixir, Perl
-    r"goroutine \d+ \[running\]",
-    r"runtime error: (?:invalid memory address|index out of range|slice bounds)",
+    r"goroutine \d+ \[running\]|runtime error: (?:invalid memory address|index out of range|slice bounds)",
     r"panicked at |rust_begin_unwind",
-    r"\(\w{1,100} \d+\.[\w.-]{1,50}\) lib/[\w/]{1,200}\.ex:\d+:|Plug\.Debugger",
-    r" at \S{1,300}\.p[lm] line \d+\.",
+    r"\(\w{1,100} \d+\.[\w.-]{1,50}\) lib/[\w/]{1,200}\.ex:\d+:|Plug\.Debugger| at \S{1,300}\.p[lm] line \d+\.",
     # Pages
-    r"Werkzeug Debugger|Whitelabel Error Page",
+    r"Werkzeug Debugger|Whitelabel Error Page|"
     r"seeing this error because you have (?:DEBUG = True|enabled the show_exceptions)",
 )
 _TRACE = re.compile("|".join(_TRACES), re.MULTILINE)

@@ -65,6 +65,7 @@ EXECUTIONS = {
     "TheErrorIsAText": ("error.example", {"error": "limit nearly reached"}),
     "TheErrorIsEmpty": ("error.example", {"error": ""}),
     "TheKindUsedIsNeverPhone": ("type.example", {"type": "EMAIL"}),
+    "TheKindUsedIsAlwaysPhone": ("type.kind", {"type": "PHONE"}),
     "TheKindUsedIsAlwaysEvp": ("type.kind type.example", {"type": "EVP"}),
     "AFieldMore": ("fields.extra", {"endToEndId": "E1"}),
     "ANestedFieldMore": ("fields.extra", {"payer": {"name": "x"}}),
