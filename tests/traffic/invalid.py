@@ -95,7 +95,7 @@ _OF_OTHER_TYPES: Values = {"null": None, "a number": -1, "an object": {}, "an ar
 IN_PLACE_OF_A_TEXT = {**_OF_OTHER_TYPES, "an empty text": ""}
 IN_PLACE_OF_A_NUMBER = {
     **_OF_OTHER_TYPES,
-    "a boolean": True,
+    "a boolean": False,  # true may be read as 1, an amount
     "zero": 0,
     "a huge number": 10**40,
     "text": f"{MARK}text",
