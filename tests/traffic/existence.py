@@ -76,8 +76,10 @@ def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
     """The exchanges that can show the operation where none was granted, the surest first."""
     if operation == "executePix":
         executions = traffic.result_of(execute)
-        prepared = (seen for seen in executions.answers if seen.number in executions.prepared)
-        return [*prepared, *filter(None, [executions.unknown])]
+        return [
+            *(seen for seen in executions.answers if seen.number in executions.prepared),
+            *filter(None, [executions.unknown]),
+        ]
     found = traffic.result_of(register)
     if operation == "registerPixKey":
         return found.fresh
@@ -93,7 +95,7 @@ def _send_for_nobody(traffic: Traffic, operation: str, body: bytes = b"{}") -> E
 
 def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
     """The judgement by an answer that proves nothing alone: the first line that applies counts. A redirect may be that
-    of a gateway, to log in."""
+    of a gateway, to log in; one that only adds a slash is the endpoint's own."""
     assert seen.response is not None
     kind, status = refusal_kind(seen.response), seen.response.status
     if kind in (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED):
@@ -102,7 +104,8 @@ def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
     pages = {urlsplit(each.response.header("Location")).path for each in (seen, *siblings) if each.response}
     if not all(each.response for each in siblings):
         return inconclusive(say("no answer"), seen, sibling)
-    if kind is not RefusalKind.REDIRECT and not indistinguishable(seen, *siblings):
+    is_its_own = kind is not RefusalKind.REDIRECT or f"{urlsplit(seen.request.url).path}/" in pages
+    if is_its_own and not indistinguishable(seen, *siblings):
         return holds(seen, sibling)
     if kind in ABOUT_THE_CALLER and (len(pages) > 1 or "" in pages):  # no redirect to one page, such as to log in
         return inconclusive(
@@ -125,8 +128,11 @@ def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
 
 def _send_to_siblings(traffic: Traffic, seen: Exchange) -> list[Exchange]:
     """Send a request once more, to the siblings of the endpoint; never with a real code."""
-    named = synthetic() if seen.operation == "executePix" else _path_parameter_of(seen)
-    return traffic.client.send_to_siblings(seen.operation, named, body=seen.request.body or None)
+    return traffic.client.send_to_siblings(
+        seen.operation,
+        synthetic() if seen.operation == "executePix" else _path_parameter_of(seen),
+        body=seen.request.body or None,
+    )
 
 
 def _refuses_what_is_invalid(traffic: Traffic, operation: str) -> tuple[Exchange, ...]:
@@ -151,8 +157,11 @@ def _is_known_to_be_valid(traffic: Traffic, seen: Exchange, siblings: list[Excha
         return seen.number in traffic.result_of(execute).prepared
     if seen.operation == "deletePixKey" and indistinguishable(_send_for_nobody(traffic, "registerPixKey"), *siblings):
         return False  # an endpoint that exists is answered so, too: perhaps the key is not registered yet
-    others = [other for other in traffic.client.door.exchanges if other.operation != seen.operation]
-    accepted = [other for other in others if succeeded(other) and other.response and not is_page(other.response)]
+    accepted = [
+        other
+        for other in traffic.client.door.exchanges
+        if other.operation != seen.operation and succeeded(other) and other.response and not is_page(other.response)
+    ]
     if (account := _path_parameter_of(seen)) is None:
         return bool(accepted) or refused_or_lost(seen) is RefusalKind.NOT_FOUND
     return account in map(_path_parameter_of, accepted)
