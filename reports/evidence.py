@@ -20,7 +20,7 @@ from environments.profiles.model import Profile
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
 from spec.answers import data_of, is_refusal
-from spec.exchange import HTTP_1_0, Exchange, Request
+from spec.exchange import HTTP_1_0, VALID, Exchange, Request
 from spec.facts import is_name
 from spec.interface import KEY_TYPES, MARK, PREPARING, operations
 
@@ -29,6 +29,7 @@ Evidence = dict[str, Any]
 UNDOCUMENTED = "(an undocumented path)"
 _CODE = re.compile(r"\$\{CODE(_[0-9]+)?:\?")
 EXECUTES = "# this line moves money: the run has sent the code in it, so set its variable to another one"
+OFFERED = "# this line may move money: set its variable to another code, or to an executed one if the finding says so"
 MAY_MOVE = "# this line may move money"
 _LONGEST, _LARGEST = 4_000, 100_000
 """Characters of a line that a body takes, and bytes of one that a shell passes on."""
@@ -94,7 +95,7 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
         options += " --compressed"
     line = resending.curl(exchange.request).replace("curl", options, 1)
     if exchange.operation == "executePix" and (code := _CODE.search(line)):
-        yield EXECUTES
+        yield EXECUTES if exchange.credential == VALID else OFFERED
         if transfer := _transfer_in(exchange):
             yield f"# {code[0][2:-2]}: of a transfer with {transfer}"
     elif exchange.operation in PREPARING and exchange.valid:

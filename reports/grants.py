@@ -40,8 +40,9 @@ class Grants:
         """The grants that the exchanges show."""
         grants = cls()
         seen = [exchange for exchange in exchanges if exchange.operation]
-        refused = [one for one in seen if one.credential != VALID and one.response and not is_page(one.response)]
-        told_apart = {exchange.operation for exchange in refused}
+        told_apart = {
+            one.operation for one in seen if one.credential != VALID and one.response and not is_page(one.response)
+        }
         for exchange in seen:
             if exchange.credential == VALID:
                 grants._take(exchange, page_is_an_answer=exchange.operation in told_apart)
@@ -49,13 +50,13 @@ class Grants:
 
     def _take(self, exchange: Exchange, *, page_is_an_answer: bool) -> None:
         operation, response = exchange.operation, exchange.response
+        tally = self.answered.setdefault(operation, Counter())
         if response is None:
-            self.answered.setdefault(operation, Counter())
             return
         refusal = refusal_kind(response)
         if exchange.expects_success and refusal not in _NOT_READY:
             self.promised.add(operation)
-        self.answered.setdefault(operation, Counter())[str(response.status)] += 1
+        tally[str(response.status)] += 1
         self.ready |= refusal not in _NOT_READY
         self.certificate |= refusal is RefusalKind.CERTIFICATE
         if refusal is None and (page_is_an_answer or not is_page(response)):

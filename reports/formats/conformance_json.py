@@ -12,7 +12,7 @@ from typing import Any
 from environments.profiles.model import EMBEDDED
 from reports.behaviour import data_of_behaviour, in_words
 from reports.causes import findings
-from reports.evidence import EXECUTES, MAY_MOVE, Evidence
+from reports.evidence import EXECUTES, MAY_MOVE, OFFERED, Evidence
 from reports.headline import headline
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import NoteKind, Run
@@ -24,7 +24,7 @@ from spec.message import Text, say
 from spec.requirements import interface_document
 
 FILE = "conformance.json"
-_MONEY = (EXECUTES, MAY_MOVE)
+_MONEY = (EXECUTES, OFFERED, MAY_MOVE)
 FORMAT = "1.5"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 RunDocument = dict[str, Any]
