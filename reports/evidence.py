@@ -105,7 +105,7 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     if told := dict.fromkeys(f"{part.expression[2:-3]}: {part.origin}" for part in asked):
         yield f"# {'; '.join(told)}".replace(_WRONG, exchange.credential)
     if (form := BY_NAME.get(exchange.credential)) and form.filter:
-        yield f'WRONG_TOKEN=$(printf %s "{resending.token}" | {form.filter})'
+        yield f'WRONG_TOKEN=$(printf %s "{resending.token}" | tr -d "[:space:]" | {form.filter})'
     yield line
 
 

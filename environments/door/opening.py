@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from collections.abc import Container
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 from environments.credentials import Target, resolve_headers, resolve_journal_key
@@ -100,9 +100,10 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
 
 
 def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
-    """The record of the keys that runs registered at the target, beside the journal. Raises ProfileError."""
+    """The record of the keys that runs registered at the target, beside the journal; another address has one of its
+    own. Raises ProfileError."""
     path, key = _logs_of(profile)
-    at = "" if profile.redirected is None else re.sub(r"\W+", "-", f"-at-{profile.base_url}")  # it has keys of its own
+    at = "" if profile.redirected is None else f"-{sha256(profile.base_url.encode()).hexdigest()[:12]}"
     return KeyRecord(path.with_name(f"keys-{profile.name}{at}.jsonl"), key, run=run, environment=profile.name)
 
 

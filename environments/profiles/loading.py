@@ -154,12 +154,13 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
 def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     """The profile that a text holds. What was made up for the embedded sandbox does not follow it to another address.
     Raises ``ProfileError`` with every problem."""
-    name, redirected = shown(path), None if base_url is None else ""
+    name, redirected = shown(path), None
     read = document(text, name)
     if not isinstance(read.data, dict):
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
     data = {key: value for key, value in read.data.items() if value is not None or key not in _KEYS}
     if base_url is not None:
+        redirected = "" if base_url != data.get("base_url") else None
         if data.get("base_url") == EMBEDDED:
             data = {key: value for key, value in data.items() if key not in _OF_THE_SANDBOX} | {"allow": ["read"]}
             redirected = (

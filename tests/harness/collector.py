@@ -65,8 +65,12 @@ class Collector:
             run.not_executed += _not_executed(door)
         run.grants = Grants.of_exchanges(door.exchanges)
         run.unsent = {why: [name for name in operations() if name in names] for why, names in door.unsent.items()}
-        cited = [one.exchanges for one in run.results if self._shows or one.verdict == Verdict.FAIL]
-        whole = set(chain(*cited, *(key.exchanges for key in run.not_cleaned_up)))
+        whole = set(
+            chain(
+                *(one.exchanges for one in run.results if self._shows or one.verdict == Verdict.FAIL),
+                *(key.exchanges for key in run.not_cleaned_up),
+            )
+        )
         run.exchanges |= {
             one.number: self.evidence(one) if one.number in whole else outline(one) for one in door.exchanges
         }

@@ -8,9 +8,9 @@ from environments.door.door import Door
 from environments.door.journal import Outcome
 from environments.secret_values import ACCOUNT
 from reports.run import Note, NoteKind, outcome_unknown
-from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refused_or_lost
+from spec.answers import ABOUT_THE_REQUEST, PASSING, RefusalKind, is_granted, refused_or_lost
 from spec.exchange import Exchange
-from spec.message import Text, joined, message_of, say
+from spec.message import Text, joined, say
 from spec.rules import Reproduction
 
 
@@ -30,15 +30,15 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
             joined((say("look the transfer up"), settle)),
         )
     if door.keys.lost_besides:
-        gone = NoteKind.KEY_GONE
-        yield Note(gone, say("{what}: restore it, unless somebody else deleted it", what=message_of(gone)))
+        gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
+        yield Note(NoteKind.KEY_GONE, gone)
     valid = [seen for seen in door.exchanges if seen.expects_success]
     valid *= any(map(is_granted, valid))  # else the first cause is another one
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door, valid))
-    accounts = (known.value for known in door.secrets.known if known.name == ACCOUNT)
-    for number, account in enumerate(accounts, 1):
+    for number, account in enumerate((known.value for known in door.secrets.known if known.name == ACCOUNT), 1):
         sent = [seen for seen in valid if seen.request.last_segment == account]
-        if len({seen.operation for seen in sent}) > 1 and not any(map(is_granted, sent)):
+        lasting = {seen.operation for seen in sent if refused_or_lost(seen) not in PASSING}
+        if len(lasting) > 1 and not any(map(is_granted, sent)):
             yield Note(
                 NoteKind.ACCOUNT,
                 say(
@@ -101,8 +101,13 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
             supplied=supplied,
         )
         token = say("{number} of them got 401: the token was at fault", number=refused.count("401"))
-        again = say("or name one that was refused in --resend-code")
-        yield joined((told, again if refused else "", token if "401" in refused else ""))
+        yield joined(
+            (
+                told,
+                say("or name one that was refused in --resend-code") if refused else "",
+                token if "401" in refused else "",
+            )
+        )
     if guard.offered:
         yield say(
             "{number} of {supplied} transaction codes were offered with a wrong token by an earlier run, which did not "
@@ -116,7 +121,7 @@ def _codes_refused(valid: Iterable[Exchange]) -> Iterator[Text]:
     """The codes that were refused; nothing where all that refused one may be a conflict with what was beside it."""
     executed = [seen for seen in valid if seen.operation == "executePix" and seen.response]
     refused = [seen for seen in executed if refused_or_lost(seen) in ABOUT_THE_REQUEST]
-    if any(refused_or_lost(seen) is not RefusalKind.CONFLICT or not seen.beside for seen in refused):
+    if not all(seen.beside and refused_or_lost(seen) is RefusalKind.CONFLICT for seen in refused):
         yield say(
             "{number} of {all} transaction codes were refused: expired, or executed by an earlier run",
             number=len(refused),

@@ -139,8 +139,7 @@ def _deviate(findings: Iterable[Finding]) -> None:
     """End the running test: its requirement is not met. Its level, or that of a code, makes it a failure, a warning or
     an observation, and `Watcher` lets the test pass but for a failure."""
     recording, found = current.get(), tuple(findings)
-    own = requirements()[recording.own.id].level
-    levels = [templates()[each.code].get("level", own) for each in found]
+    levels = [templates()[each.code].get("level", requirements()[recording.own.id].level) for each in found]
     verdict = min((deviation(level, recording.fail_on) for level in levels), key=[*Verdict].index)
     recording.note(verdict=verdict, findings=found)
     raise DeviationError(str(recording.own.message))

@@ -240,9 +240,14 @@ class Registrar:
         sent_validly = {seen.number for seen in self.client.door.exchanges if seen.credential == VALID}
         for exchange in self.found.tried[Attempted.WITHOUT_A_TOKEN]:
             key = self.keys.key_of(exchange)
-            if not (self.listing and exchange.response and key and key.value and key.state is KeyState.MAYBE):
-                continue
-            if sent_validly.isdisjoint(key.exchanges):
+            if (
+                self.listing
+                and exchange.response
+                and key
+                and key.value
+                and key.state is KeyState.MAYBE
+                and sent_validly.isdisjoint(key.exchanges)
+            ):
                 self.suspicions.append(Suspicion(exchange, key.value, (self.listing.places(key.value, key.type),)))
 
     # -- keys that the service makes --------------------------------------------------------------------------
@@ -261,10 +266,16 @@ class Registrar:
     def _seek_value(self, key: RunKey, exchange: Exchange) -> None:
         """Learn the value of the key that the service made. One that the answer tells is surely new where a list shows
         it now, and none did before; on a sandbox that none did is enough."""
-        member = find(data_of(exchange.response) or {}, "Key")
-        told, listing = member[1] if member else None, self.look()
+        _, told = find(data_of(exchange.response) or {}, "Key") or ("", None)
+        listing = self.look()
         is_new = partial(self.keys.is_new_since, number=exchange.number)
-        if key.value and listing and not listing.shows(key.value) and any(map(is_new, listing.texts)):
+        # a list may hide the key that was sent, and have new texts that are no keys
+        if (
+            key.value
+            and listing
+            and not listing.shows(key.value)
+            and any(map(is_new, listing.texts if type_sent(exchange) == "EVP" else listing.keys))
+        ):
             self.keys.learn_value(key, None)
         if not isinstance(told, str) or not _WHOLE.fullmatch(told):
             self._learn_what_was_made()

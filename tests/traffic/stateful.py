@@ -124,8 +124,9 @@ class World:
         }
 
     def _take(self, exchange: Exchange) -> Exchange:
-        what = "valid" if exchange.valid else "sent again"
-        self.findings.take(Case(exchange.operation, "in a sequence", what, valid=True), exchange)
+        self.findings.take(
+            Case(exchange.operation, "in a sequence", "valid" if exchange.valid else "sent again", valid=True), exchange
+        )
         return exchange
 
 
