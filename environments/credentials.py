@@ -41,8 +41,7 @@ def protect() -> None:
     if sys.platform != "win32":
         import resource
 
-        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-        most = _NO_CORE if hard else 0
+        most = _NO_CORE if resource.getrlimit(resource.RLIMIT_CORE)[1] else 0
         resource.setrlimit(resource.RLIMIT_CORE, (most, most))
 
 

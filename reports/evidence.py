@@ -35,7 +35,8 @@ _LONGEST, _LARGEST = 4_000, 100_000
 """Characters of a line that a body takes, and bytes of one that a shell passes on."""
 _OMITTED = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
 _OF_THE_PROFILE = {"account": "accounts", "key": "pix_keys", "code": "", "identifier": "requests"}
-"""Known values whose variable has their name, and the number of their place in the profile; with its key there."""
+"""Known values whose variable has their name, and the number of their place in the profile; with its key there. What a
+code is of is said in a line of its own."""
 _DOCUMENTS = {11: "CPF", 14: "CNPJ"}
 """Tax documents by their number of characters."""
 _WRONG = "<another token>"
@@ -54,13 +55,16 @@ _SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9[\]])(?P=repeated){199,}|[^ -~]+.
 
 
 def outline(exchange: Exchange) -> Evidence:
-    """One exchange without its content: all of it may be shown. The first members are those of the exchange."""
+    """One exchange without its content: all of it may be shown."""
     operation, response, failure = operations().get(exchange.operation), exchange.response, exchange.failure
     content = {"headers": [], "body": ""}
     shown: Evidence = {
-        **{
-            name: getattr(exchange, name) for name in ("number", "operation", "credential", "started", "beside", "part")
-        },
+        "number": exchange.number,
+        "operation": exchange.operation,
+        "credential": exchange.credential,
+        "started": exchange.started,
+        "beside": exchange.beside,
+        "part": exchange.part,
         "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
         "request": {"method": exchange.request.method, "url": operation.path if operation else "", **content},
         "curl": "",
@@ -112,8 +116,10 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
 def _transfer_in(exchange: Exchange) -> str:
     """The type of the key and the form of the document in an answer, as far as it tells: a mask hides its places."""
     data = data_of(exchange.response) or {}
-    form = _DOCUMENTS.get(len(re.sub(r"[-./\s]", "", str(data.get("document")))))
-    told = {"type": data.get("type"), "document": form}
+    told = {
+        "type": data.get("type"),
+        "document": _DOCUMENTS.get(len(re.sub(r"[-./\s]", "", str(data.get("document"))))),
+    }
     return ", ".join(f"{name} {value}" for name, value in told.items() if value in KEY_TYPES)
 
 

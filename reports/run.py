@@ -276,8 +276,8 @@ class Run:
     def _shows_the_end_alone(self, result: RequirementResult) -> bool:
         """True for a failure that only dropped connections show, in a run whose target went away: no fault of it."""
         return (
-            bool(self.unreachable)
-            and {each.code for each in result.findings} == {"dropped"}
+            self.unreachable != ""
+            and {one.code for one in result.findings} == {"dropped"}
             and result.verdict == Verdict.FAIL
         )
 

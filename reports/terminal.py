@@ -75,7 +75,6 @@ def _next_step(document: dict[str, Any], run: Run) -> str:
     name = named(run.profile)
     if failing and not run.grants.refused_all:
         return f"pytest --environment={name} --explain={failing[0]} says what usually fixes it"
-    verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document["verdict"]
     if run.profile.redirected:
         return f"python -m environments new NAME --base-url={quote(run.base_url)} writes a profile; check NAME tries it"
     if document["recorded"]:
@@ -85,6 +84,7 @@ def _next_step(document: dict[str, Any], run: Run) -> str:
     limit = next(leaves_of(joined((document["incomplete"], *_untested(run)[:1])), "setting"), "")
     if limit and document["verdict"] == RunVerdict.INCOMPLETE:
         return f"raise limits.{limit} in {run.profile.path.name}, and run again"
+    verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document["verdict"]
     return _NEXT.get(verdict, "").format(name=name)
 
 

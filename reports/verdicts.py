@@ -130,7 +130,11 @@ def entry_of(requirement: Requirement, result: RequirementResult, elapsed_s: flo
     known = {"known_failure": result.known} if result.known else {}
     told = {"expected": result.expected, "got": result.got} if result.findings else {}
     return {
-        **{name: getattr(requirement, name) for name in ("id", "section", "level", "operation", "text")},
+        "id": requirement.id,
+        "section": requirement.section,
+        "level": requirement.level,
+        "operation": requirement.operation,
+        "text": requirement.text,
         "verdict": result.verdict,
         "message": result.message,
         "found": list(result.findings),

@@ -51,9 +51,13 @@ def shortened(text: str, most: int) -> str:
 
 def needed_for(operation: Operation) -> Text:
     """Permission that a request to an operation needs: `GET /v1/pix/: needs read in allow`."""
-    method, path, permission = operation.method, operation.path, operation.permission
-    needed = say("{method} {path}: needs {permission} in allow", method=method, path=path, permission=permission)
-    return joined((needed, say("it may move money") if permission in MONEY else ""))
+    needed = say(
+        "{method} {path}: needs {permission} in allow",
+        method=operation.method,
+        path=operation.path,
+        permission=operation.permission,
+    )
+    return joined((needed, say("it may move money") if operation.permission in MONEY else ""))
 
 
 def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[Text] = ()) -> Text:

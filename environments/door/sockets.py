@@ -75,8 +75,7 @@ class Deadline:
 
     def look(self) -> None:
         """Shut down the socket, also one that comes later, if the time is up."""
-        if time.monotonic() >= self._until or self._watchdog.ending.cuts:
-            self.expired = True
+        self.expired |= time.monotonic() >= self._until or self._watchdog.ending.cuts
         if self.expired and self.sock is not None:
             _shut_down(self.sock)
 

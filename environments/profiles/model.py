@@ -241,7 +241,8 @@ class Profile(ProfileFile):
     path: Path
     """The file as it was named."""
     redirected: str | None = None
-    """Note about the settings that ``--base-url`` removed; empty if none. None without that option."""
+    """Note about the settings that another address of ``--base-url`` removed; empty if none. None where the address is
+    that of the file."""
 
     @property
     def is_sandbox(self) -> bool:

@@ -57,7 +57,7 @@ def document_is_partly_visible(exchange: Exchange) -> Finding | None:
 
 @rule("executePix.type.kind")
 def type_is_a_key_type(exchange: Exchange) -> Finding | None:
-    """The field type of the execution result is PHONE, EMAIL, RANDOM, CNPJ or CPF: EMAIL where the key used is one."""
+    """The field type of the execution result is PHONE, EMAIL, RANDOM, CNPJ or CPF: for an e-mail address EMAIL."""
     types = ["EMAIL"] if re.fullmatch("[^@]+@[^@]+", str(data_in(exchange).get("key"))) else KEY_TYPES
     return None if text_in(exchange, "type") in types else _of("type", "no-key-type", exchange, types=", ".join(types))
 

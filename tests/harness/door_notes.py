@@ -33,7 +33,8 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     valid = [seen for seen in door.exchanges if seen.expects_success]
-    valid *= any(map(is_granted, valid))  # else the first cause is another one
+    if not any(map(is_granted, valid)):  # the first cause is another one
+        valid = []
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door, valid))
     for number, account in enumerate((known.value for known in door.secrets.known if known.name == ACCOUNT), 1):
         sent = [seen for seen in valid if seen.request.last_segment == account]

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -60,12 +60,9 @@ class Row:
         return median(getattr(run, fact) for run in self.runs)
 
 
-Act = Callable[[Apart, int], Measured]
-"""Measures one run against a service; the number is that of the round."""
-
-
 def table(title: str, rows: Sequence[Row]) -> list[str]:
-    """A Markdown table, one line for each row."""
+    """A Markdown table, one line for each row. The ratio is the median of the rounds, as other work slows both of a round
+    down."""
     header = (title, "requests", "wall", "CPU", "memory", "/ st run", "exit")
     lines = [header, ("---",) * len(header)]
     lines += [
@@ -75,18 +72,12 @@ def table(title: str, rows: Sequence[Row]) -> list[str]:
             f"{row.middle('seconds'):.1f} s",
             f"{row.middle('cpu'):.1f} s",
             f"{row.middle('megabytes'):.0f} MB",
-            f"{_ratio(row, rows[1]):.2f}",
+            f"{median(one.seconds / other.seconds for one, other in zip(row.runs, rows[1].runs, strict=True)):.2f}",
             " ".join(map(str, sorted({run.status for run in row.runs}))),
         )
         for row in rows
     ]
     return ["| " + " | ".join(line) + " |" for line in lines]
-
-
-def _ratio(ours: Row, theirs: Row) -> float:
-    """How long ours takes compared with theirs: the median of the rounds, as other work slows both of a round down."""
-    pairs = zip(ours.runs, theirs.runs, strict=True)
-    return median(one.seconds / other.seconds for one, other in pairs)
 
 
 def suite(service: Apart, seed: int) -> Measured:
@@ -130,13 +121,9 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> Measu
     return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, 0, process.returncode)
 
 
-CONTESTANTS: dict[str, Act] = {"suite": suite, "st run": schemathesis}
-"""Who runs in a scenario."""
-
-
 def compare(scenario: str, rounds: int) -> list[str]:
     """The table of a scenario. Each run meets a fresh service, which counts what it is sent."""
-    running = [(Row(name), act) for name, act in CONTESTANTS.items()]
+    running = [(Row("suite"), suite), (Row("st run"), schemathesis)]
     for number in range(1, rounds + 1):
         for row, act in running:
             with apart(SCENARIOS[scenario]) as service:

@@ -109,6 +109,13 @@ def test_keys_of_another_address_are_deleted_there(cleanup, service, tmp_path):
     assert not cleanup(profile, "--yes", f"--base-url={service.base_url}")[0]
 
 
+def test_the_address_of_the_profile_is_no_other(cleanup, service, tmp_path):
+    """A run that names it in --base-url has the same record."""
+    profile = profile_of(tmp_path, service, *BY_A_RUN, at=service.base_url)
+
+    assert cleanup(profile)[0] == 1
+
+
 @pytest.mark.parametrize(
     ("changes", "token", "status", "said"),
     [

@@ -168,6 +168,13 @@ def test_a_check_comes_first(result, checks, runs, checkout):
     assert (status, checkout.output) == ((0, ["left=report"]) if runs else (result, []))
 
 
+def test_a_kept_journal_has_its_key_in_a_variable(checkout):
+    """No later run could read it, and the record of the keys, without."""
+    (checkout.folder / "environments/staging.yaml").write_text("journal: kept\n")
+
+    assert checkout.run()[0] == 4
+
+
 @pytest.mark.parametrize(("status", "left"), [(1, ["left=report"]), (6, [])])
 def test_the_exit_status_of_a_run_is_that_of_the_step(status, left, checkout):
     """A report that no later run is compared with gets another name. A run that wrote no summary is named in it."""
