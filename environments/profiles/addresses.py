@@ -12,14 +12,14 @@ _ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-
 
 def is_loopback(address: str) -> bool:
     """True if requests to the address stay on this machine: localhost, 127.0.0.0/8 or ::1."""
-    host = host_of(address)
+    host = _host_of(address)
     try:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def host_of(address: str) -> str:
+def _host_of(address: str) -> str:
     """The host of an address, in lower case; empty where it has none, or is no address."""
     return urlsplit(address).hostname or "" if _is_address(address) else ""
 

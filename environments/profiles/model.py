@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from environments.profiles.addresses import check_address, check_proxy, host_of, in_one_form
+from environments.profiles.addresses import check_address, check_proxy, in_one_form
 from environments.profiles.parts import (
     PERMISSIONS,
     Auth,
@@ -45,7 +45,7 @@ from environments.profiles.parts import (
 from spec.interface import PREPARING, operations
 
 __all__ = [
-    "Auth", "Header", "KnownFailure", "Limits", "PixKey", "Prepare", "RequestBody", "Tls", "Transactions", "host_of",
+    "Auth", "Header", "KnownFailure", "Limits", "PixKey", "Prepare", "RequestBody", "Tls", "Transactions",
 ]  # fmt: skip
 
 ENVIRONMENTS = Path(__file__).parents[1]
@@ -101,10 +101,10 @@ class ProfileFile:
     """Address of the service, without /v1: every path of the interface begins with it already. An address that ends in
     /v1 is refused. http:// is refused for any other machine than this one: anybody on the way can read the token."""
     sandbox: str | None = None
-    """The host of base_url again, such as staging.example.test, where nothing is worth anything: no money, no person,
-    no key. Then a run makes up numbers as keys, deletes what it registered, executes a transfer twice and two at the
-    same time, and keeps no journal. A loopback address alone is no sandbox: it may lead to staging.
-    `base_url: embedded` is one."""
+    """base_url again, whole, such as https://staging.example.test, if nothing there is worth anything: no money, no
+    person, no key. Then a run makes up numbers as keys, deletes what it registered, executes a transfer twice and two
+    at the same time, and keeps no journal. A host alone is not enough, because other environments may share it. A
+    loopback address alone is no sandbox: it may lead to staging. `base_url: embedded` is one."""
     auth: Annotated[Auth, Field(validate_default=True)] = field(default_factory=Auth)
     """Source of the access token: exactly one of these three. The token stands alone, without "Bearer"."""
     allow: Annotated[frozenset[Permission], Field(min_length=1)] = frozenset({"read"})
@@ -200,11 +200,15 @@ class ProfileFile:
 
     @field_validator("sandbox")
     @classmethod
-    def _repeats_the_host(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
-        host = host_of(info.context["base_url"])  # type: ignore[index] # loading gives it, also where it is wrong
-        if sandbox and host and sandbox.lower() != host:
-            raise ValueError(f"expected the host of base_url, {host}, without a port; or null")
-        return sandbox
+    def _repeats_the_address(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
+        address = info.data.get("base_url")  # absent if it is wrong itself
+        if sandbox is None or address is None:
+            return None
+        if in_one_form(sandbox) != address:
+            raise ValueError(
+                f"expected the whole base_url again, {address}, if nothing there is worth anything; or null"
+            )
+        return address
 
     @field_validator("auth")
     @classmethod
@@ -246,8 +250,8 @@ class Profile(ProfileFile):
 
     @property
     def is_sandbox(self) -> bool:
-        """True where nothing at the target is worth anything: embedded, or the profile repeats the host of base_url."""
-        return self.base_url == EMBEDDED or (self.sandbox or "").lower() == host_of(self.base_url)
+        """True if nothing at the target is worth anything: embedded, or the profile repeats the whole base_url."""
+        return self.base_url in (EMBEDDED, self.sandbox)
 
     @property
     def deletes_keys(self) -> bool:

@@ -7,7 +7,7 @@ from environments.door.event_log import MAYBE, REGISTERED
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Key, Server, Service
-from tests.selftest.services.one_run import bank_profile, whole_run
+from tests.selftest.services.one_run import ADDRESS, bank_profile, whole_run
 from tests.selftest.services.running import TOKEN, write_profile
 from tests.selftest.test_keys import keys_of, left_by
 
@@ -139,7 +139,7 @@ def test_what_a_run_leaves_is_cleaned_up_later(cleanup, tmp_path):
     """A run without delete-keys names its keys one by one, and its record holds them without a value of the profile."""
     service = Service(token=TOKEN["PIX_TOKEN"])
     before = keys_of(service)
-    sandbox = {"sandbox": "127.0.0.1", "transactions": None}
+    sandbox = {"sandbox": ADDRESS, "transactions": None}
     model = whole_run(service, bank_profile(tmp_path, allow=["read", "register-keys"], **sandbox), "registerPixKey")
     record = tmp_path / "keys-profile.jsonl"
     written = record.read_text()

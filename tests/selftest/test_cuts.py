@@ -13,7 +13,7 @@ def test_what_was_cut_is_one_line():
     """It names what was cut, and every requirement that was left untested names the limit."""
     profile = load("sandbox")
     limits = replace(profile.limits, requests=60, parallel=1)
-    profile = replace(profile, base_url="http://127.0.0.1", sandbox="127.0.0.1", limits=limits)
+    profile = replace(profile, base_url="http://127.0.0.1", sandbox="http://127.0.0.1", limits=limits)
     run = run_in_memory(Service(), profile, lambda test: not test.get_closest_marker("property"))
     why, cut = (
         "limits.requests (60) is spent",

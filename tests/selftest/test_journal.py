@@ -23,6 +23,7 @@ from tests.selftest.proof.trial import run_of
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.one_run import (
+    ADDRESS,
     CODE,
     OTHER,
     PREPARE,
@@ -189,7 +190,7 @@ def test_the_first_use_says_what_to_do(tmp_path):
 
 def test_a_sandbox_keeps_no_journal(tmp_path):
     """Each run sends its codes, and nothing stands beside them."""
-    bank, profile = Bank(), bank_profile(tmp_path, sandbox="127.0.0.1")
+    bank, profile = Bank(), bank_profile(tmp_path, sandbox=ADDRESS)
     for _ in range(2):
         whole_run(bank, profile, "executePix.document")
 

@@ -22,14 +22,14 @@ from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.proof.variants.lawful_effects import without_keys
 from tests.selftest.proof.variants.lawful_making import profile, with_keys
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
-from tests.selftest.services.one_run import Bank, bank_profile, whole_run
+from tests.selftest.services.one_run import ADDRESS, Bank, bank_profile, whole_run
 from tests.traffic.registrar import REGISTERED_BEFORE
 
 EMAIL, PHONE, OLD = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
 OF_KEYS, VALID = "registerPixKey or deletePixKey or listPixKeys", "registerPixKey.pixKeyType or deletePixKey.exists"
 ALLOW = ["read", "register-keys", "delete-keys", "fuzz"]
 KEY_AT = "/data/keys/*/pixKey"
-SANDBOX = {"sandbox": "127.0.0.1"}
+SANDBOX = {"sandbox": ADDRESS}
 OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
 MADE = "RANDOM, made by the service: registered and not deleted"
 

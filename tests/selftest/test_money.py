@@ -12,6 +12,7 @@ from tests.harness.configuration import start_journal
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import (
+    ADDRESS,
     CODE,
     EVERYTHING,
     OTHER,
@@ -160,7 +161,7 @@ def test_a_token_that_can_be_restored_needs_fuzz(service, tmp_path):
 def test_a_permission_alone_is_enough_for_a_run(permission, tmp_path):
     """What would need another permission is not sent, and is no error of the suite."""
     bank = Bank()
-    model = whole_run(bank, bank_profile(tmp_path, allow=[permission, "fuzz"], sandbox="127.0.0.1"))
+    model = whole_run(bank, bank_profile(tmp_path, allow=[permission, "fuzz"], sandbox=ADDRESS))
     reached = {name for seen in bank.seen for name in operations_reached(seen.method, seen.path)}
 
     assert model.result().verdict in ("partial", "incomplete")

@@ -28,7 +28,7 @@ def observed(service):
     """What a run observes of a service, by requirement and situation."""
     profile = load("sandbox")
     alone = replace(
-        profile, base_url="http://127.0.0.1", sandbox="127.0.0.1", limits=replace(profile.limits, parallel=1)
+        profile, base_url="http://127.0.0.1", sandbox="http://127.0.0.1", limits=replace(profile.limits, parallel=1)
     )
 
     run = run_in_memory(service, alone, lambda test: not test.get_closest_marker("property"))

@@ -9,14 +9,13 @@ from environments.door.wrong_tokens import FORMS, authorization
 from environments.sandbox import Refusal
 from spec.interface import operations_reached
 from tests.harness.configuration import start_journal
-from tests.selftest.services.one_run import BOTH, EVERYTHING, Bank, Run, bank_profile, notes_of, whole_run
+from tests.selftest.services.one_run import ADDRESS, BOTH, EVERYTHING, Bank, Run, bank_profile, notes_of, whole_run
 from tests.selftest.services.serving import EXECUTION, Raw, is_real, real_codes, served_by
 from tests.selftest.services.signed import Signing
 
 CODES = ("SBX-PHONE-1", "SBX-EMAIL-1", "SBX-CPF-1", "SBX-RANDOM-1", "SBX-CNPJ-1")
 FUZZ, NO_FUZZ = sorted(EVERYTHING), sorted(EVERYTHING - {"fuzz"})
 DOCUMENTED = ("executePix", "registerPixKey")
-SANDBOX = "127.0.0.1"
 
 
 class ExecutesAndRefuses(Bank):
@@ -108,7 +107,7 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
 
 
 @pytest.mark.parametrize(
-    ("sandbox", "allow"), [(None, FUZZ), (None, ["execute"]), (SANDBOX, FUZZ)], ids=["elsewhere", "no read", "sandbox"]
+    ("sandbox", "allow"), [(None, FUZZ), (None, ["execute"]), (ADDRESS, FUZZ)], ids=["elsewhere", "no read", "sandbox"]
 )
 @served_by(Overlapping)
 def test_a_code_never_meets_another_code(service, sandbox, allow, tmp_path):
@@ -183,7 +182,7 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
 def test_a_selection_sends_wrong_tokens_only_where_it_is_about_them(selected, has_wrong_tokens, tmp_path):
     """Fields of the results need executions and registrations, and no request without the token."""
     bank = Bank()
-    whole_run(bank, profile_with(tmp_path, CODES[:3], sandbox=SANDBOX), selected)
+    whole_run(bank, profile_with(tmp_path, CODES[:3], sandbox=ADDRESS), selected)
     refused = [seen for seen in bank.seen if not bank.is_granted(seen)]
 
     assert (len(refused) > 5, bool(refused)) == (has_wrong_tokens, has_wrong_tokens)

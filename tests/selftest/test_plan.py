@@ -48,7 +48,7 @@ def test_the_plan_names_what_moves_money_without_its_codes(plan):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dHg0Q==", "TX:1", "a/b1", "a+b1", "a;b1", "a%41", "0001/1234-5", "a b", "ação"])
-@pytest.mark.parametrize("sandbox", ["staging.example.test", None])
+@pytest.mark.parametrize("sandbox", [STAGING, None])
 def test_an_account_and_a_code_have_any_form(plan, name, sandbox):
     """The door knows them in every way to write a request: else the run would end with an error of the suite."""
     code = {"transactions": {"codes": ["TX1", name, f"{name}2"]}} if name.isascii() and " " not in name else {}
@@ -78,7 +78,7 @@ KEYS = [
 ]
 
 
-@pytest.mark.parametrize("sandbox", [None, "staging.example.test"], ids=["no sandbox", "a sandbox"])
+@pytest.mark.parametrize("sandbox", [None, STAGING], ids=["no sandbox", "a sandbox"])
 def test_the_plan_says_what_is_at_stake(sandbox, plan):
     """Sandbox or not, the keys that are deleted, the most transfers, and the journal."""
     lines = plan("registerPixKey or transferP2p", sandbox=sandbox, pix_keys=KEYS)

@@ -6,7 +6,7 @@ from environments.sandbox import Refusal, Response, Service
 from reports.verdicts import RunVerdict
 from spec.interface import READS, operations
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.one_run import BOTH, Bank, bank_profile, notes_of, whole_run
+from tests.selftest.services.one_run import ADDRESS, BOTH, Bank, bank_profile, notes_of, whole_run
 
 CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 NO_CERTIFICATE = Response(400, b"<html><center>No required SSL certificate was sent</center></html>")
@@ -135,6 +135,6 @@ def test_an_account_that_everything_refuses_is_named(tmp_path):
 def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):
     """It is 401 there alone: what the other operations show is judged, and passes."""
     service = TakesTheTokenFor(*(name for name in operations() if name != "listAccounts"))
-    verdict = whole_run(service, bank_profile(tmp_path, sandbox="127.0.0.1")).result().verdict
+    verdict = whole_run(service, bank_profile(tmp_path, sandbox=ADDRESS)).result().verdict
 
     assert verdict is RunVerdict.PARTIAL

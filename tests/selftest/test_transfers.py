@@ -23,6 +23,7 @@ from spec.interface import MARK, PREPARING, operations
 from spec.json_text import leaves_of
 from tests.selftest.exchanges import execution
 from tests.selftest.services.one_run import (
+    ADDRESS,
     BOTH,
     CODE,
     EVERYTHING,
@@ -238,7 +239,7 @@ def test_no_number_is_sent_as_a_key(bank):
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
     """The service and the profile of a run of generated traffic alone, on a sandbox."""
-    service, changes = Bank(), {"sandbox": "127.0.0.1", "limits": {"requests": 5000}}
+    service, changes = Bank(), {"sandbox": ADDRESS, "limits": {"requests": 5000}}
     profile = bank_profile(tmp_path_factory.mktemp("run"), allow=sorted(EVERYTHING), **changes)
     whole_run(service, profile, "not executePix.repeated", GENERATED)
     return service, profile
@@ -270,7 +271,7 @@ def test_what_is_sent_without_the_token_is_harmless_with_it(generated):
 def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_path):
     """A service that strips what is no digit from a CPF or a phone number finds none of them, and one that ignores the
     Content-Type finds no amount in what is targeted."""
-    profile = bank_profile(tmp_path, sandbox="127.0.0.1")
+    profile = bank_profile(tmp_path, sandbox=ADDRESS)
     identifiers = (b"24681357928", b"98765432000198", b"5511955500777")
     bodies = [case.body for case in invalid_requests(operation, profile) if case.body]
     targeted = [_read(case.body) for case in invalid_requests(operation, profile, observed=True) if case.body]
@@ -289,7 +290,7 @@ def test_a_code_is_executed_twice_only_where_the_run_prepared_it(tmp_path):
     service = Bank()
     service.check_prepared = lambda transfer: None
     transactions = {"codes": [CODE], "prepare": PREPARE}
-    profile = bank_profile(tmp_path, allow=sorted(EVERYTHING), sandbox="127.0.0.1", transactions=transactions)
+    profile = bank_profile(tmp_path, allow=sorted(EVERYTHING), sandbox=ADDRESS, transactions=transactions)
     model = whole_run(service, profile, "executePix", BOTH)
     times = Counter(service.executions)
     observed = str([one.facts for one in model.observations if one.id == "executePix.repeated"])

@@ -33,6 +33,8 @@ PREPARE = {
     "code_at": "/data/transactionId",
     "count": 1,
 }
+ADDRESS = "http://127.0.0.1:1"
+"""That of the profiles of banks. Nothing listens there."""
 TARGETED, GENERATED, BOTH = (False,), (True,), (False, True)
 EVERYTHING = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
 
@@ -93,7 +95,7 @@ def profile_of(folder, codes=(CODE, OTHER), *, prepare=None, executions=5) -> Pr
     """The profile of the sandbox with these codes."""
     transactions = {"codes": list(codes), **({"prepare": prepare} if prepare else {})}
     limits = {"executions": executions, "requests": 400}
-    path = write_profile(folder, "http://127.0.0.1:1", transactions=transactions, limits=limits)
+    path = write_profile(folder, ADDRESS, transactions=transactions, limits=limits)
     return load(str(path), folder=folder)
 
 
@@ -125,7 +127,7 @@ class Bank(Service):
 def bank_profile(folder, **changes) -> Profile:
     """A profile of a target that is no sandbox, unless `changes` say so, with a journal of its own."""
     changes = {"sandbox": None, "journal": str(folder / "journal.jsonl"), **changes}
-    profile = load(str(write_profile(folder, "http://127.0.0.1:1", **changes)), folder=folder)
+    profile = load(str(write_profile(folder, ADDRESS, **changes)), folder=folder)
     return replace(profile, limits=replace(profile.limits, parallel=1, examples=profile.limits.examples or 2))
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import yaml
 
 from environments.profiles.loading import path_of
-from environments.profiles.model import host_of
 from reports.run import Run
 from spec.requirements import read_yaml
 from tests.selftest.schemas import problems
@@ -54,7 +53,7 @@ def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
     """The profile of the sandbox with another address, which is a sandbox, too, and time for a busy machine; keys that
     are None are left out."""
     data = read_yaml(SANDBOX)
-    data |= {"base_url": base_url, "sandbox": host_of(base_url), "auth": {"token_env": "PIX_TOKEN"}}
+    data |= {"base_url": base_url, "sandbox": base_url, "auth": {"token_env": "PIX_TOKEN"}}
     data["limits"] |= {"timeout": 60}
     data |= {"transactions": {"codes": ["SBX-PHONE-1"]}, **changes}
     path = folder / "profile.yaml"
@@ -65,7 +64,7 @@ def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
 def sandbox_at(base_url: str, folder: Path, environment: str = "sandbox") -> Path:
     """A copy of a profile whose target is the sandbox at this address."""
     data = read_yaml(path_of(environment))
-    data |= {"base_url": base_url, "sandbox": host_of(base_url)}
+    data |= {"base_url": base_url, "sandbox": base_url}
     path = folder / f"{path_of(environment).stem}.yaml"
     path.write_text(yaml.safe_dump(data))
     return path
