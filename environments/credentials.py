@@ -25,6 +25,10 @@ TRACING = (
     "HYPOTHESIS_EXPERIMENTAL_OBSERVABILITY_NOCOVER",
 )
 """Variables with which OpenSSL, pytest and Hypothesis write down what passes through them or decrypts it."""
+NOT_FROM_A_VARIABLE = "names a service, which is taken from base_url of the profile or from --base-url=URL alone"
+ADDRESS_OF_OTHERS = "PYTEST_BASE_URL"
+"""The variable from which pytest-base-url takes the address if the command line has none. Other test suites export it,
+so a check would ask the service of the profile, and the run another one, with token and codes."""
 _NO_CORE = 1
 """Bytes of a core dump: too few for a file. Linux takes 0 for no limit where a program such as systemd-coredump takes
 the dump, and 1 for none (core(5), fs/coredump.c)."""
@@ -35,7 +39,10 @@ _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 
 def protect() -> None:
-    """Switch core dumps off. ProfileError, in one line, for a variable that has secrets written down."""
+    """Switch core dumps off. ProfileError, in one line, for a variable that names another service than the profile, or
+    has secrets written down."""
+    if ADDRESS_OF_OTHERS in os.environ:
+        raise ProfileError(f"{ADDRESS_OF_OTHERS} {NOT_FROM_A_VARIABLE}; unset it")
     for name in filter(os.environ.get, TRACING):
         raise ProfileError(f"{name} has tokens and codes written down; unset it")
     if sys.platform != "win32":

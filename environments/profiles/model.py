@@ -201,7 +201,7 @@ class ProfileFile:
     @field_validator("sandbox")
     @classmethod
     def _repeats_the_address(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
-        address = info.data.get("base_url")  # absent if it is wrong itself
+        address: str | None = info.data.get("base_url")  # absent if it is wrong itself
         if sandbox is None or address is None:
             return None
         if in_one_form(sandbox) != address:

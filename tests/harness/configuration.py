@@ -43,10 +43,10 @@ def configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> No
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
     if options_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
-    refuse_options(config)
-    take_ids(config)
     try:
         protect()
+        refuse_options(config)
+        take_ids(config)
         if (named := config.getoption("compare_with")) is not None:
             config.option.compare_with = read_run(Path(named))
         _configure(config, plan_of, carry_out)

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import pytest
 
+from environments.credentials import NOT_FROM_A_VARIABLE
 from environments.profiles.model import Profile
 from reports.language import ENGLISH, catalogues
 
@@ -81,12 +82,25 @@ def refuse_options(config: pytest.Config) -> None:
     for name, option in _NAMING.items():
         if config.getoption(name, None) == "":
             raise pytest.UsageError(f"{option} is empty; give it a value, or leave it out")
+    _refuse_a_hidden_address(config)
     if config.getoption("numprocesses", None) is not None or config.getoption("dist", "no") != "no":
         raise pytest.UsageError("-n: a run is one process; --parallel=N puts N requests on the wire at once")
     if config.getoption("setuponly", False) and not config.getoption("setupplan", False):
         raise pytest.UsageError(
             "--setup-only sends requests and judges no answer; use --plan to see what would be sent"
         )
+
+
+def _refuse_a_hidden_address(config: pytest.Config) -> None:
+    """UsageError for an address in PYTEST_ADDOPTS or in a configuration file of pytest: whoever reads the command line
+    sees that of the profile. A file of arguments (@file) stands on the command line, too."""
+    if not hasattr(config.option, "base_url"):  # without pytest-base-url there is neither the option nor the setting
+        return
+    on_the_command_line = any(str(word).startswith(("--base-url", "@")) for word in config.invocation_params.args)
+    if config.getoption("base_url") and not on_the_command_line:
+        raise pytest.UsageError(f"PYTEST_ADDOPTS {NOT_FROM_A_VARIABLE}")
+    if config.getini("base_url"):
+        raise pytest.UsageError(f"the setting base_url of pytest {NOT_FROM_A_VARIABLE}")
 
 
 def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from environments.credentials import NOT_FROM_A_VARIABLE
 from environments.sandbox import Service
 from reports.writing import RUNS
 from spec.requirements import requirements
@@ -125,6 +126,7 @@ REFUSED = {
     "-k nothing": "-k: nothing: no such requirement; pytest --list names them all",
     "--environment=nope": "environments/nope.yaml: cannot be read (No such file or directory); the environments in environments are: ",
     "--environment=staging.example": "environments/staging.example.yaml: PIX_TOKEN is not",
+    "-o base_url=https://bank.example": f"the setting base_url of pytest {NOT_FROM_A_VARIABLE}",
     "--base-url=bank.example --collect-only": "--base-url: not an address; expected http(s)://host[:port][/prefix]",
 }
 
@@ -143,6 +145,9 @@ def test_wrong_options_are_one_line(options, call, monkeypatch):
     ("variable", "value", "line"),
     [
         ("PYTEST_ADDOPTS", "--html=x.html", HTML),
+        ("PYTEST_ADDOPTS", "--base-url=https://bank.example", f"PYTEST_ADDOPTS {NOT_FROM_A_VARIABLE}"),
+        ("PYTEST_BASE_URL", "https://bank.example", f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it"),
+        ("PYTEST_BASE_URL", "", f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it"),
         ("PYTEST_DEBUG", "1", "PYTEST_DEBUG has tokens and codes written down; unset it"),
     ],
 )

@@ -168,6 +168,17 @@ def test_a_check_comes_first(result, checks, runs, checkout):
     assert (status, checkout.output) == ((0, ["left=report"]) if runs else (result, []))
 
 
+@pytest.mark.parametrize("variable", ["PYTEST_BASE_URL", "PYTEST_ADDOPTS"])
+def test_a_variable_that_names_a_service_is_refused(variable, checkout):
+    """The check would ask the service of the profile, and the run the other one, with token and codes."""
+    status, output = checkout.run(**{variable: "--base-url=https://other.example"})
+
+    assert (status, "checked" in output, "pytest " in output) == (4, False, False)
+    assert output.splitlines()[0] == (
+        "error: PYTEST_BASE_URL or PYTEST_ADDOPTS names a service: unset it, and name it in the profile"
+    )
+
+
 def test_a_kept_journal_has_its_key_in_a_variable(checkout):
     """No later run could read it, and the record of the keys, without."""
     (checkout.folder / "environments/staging.yaml").write_text("journal: kept\n")

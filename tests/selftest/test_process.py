@@ -8,9 +8,10 @@ import shutil
 import pytest
 
 from environments.__main__ import main
-from environments.credentials import TRACING
-from tests.selftest.proof.trial import run_of
+from environments.credentials import NOT_FROM_A_VARIABLE, TRACING
+from tests.selftest.proof.trial import CONFORMANCE, PYTEST, run_of
 from tests.selftest.services.running import TOKEN, started, write_profile
+from tests.selftest.services.serving import Raw
 
 SECRETS = {**TOKEN, "PIX_API_KEY": "A-key-of-the-gateway", "PIX_JOURNAL_KEY": "0123456789abcdef0123456789abcdef"}
 GIT = """#!/bin/sh
@@ -30,6 +31,21 @@ def test_a_variable_that_has_secrets_written_down_is_refused(name, service, tmp_
 
     assert (status, service.seen, log.exists()) == (4, [], False)
     assert capsys.readouterr().err == f"error: {name} has tokens and codes written down; unset it\n"
+
+
+@pytest.mark.parametrize("command", ["check", "cleanup", "journal"])
+def test_a_variable_names_no_service(command, service, tmp_path, monkeypatch, capsys):
+    """Exit status 4 and one line, of the commands as of a run: other test suites export PYTEST_BASE_URL. Neither the
+    service of the profile nor the other one is asked."""
+    with Raw() as other:
+        for variable, value in {**TOKEN, "PYTEST_BASE_URL": other.base_url}.items():
+            monkeypatch.setenv(variable, value)
+        profile = write_profile(tmp_path, service.base_url)
+        statuses = [main([command, str(profile)]), pytest.main([*PYTEST, f"--environment={profile}", str(CONFORMANCE)])]
+
+    assert (statuses, service.seen, other.seen) == ([4, 4], [], [])
+    line = f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it\n"
+    assert capsys.readouterr().err == f"error: {line}ERROR: {line}\n"
 
 
 def test_children_see_no_secret(service, tmp_path):
