@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     add("--plan", action="store_true", help="print what the run would send, and send nothing")
     add("--explain", nargs="?", const="", metavar="ID", help="explain a requirement, or list a group")
     add("--list", action="store_true", help="print the requirements with their last verdicts, and send nothing")
-    add("--resend-code", metavar="FILE", help="send the one code in this file again; -: ask for the code")
+    add("--resend-code", metavar="FILE", help="send the one refused code in this file again; -: ask for it")
     add("--new-journal", action="store_true", help="start a journal of codes, where none can be read")
 
 

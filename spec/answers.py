@@ -208,10 +208,48 @@ def may_be_registered(exchange: Exchange) -> bool:
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}
 
 
+def execution_results(response: Response) -> list[Mapping[str, Any]]:
+    """Execution results that an answer carries, whole or in part, under `data` or elsewhere. A refusal that carries one
+    may tell of a transfer that was executed all the same."""
+    texts = (response, *_texts_in(response))
+    documented = [members for text in texts for members in _objects(data_of(text)) if _tells_of_a_transfer(members)]
+    elsewhere = [members for text in texts for members in _objects(text.json.value) if _names_a_counterparty(members)]
+    return [*documented, *elsewhere]
+
+
+def is_done(result: Mapping[str, Any]) -> bool:
+    """True if the status of an execution result is DONE."""
+    return _text_of(result, "status") == "DONE"
+
+
+_LEAST_FILLED = 3
+"""Documented members that are filled in an execution result: with fewer it may be the echo of a code."""
+_OF_ANY_ERROR = frozenset({"status", "type", "error", "message"})
+"""Members that errors have in common with execution results, such as those of Spring and of RFC 9457."""
+_OF_ANY_OBJECT = _OF_ANY_ERROR | {"id", "date", "name"}
+"""Members that say nothing of a transfer if they stand elsewhere than under `data`."""
+
+
+def _tells_of_a_transfer(members: Mapping[str, Any]) -> bool:
+    """True for an object under `data` that has enough of a result, and not only what errors have."""
+    filled = _filled_members(members)
+    return len(filled) >= _LEAST_FILLED and not filled <= _OF_ANY_ERROR
+
+
+def _names_a_counterparty(members: Mapping[str, Any]) -> bool:
+    """True for an object anywhere that has enough of what is documented of a counterparty and an amount."""
+    return len(_filled_members(members) - _OF_ANY_OBJECT) >= _LEAST_FILLED
+
+
+def _filled_members(members: Mapping[str, Any]) -> set[str]:
+    """Names of the documented members of an execution result that have a value."""
+    named = ((field.name, find(members, field.name)) for field in operations()["executePix"].result)
+    return {name for name, member in named if member is not None and member[1] not in (None, "", 0)}
+
+
 def _is_execution_result(members: Mapping[str, Any]) -> bool:
-    fields = operations()["executePix"].result
-    held = [find(members, field.name) for field in fields]
-    return sum(member is not None and member[1] not in (None, "", 0) for member in held) > len(fields) // 2
+    """True for a whole result, or nearly so: more than half of its members are filled."""
+    return len(_filled_members(members)) > len(operations()["executePix"].result) // 2
 
 
 def _says_success(response: Response) -> bool:

@@ -10,7 +10,7 @@ from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical, outcome_of
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.preparing import Prepared
-from spec.answers import is_granted, refuses_the_token
+from spec.answers import grants_protected_result, is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.message import Text
 
@@ -79,7 +79,8 @@ class ExecutionGuard:
             if barring := journal.barring(code):
                 self.barred[code] = barring
                 continue
-            if journal.entry(code):
+            entry = journal.entry(code)
+            if entry and entry.outcome is Outcome.OFFERED:
                 self.offered.add(code)
             if not self.supplied_trouble:
                 yield code
@@ -164,7 +165,8 @@ class ExecutionGuard:
             yield
             return
         self._budget.take("executions")
-        if canonical(code) not in self._outcomes:
+        before = self._outcomes.get(canonical(code))
+        if before is None:
             self._write(code, Outcome.OFFERED)
         if sending.executes:
             self._write(code, Outcome.SENT)
@@ -174,7 +176,9 @@ class ExecutionGuard:
         try:
             yield
         finally:
-            self._settle(sending, code, outcome_of(sending.exchange, executes=sending.executes))
+            is_own = self.prepared.has(code)
+            outcome = outcome_of(sending.exchange, executes=sending.executes, is_own=is_own, before=before)
+            self._settle(sending, code, outcome)
 
     def _settle(self, sending: Sending, code: str, outcome: Outcome) -> None:
         """Remember the outcome; it is in the journal before the next code is sent. Where it cannot be written, the
@@ -197,7 +201,8 @@ class ExecutionGuard:
         if outcome is Outcome.SUCCESS:
             self.executed += 1
             self.first_executed = self.first_executed or code * executes
-            self._granted_to_anybody |= not executes
+        if not executes and grants_protected_result(exchange):
+            self._granted_to_anybody = True
         why = f"its execution was refused ({exchange.summary})" if outcome is Outcome.REFUSED else ""
         self.prepared.settle(code, why)
         if executes:

@@ -25,7 +25,14 @@ from environments.door.event_log import (
     event_in,
     replace_file,
 )
-from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, grants_protected_result, refused_or_lost
+from spec.answers import (
+    NO_ANSWER_OF_THE_SERVICE,
+    RefusalKind,
+    execution_results,
+    grants_protected_result,
+    is_done,
+    refused_or_lost,
+)
 from spec.exchange import Exchange, FailureKind
 
 _STARTED = "started by --new-journal"
@@ -39,6 +46,7 @@ _WITHOUT_IT = (
 class Outcome(StrEnum):
     """State of a code in the journal."""
 
+    PREPARED = "prepared"  # written when the run has prepared its transfer, which it has not sent so far
     OFFERED = "offered"  # written before it is first sent, with any credential
     SENT = "sent"  # written before it is sent with the valid token
     NOT_SENT = "not sent"  # closes SENT where there was no connection
@@ -46,6 +54,10 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     UNKNOWN = "unknown"
     SETTLED = "settled"  # somebody has looked an unknown outcome up
+
+
+NEVER_SENT = (Outcome.PREPARED, Outcome.OFFERED)
+"""States of a code that was never sent with the valid token, as far as the journal knows: they bar nothing."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +162,13 @@ class Journal(EventLog):
         return next((entry for entry in self.entries() if entry.digest == digest), None)
 
     def barring(self, code: str) -> JournalEntry | None:
-        """Entry that keeps this run from sending the code: another run sent it, and --resend-code does not name it, or
-        it was executed. None if the code may be sent. Raises JournalError."""
+        """Entry that keeps this run from sending the code: another run sent it, unless it was refused and --resend-code
+        names it. None if the code may be sent. Raises JournalError."""
         entry = self.entry(code)
-        if entry is None or entry.outcome is Outcome.OFFERED or entry.run == self.run:
+        if entry is None or entry.outcome in NEVER_SENT or entry.run == self.run:
             return None
-        return None if code in self.resend and entry.outcome is not Outcome.SUCCESS else entry
+        is_sent_again = entry.outcome is Outcome.REFUSED and code in self.resend
+        return None if is_sent_again else entry
 
     def entries(self) -> list[JournalEntry]:
         """Entries of all codes, the oldest first. Raises JournalError."""
@@ -183,13 +196,21 @@ def canonical(code: str) -> str:
     return unicodedata.normalize("NFKC", code).casefold()
 
 
-def outcome_of(exchange: Exchange, *, executes: bool) -> Outcome:
+def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, before: Outcome | None = None) -> Outcome:
     """Outcome of a transfer, by the answer to its code. With a wrong token, a code that is neither executed nor lost
-    was only offered."""
+    was only offered. `is_own`: the run prepared the code itself. `before` is its outcome until then in this run.
+
+    A refusal that carries an execution result contradicts itself. It tells of the transfer that was just executed if
+    its status is DONE and nothing else can have executed it. Otherwise the outcome is unknown, unless this run saw the
+    code succeed before: then the result is that of the first execution.
+    """
     response, kind = exchange.response, refused_or_lost(exchange)
     if response is None:
         unsent = Outcome.NOT_SENT if executes else Outcome.OFFERED
         return unsent if kind is FailureKind.NO_CONNECTION else Outcome.UNKNOWN
+    if kind is not None and before is not Outcome.SUCCESS and (results := execution_results(response)):
+        is_first = is_own and before in (None, Outcome.NOT_SENT)
+        return Outcome.SUCCESS if is_first and any(map(is_done, results)) else Outcome.UNKNOWN
     if not executes:
         granted = Outcome.SUCCESS if grants_protected_result(exchange) else Outcome.OFFERED
         return Outcome.UNKNOWN if kind is RefusalKind.GATEWAY else granted
@@ -205,7 +226,9 @@ def _add(stands: list[JournalEntry], event: Event) -> None:
     if outcome is Outcome.NOT_SENT:
         if stands and stands[-1].outcome is Outcome.SENT:
             stands.pop()
-    elif outcome is not Outcome.OFFERED or not stands:
+        return
+    was_offered = any(entry.outcome is not Outcome.PREPARED for entry in stands)
+    if outcome not in NEVER_SENT or not was_offered:
         of = (event["digest"], event["environment"], event["at"], event.get("run", ""))
         stands.append(JournalEntry(*of, outcome, event.get("status", "")))
 

@@ -23,6 +23,7 @@ from tests.traffic.judgements import (
     accepted_under_another_scheme,
     has_the_amount,
     needs_more,
+    no_refusal_was_executed,
     none_granted,
     of_no_other,
     seen_in_one_answer,
@@ -53,9 +54,18 @@ def execution_answers(executions: Executions) -> list[Exchange]:
     return [*executions.answers, *executions.sent_with_more, *granted]
 
 
-@pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[OF_THE_KEY_THAT_WAS_USED, "id.matches"]))
+@pytest.mark.parametrize(
+    "requirement_id", rules_of("executePix", but=[OF_THE_KEY_THAT_WAS_USED, "id.matches", "status"])
+)
 def test_statement_holds_in_every_answer(requirement_id, execution_answers):
     """Status, JSON, envelope and every field of the execution result are as documented."""
+    assert_holds(*execution_answers)
+
+
+@requirement("executePix.status")
+def test_an_execution_is_answered_with_200(executions, execution_answers):
+    """A successful execution has status 200: what is refused is not executed."""
+    assert_found(no_refusal_was_executed(executions))
     assert_holds(*execution_answers)
 
 

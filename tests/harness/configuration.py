@@ -89,6 +89,11 @@ def code_to_resend(profile: Profile, code: str) -> str:
     entry = journal_of(profile).entry(supplied)
     if entry and entry.outcome is Outcome.SUCCESS:
         raise ProfileError(f"--resend-code: this code was executed at {entry.at}, the journal says: prepare a new one")
+    if entry and (entry.is_unknown or entry.outcome is Outcome.SETTLED):
+        raise ProfileError(
+            f"--resend-code: this code was sent at {entry.at}, and its outcome is or was unknown: it may have moved "
+            "money, so it is not sent again: prepare a new one"
+        )
     return supplied
 
 

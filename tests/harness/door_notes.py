@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from urllib.parse import unquote
 
 from environments.door.door import Door
 from environments.door.journal import Outcome
 from environments.secret_values import ACCOUNT
 from reports.run import Note, NoteKind, outcome_unknown
-from spec.answers import ABOUT_THE_REQUEST, PASSING, RefusalKind, is_granted, refused_or_lost
+from spec.answers import ABOUT_THE_REQUEST, PASSING, RefusalKind, execution_results, is_granted, refused_or_lost
 from spec.exchange import Exchange
 from spec.message import Text, joined, say
 from spec.rules import Reproduction
@@ -22,7 +23,9 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
         else ""
     )
     for number in door.guard.unknown:
-        told = say("no answer says whether the transfer was executed; the code is not sent again: look the transfer up")
+        told = say(
+            "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
+        )
         yield outcome_unknown(say("exchange {number}", number=number), joined((told, settle)))
     for entry in door.guard.earlier:
         yield outcome_unknown(
@@ -75,14 +78,16 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
             "token: check auth",
             number=guard.token_refused[0],
         )
-        yield joined((told, say("then name this one code in --resend-code") if guard.journal else ""))
+        is_refused = guard.token_refused[0] not in guard.unknown
+        again = say("then name this one code in --resend-code") if guard.journal and is_refused else ""
+        yield joined((told, again))
     yield from guard.notes
     yield from _kept_by_journal(door)
     yield from door.token_monitor.notes
     if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in door.exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
     if not guard.notes:  # they say the first cause
-        yield from _codes_refused(valid)
+        yield from _codes_refused(door, valid)
 
 
 def _kept_by_journal(door: Door) -> Iterator[Text]:
@@ -118,13 +123,31 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         )
 
 
-def _codes_refused(valid: Iterable[Exchange]) -> Iterator[Text]:
-    """The codes that were refused; nothing where all that refused one may be a conflict with what was beside it."""
-    executed = [seen for seen in valid if seen.operation == "executePix" and seen.response]
-    refused = [seen for seen in executed if refused_or_lost(seen) in ABOUT_THE_REQUEST]
-    if not all(seen.beside and refused_or_lost(seen) is RefusalKind.CONFLICT for seen in refused):
+def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
+    """The codes that were refused; nothing if all that refused one may be a conflict with what was beside it. A refusal
+    that carries a result is none: its transfer was executed, or may have been."""
+    executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
+    refused = [exchange for exchange in executions if _refuses_a_code(exchange)]
+    if all(exchange.beside and refused_or_lost(exchange) is RefusalKind.CONFLICT for exchange in refused):
+        return
+    supplied = [
+        exchange for exchange in executions if not door.guard.prepared.has(unquote(exchange.request.last_segment))
+    ]
+    is_a_sandbox = door.guard.journal is None
+    if is_a_sandbox and supplied and all(exchange in refused for exchange in supplied):
         yield say(
-            "{number} of {all} transaction codes were refused: expired, or executed by an earlier run",
-            number=len(refused),
-            all=len(executed),
+            "all {number} transactions.codes were refused, and a sandbox keeps no journal: did an earlier run execute "
+            "them? transactions.prepare has each run prepare its own",
+            number=len(supplied),
         )
+        return
+    yield say(
+        "{number} of {all} transaction codes were refused: expired, or executed by an earlier run",
+        number=len(refused),
+        all=len(executions),
+    )
+
+
+def _refuses_a_code(exchange: Exchange) -> bool:
+    is_refusal = refused_or_lost(exchange) in ABOUT_THE_REQUEST
+    return is_refusal and exchange.response is not None and not execution_results(exchange.response)

@@ -18,7 +18,7 @@ from environments.profiles.loading import load
 from environments.profiles.model import ProfileError
 from spec.exchange import FailureKind
 from tests.harness.configuration import code_from, code_to_resend, start_journal
-from tests.selftest.exchanges import execution, failed
+from tests.selftest.exchanges import EXECUTION, answer, execution, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.forking import ROOT
@@ -278,6 +278,61 @@ def test_an_answer_has_one_outcome():
     assert outcome_of(execution(status=201), executes=True) is Outcome.SUCCESS
     assert outcome_of(failed(FailureKind.TIMEOUT), executes=True) is Outcome.UNKNOWN
     assert outcome_of(failed(FailureKind.NO_CONNECTION), executes=True) is Outcome.NOT_SENT
+
+
+ELSEWHERE = {
+    "the result itself": EXECUTION | {"status": "PENDING"},
+    "a list in data": {"data": [{"bank": "341", "branch": "0001", "value": 10.5}]},
+    "another name": {"transfer": {"account": "12345", "key": "a@b.example", "value": 10.5}},
+    "behind a refusal": b'{"code": 409} {"code": 409, "data": {"id": "TX-1", "status": "PENDING", "value": 10.5}}',
+    "three members": {"data": {"id": "TX-1", "status": "PENDING", "value": 10.5, "name": "", "error": None, "date": 0}},
+}
+REFUSALS = {
+    "two members": {"data": {"id": "TX-1", "status": "EXPIRED", "error": None, "message": ""}},
+    "an error in data": {"data": {"status": "REFUSED", "error": "expired", "message": "no", "type": "CODE"}},
+    "that of Spring": {"timestamp": "2026-01-01", "status": 409, "error": "Conflict", "message": "no", "path": "/v1"},
+    "that of RFC 9457": {"type": "https://bank.example/e", "status": 409, "title": "no", "detail": "no", "id": "1"},
+    "a name of an error": {"name": "Conflict", "message": "no", "status": "error", "id": "7", "date": "2026-01-01"},
+    "a skeleton": {"data": dict.fromkeys(EXECUTION)},
+    "done, and no more": {"code": 409, "data": {"id": "TX-1", "status": "DONE"}},
+}
+
+
+def test_a_refusal_that_carries_a_result_has_an_unknown_outcome():
+    """A result has three documented members that are filled, under `data`; elsewhere three that no error has. With fewer
+    it is a refusal, in whatever form services refuse."""
+    carrying = {
+        name: outcome_of(answer("executePix", body, status=409), executes=True) for name, body in ELSEWHERE.items()
+    }
+    refusing = {
+        name: outcome_of(answer("executePix", body, status=409), executes=True) for name, body in REFUSALS.items()
+    }
+
+    assert carrying == dict.fromkeys(ELSEWHERE, Outcome.UNKNOWN)
+    assert refusing == dict.fromkeys(REFUSALS, Outcome.REFUSED)
+
+
+@pytest.mark.parametrize("status", [200, 302, 400, 409, 500])
+def test_a_refusal_as_done_was_executed_if_the_run_alone_had_the_code(status):
+    """It prepared the code, and had not sent it before. The result of a code that it saw succeed is that of the first
+    execution."""
+    done = answer("executePix", {"code": 17, "data": EXECUTION | {"status": "DONE"}}, status=status)
+    later = answer("executePix", {"code": 17, "data": EXECUTION | {"status": "LATER"}}, status=status)
+    is_success = status == 200  # DONE in a 200 is one, whatever its code
+    told = [
+        outcome_of(done, executes=True, is_own=True),
+        outcome_of(done, executes=True, is_own=True, before=Outcome.NOT_SENT),
+        outcome_of(done, executes=False, is_own=True),
+        outcome_of(done, executes=True, is_own=True, before=Outcome.OFFERED),
+        outcome_of(done, executes=True),
+        outcome_of(later, executes=True, is_own=True),
+    ]
+
+    assert told[:3] == [Outcome.SUCCESS] * 3
+    assert told[3:5] == [Outcome.SUCCESS if is_success else Outcome.UNKNOWN] * 2
+    assert told[5] is Outcome.UNKNOWN
+    if status in (400, 409):
+        assert outcome_of(done, executes=True, is_own=True, before=Outcome.SUCCESS) is Outcome.REFUSED
 
 
 # -- two runs at once ---------------------------------------------------------------------------------------------

@@ -1,14 +1,17 @@
 """An execution happens once, with a code that was supplied, and never again when its outcome is unknown."""
 
+import json
+
 import pytest
 import requests
 
 from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
 from environments.door.wrong_tokens import RESTORABLE
+from environments.profiles.model import ProfileError
 from environments.sandbox import Response
 from spec.interface import operations, operations_reached
-from tests.harness.configuration import start_journal
+from tests.harness.configuration import code_to_resend, start_journal
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import (
@@ -20,6 +23,7 @@ from tests.selftest.services.one_run import (
     Bank,
     Run,
     bank_profile,
+    journal_in,
     notes_of,
     profile_of,
     whole_run,
@@ -59,6 +63,78 @@ def test_a_broken_answer_to_an_execution_is_an_answer(service, a_run):
 
     assert (seen.response.status, bool(seen.response.broken), again.response) == (200, True, None)
     assert (service.executions, a_run.door.guard.unknown) == ([CODE], [])
+
+
+CONTRADICTIONS = (trouble.ExecutesAndAnswers400, trouble.ExecutesAndAnswers409, trouble.ExecutesAndAnswersCode1)
+
+
+@served_by(*CONTRADICTIONS)
+def test_a_refusal_that_carries_a_result_bars_the_code(service, a_run, tmp_path):
+    """The transfer may have been executed. No later run sends its code, whatever --resend-code names, and the option
+    itself refuses it, before and after somebody has looked the transfer up."""
+    profile = bank_profile(tmp_path, transactions={"codes": [CODE]})
+    exchange = a_run.execute()
+    refusals = []
+    for _ in range(2):
+        Run(service, tmp_path, name="two", resend={CODE}).execute()
+        with pytest.raises(ProfileError) as caught:
+            code_to_resend(profile, CODE)
+        refusals.append(str(caught.value))
+        journal_in(tmp_path).write(CODE, "settled")
+
+    assert service.executions == [CODE]
+    assert a_run.door.guard.unknown == [exchange.number]
+    assert a_run.events[:2] == ["sent", "unknown"]
+    assert {refusal.partition(" at 20")[0] for refusal in refusals} == {"--resend-code: this code was sent"}
+    assert all("it may have moved money, so it is not sent again" in refusal for refusal in refusals)
+
+
+@served_by(trouble.ExecutesAndAnswers400, trouble.ExecutesAndAnswers409)
+def test_an_own_code_that_is_refused_as_done_was_executed(service, tmp_path):
+    """The run prepared it, and had not sent it before: nobody else can have executed it. After wrong tokens it may have
+    been executed by one of them, so the outcome is unknown."""
+    a_run = Run(service, tmp_path)
+    profile = profile_of(tmp_path, [], prepare=PREPARE | {"count": 2})
+    found = a_run.execute_all(profile)
+    alone = Run(service, tmp_path, name="two").execute_all(profile_of(tmp_path, [], prepare=PREPARE))
+
+    assert (a_run.door.guard.executed, len(a_run.door.guard.unknown)) == (1, 1)
+    assert found.executed_and_refused == found.answers[:1]
+    assert alone.executed_and_refused == []
+    assert a_run.events == ["sent", "success", "sent", "unknown", "sent", "unknown"]
+
+
+@pytest.mark.parametrize("service", CONTRADICTIONS)
+def test_what_is_executed_is_told(service, tmp_path):
+    """The headline counts the transfers that were executed, or may have been; the alerts name those that are unknown;
+    and nothing suggests to send a code again. A refusal as DONE fails executePix.status."""
+
+    class Contradicts(Bank):
+        """Answers so in this process."""
+
+        def execute(self, request):
+            answer = self.respond(request)
+            envelope = json.loads(answer.body)
+            envelope["data"] |= service.changes.get("data", {})
+            body = json.dumps(envelope | {"code": service.changes.get("code", 400)}).encode()
+            return Response(service.status, body, answer.headers)
+
+    supplied = bank_profile(tmp_path, transactions={"codes": list(CODES)})
+    start_journal(supplied)
+    first, again = Contradicts(), Contradicts()
+    models = [whole_run(bank, supplied, "executePix") for bank in (first, again)]
+    own = whole_run(
+        Contradicts(), bank_profile(tmp_path, transactions={"prepare": PREPARE | {"count": 3}}), "executePix"
+    )
+    status = {one.id: result.verdict for one, result in own.requirements()}["executePix.status"]
+    unknown = [note for note in notes_of(models[0]) if note.startswith("OUTCOME UNKNOWN")]
+
+    assert (first.executions, again.executions) == ([CODE, OTHER], [THIRD])
+    assert (models[0].executions, models[0].unknown_outcomes, len(unknown)) == (2, 2, 2)
+    assert all("it may have moved money" in note for note in unknown)
+    assert "resend" not in str([notes_of(model) for model in (*models, own)])
+    assert (status == "fail") == (service is not trouble.ExecutesAndAnswersCode1)
+    assert own.executions == own.unknown_outcomes + (status == "fail")
 
 
 @served_by(trouble.RedirectsToAnExecution)

@@ -14,7 +14,10 @@ from spec.answers import (
     ABOUT_THE_CALLER,
     ABOUT_THE_REQUEST,
     RefusalKind,
+    execution_results,
     grants_protected_result,
+    is_done,
+    is_refusal,
     refused_or_lost,
     succeeded,
 )
@@ -63,6 +66,14 @@ class Executions:
         return list(filter(succeeded, (*self.answers, *self.sent_with_more)))
 
     @property
+    def executed_and_refused(self) -> list[Exchange]:
+        """The executions that were refused with the result of the transfer, whose status is DONE: of codes that the run
+        prepared, and had not sent before."""
+        own = [answer for answer in self.answers if answer.number in self.prepared]
+        not_offered = [answer for answer in (*own, *self.sent_with_more) if answer.number not in self.offered]
+        return [answer for answer in not_offered if _is_refused_and_done(answer)]
+
+    @property
     def perhaps_spent(self) -> list[Exchange]:
         """The executions that were refused after wrong tokens with their codes, while one without them was confirmed:
         of the codes that were supplied, or of those that the run prepared. Or with a conflict, where all had some."""
@@ -73,6 +84,11 @@ class Executions:
             return [seen for seen in offered if refused_or_lost(seen) is RefusalKind.CONFLICT]
         refused = [seen for seen in offered if refused_or_lost(seen) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER]
         return [seen for seen in refused if (seen.number in self.prepared) in confirmed]
+
+
+def _is_refused_and_done(answer: Exchange) -> bool:
+    response = answer.response
+    return response is not None and is_refusal(response) and any(map(is_done, execution_results(response)))
 
 
 @scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=Executions(missing=NO_CODE))
@@ -114,7 +130,7 @@ class _Sender:
         offered, pair = self._offered(ordinary), list[str]()
         self._door.budget.kept_to_ask_again[_EXECUTE] = ASKED_AGAIN * self._has_yet_to_ask
         for place, (code, is_prepared) in enumerate(codes):
-            is_offered = place in offered and not self.found.perhaps_spent
+            is_offered = bool(offered.get(place)) and not self.found.perhaps_spent
             if is_offered and self._offer(code, offered[place]):
                 continue
             if place >= ordinary and self.found.successes and all(map(succeeded, self.found.answers)):
@@ -224,7 +240,10 @@ class _Sender:
     def _execute(self, code: str, is_prepared: bool, *, is_offered: bool = False, beside: bool = False) -> None:
         found, send = self.found, partial(self._send, code, valid=True)
         if is_prepared and self._needs_more():
-            found.sent_with_more.append(send(json={}, headers=EXTRA_HEADERS, query="?pixconf=1"))
+            exchange = send(json={}, headers=EXTRA_HEADERS, query="?pixconf=1")
+            found.sent_with_more.append(exchange)
+            if is_offered:
+                found.offered.add(exchange.number)
             return
         exchange = self._together.send_beside(send, self._other) if beside else send()
         found.answers.append(exchange)
@@ -260,6 +279,8 @@ class _Sender:
         refused = [
             answer
             for answer in found.answers
-            if answer.number in found.prepared and refused_or_lost(answer) in ABOUT_THE_REQUEST
+            if answer.number in found.prepared
+            and refused_or_lost(answer) in ABOUT_THE_REQUEST
+            and not _is_refused_and_done(answer)
         ]
         return len(refused) == 1 and not found.sent_with_more and not found.successes

@@ -103,6 +103,14 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     return deviates(finding("refusal-with-effect", refused=joined(refused, ", ")), *effects) if effects else holds()
 
 
+def no_refusal_was_executed(executions: Executions) -> Judgement:
+    """Deviates if a refusal carries the result of the execution that it refuses."""
+    refused = executions.executed_and_refused
+    if not refused:
+        return holds()
+    return deviates(finding("executed-and-refused", answer=say(refused[0].summary)), *refused[:MOST_CITED])
+
+
 def warn_of(code: str, seen: list[Exchange]) -> None:
     """Warn of what is no failure, as no statement says that what is granted is listed or gone, or from when on: keys
     that are `lost`, deleted ones that are `kept`, others that are gone `besides`."""

@@ -1,7 +1,9 @@
 """Services that are lawful until a real code is executed."""
 
+import json
 import socket
 import threading
+from typing import ClassVar
 
 from environments.sandbox import Response
 from tests.selftest.services.serving import EXECUTION, Raw, as_bytes, is_real, reset
@@ -65,6 +67,33 @@ class CutsAnExecutionShort(Trouble):
     def execute(self, connection, request):
         connection.sendall(as_bytes(self.service.respond(request))[:-40])
         connection.shutdown(socket.SHUT_RDWR)
+
+
+class ExecutesAndAnswers400(Trouble):
+    """Executes, and says no, with the result of the transfer."""
+
+    status = 400
+    changes: ClassVar[dict[str, object]] = {}
+
+    def execute(self, connection, request):
+        answer = self.service.respond(request)
+        envelope = json.loads(answer.body)
+        envelope["data"] |= self.changes.get("data", {})
+        body = json.dumps(envelope | {"code": self.changes.get("code", 400)}).encode()
+        connection.sendall(as_bytes(Response(self.status, body, answer.headers)))
+
+
+class ExecutesAndAnswers409(ExecutesAndAnswers400):
+    """Executes, and says that the code was used before, with the result of the transfer."""
+
+    status = 409
+
+
+class ExecutesAndAnswersCode1(ExecutesAndAnswers400):
+    """Executes later: a 200 whose envelope has code 1, and a result that is pending, without an error."""
+
+    status = 200
+    changes: ClassVar[dict[str, object]] = {"code": 1, "data": {"status": "PENDING", "error": None}}
 
 
 class RedirectsToAnExecution(Raw):
