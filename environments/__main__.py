@@ -127,6 +127,8 @@ def _outcome(entry: JournalEntry, profile: Profile | None) -> str:
     if entry.is_unknown:
         of = f" {named(profile)}" if profile else ""
         return f"unknown: look the transfer up; then python -m environments journal{of} --settle {entry.name}"
+    if entry.outcome is Outcome.PREPARED:
+        return "prepared by a run that did not send it: the transfer may wait for its execution"
     return f"{entry.outcome} {entry.status}".strip()
 
 

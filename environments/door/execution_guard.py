@@ -97,6 +97,16 @@ class ExecutionGuard:
         except JournalError as error:
             self.notes.append(str(error))
 
+    def enter_prepared(self, code: str) -> None:
+        """Write down a code that the run has just prepared: a run that is killed before it sends the code leaves a
+        record. Without one, no code is sent any more."""
+        try:
+            self._write(code, Outcome.PREPARED)
+        except JournalError as error:
+            self.journal_trouble = str(error)
+        except NotSentError:
+            return  # the run ended while it waited for the journal; the report lists the transfer
+
     def take_turn(self, sending: Sending) -> None:
         """Until the outcome of a real code stands, no other process sends one. NotSentError for a code that was sent
         before, or is kept back; JournalError. The first one that was executed may be asked for without the token:

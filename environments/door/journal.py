@@ -85,8 +85,8 @@ class JournalEntry:
 @dataclass(eq=False)
 class Journal(EventLog):
     """Codes sent by all runs. `resend` has the code that this run may send although an earlier one did. Each line has a
-    digest over the one before, and a file beside the journal counts the lines, so that it is found to be edited,
-    shortened or emptied."""
+    digest over the one before, and a file beside the journal has their number, signed with the key of the digests. So a
+    journal that was edited, shortened or emptied is noticed."""
 
     resend: Container[str] = ()
 
@@ -108,19 +108,30 @@ class Journal(EventLog):
         """Reason not to rely on the journal; empty if it is whole. One line more than the count is right: the run was
         killed between the two."""
         lines, counted = self._lines(), self._counted()
-        if not counted.isdecimal():
-            return f"{self._count} is missing or damaged"
-        if not int(counted) <= len(lines) <= int(counted) + 1:
+        if counted is None:
+            return f"{self._count} is missing, edited, or not signed with the key of the journal"
+        if not counted <= len(lines) <= counted + 1:
             return f"it has {len(lines)} lines and had {counted}"
         for number, fits in enumerate(_links(self.key.read(), lines), 1):
             if not fits:
                 return f"line {number} was edited, or written with another key"
         return ""
 
-    def _counted(self) -> str:
-        if self._count.exists():
-            return self._count.read_text("utf-8", "replace")
-        return "" if self._lines() else "0"
+    def _counted(self) -> int | None:
+        """Number of lines that was signed last; None if the count is missing, or was not written by a run. The number
+        alone, as versions before wrote it, could be edited to fit a journal that was cut."""
+        if not self._count.exists():
+            return None if self._lines() else 0
+        count = self._count.read_text("utf-8", "replace").partition(" ")[0]
+        is_signed = count.isdecimal() and self._count.read_text("utf-8", "replace") == self._signed(int(count))
+        return int(count) if is_signed else None
+
+    def _signed(self, count: int) -> str:
+        """The number of lines, with its digest. No digest of a code or of a line is one of such a text."""
+        return f"{count} {digest_of(self.key.read(), f'{count} lines')}"
+
+    def _write_count(self, count: int) -> None:
+        replace_file(self._count, self._signed(count).encode())
 
     # -- what is written --------------------------------------------------------------------------------------
 
@@ -131,8 +142,8 @@ class Journal(EventLog):
             lines, counted = self._lines(), self._counted()
             self._chain(lines, self._new(canonical(code), event, **clear))
             self._write_lines(lines)
-            if counted.isdecimal():  # one that was shortened stays short
-                replace_file(self._count, str(max(int(counted) + 1, len(lines))).encode())
+            if counted is not None:  # one that was shortened stays short
+                self._write_count(max(counted + 1, len(lines)))
 
     @as_journal_error()
     def start(self) -> None:
@@ -148,7 +159,7 @@ class Journal(EventLog):
             for event in (*events, self._new("", _STARTED)):
                 self._chain(lines, event)
             self._write_lines(lines)
-            replace_file(self._count, str(len(lines)).encode())
+            self._write_count(len(lines))
 
     def _chain(self, lines: list[str], event: Event) -> None:
         before = event_in(lines[-1]) if lines else None

@@ -72,13 +72,16 @@ def test_a_code_stands_in_the_journal_by_its_digest_alone(log, tmp_path):
 
 def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(log):
     """One line more than the count is right; half a line is cut, because nothing was sent for it."""
-    log.path.with_suffix(".count").write_text("2")
+    count = log.path.with_suffix(".count")
+    before = count.read_bytes()
+    log.write(OTHER, "unknown")
+    count.write_bytes(before)
     with log.path.open("a") as file:
         file.write('{"at": "2026-')
 
     assert log.fault() == ""
     log.write(OTHER, "success")
-    assert [bool(json.loads(line)) for line in log.path.read_text().splitlines()] == [True] * 4
+    assert [bool(json.loads(line)) for line in log.path.read_text().splitlines()] == [True] * 5
 
 
 @pytest.mark.parametrize("place", ["/dev/full", ".", "link"])
@@ -125,12 +128,28 @@ def cut(path):
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
 
 
+def cut_and_count(path):
+    """Cut the journal, and write a number that fits."""
+    cut(path)
+    path.with_suffix(".count").write_text("6")
+
+
+def cut_and_edit_the_count(path):
+    """Cut the journal, and put a number that fits before the signature."""
+    cut(path)
+    count = path.with_suffix(".count")
+    count.write_text(count.read_text().replace("7 ", "6 ", 1))
+
+
+COUNT = "journal.count is missing, edited, or not signed with the key of the journal"
 ACCIDENTS = {
     "deleted": (Path.unlink, "it has 0 lines and had 7"),
     "cut at a line end": (cut, "it has 6 lines and had 7"),
     "edited": (lambda path: path.write_text(path.read_text().replace("success", "offered")), "line 4 was edited"),
-    "without its key": (lambda path: path.with_suffix(".key").unlink(), "line 1 was edited"),
-    "without its count": (lambda path: path.with_suffix(".count").unlink(), "journal.count is missing or damaged"),
+    "without its key": (lambda path: path.with_suffix(".key").unlink(), COUNT),
+    "cut, and its count written": (cut_and_count, COUNT),
+    "cut, and its count edited": (cut_and_edit_the_count, COUNT),
+    "without its count": (lambda path: path.with_suffix(".count").unlink(), COUNT),
 }
 
 
@@ -357,6 +376,35 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(a_run):
 
 
 # -- prepared codes -----------------------------------------------------------------------------------------------
+
+
+def test_a_prepared_code_bars_nothing(service, tmp_path):
+    """It is written down before it is sent, without an outcome; a later run may be given it, and does not say that it
+    was offered. An outcome is never taken back by it. Without a journal that can be written no code is sent."""
+    log = log_in(tmp_path)
+    log.start()
+    for code, event in (
+        (CODE, "prepared"),
+        (OTHER, "prepared"),
+        (OTHER, "sent"),
+        (OTHER, "success"),
+        (OTHER, "prepared"),
+    ):
+        log.write(code, event)
+    log.write(THIRD, "prepared")
+    log.write(THIRD, "offered")
+    later = Run(service, tmp_path, name="two")
+    usable = later.door.guard.open([CODE, OTHER, THIRD])
+    outcomes = [entry.outcome for entry in log.entries()]
+    log.path.unlink()
+    log.path.mkdir()
+    later.door.guard.enter_prepared("TX-PREPARED")
+
+    assert usable == [CODE, THIRD]
+    assert outcomes == ["prepared", "success", "offered"]
+    assert later.door.guard.offered == {THIRD}
+    assert later.door.guard.journal_trouble == f"{log.path} is no file: name another place in journal"
+    assert later.door.guard.room == 0
 
 
 UNUSABLE = [".", "..", "Tok-3n.Of-The_Service", "x-tok-3n.of-the_service", "a b", "é", "1" * 201, "executePix.id.type"]

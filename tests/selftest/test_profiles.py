@@ -222,27 +222,6 @@ class TestAddresses:
         """Clear text to another machine is the operator's word."""
         assert loaded("base_url: http://bank.example\nauth: {token_env: PIX_TOKEN}\ninsecure: true").insecure
 
-    @pytest.mark.parametrize(
-        "address",
-        [
-            "https://bank.example/prod",
-            "https://bank.example:8443/hml",
-            "http://bank.example/hml",
-            "https://other.example/hml",
-        ],
-    )
-    def test_an_edited_address_is_no_sandbox(self, address):
-        """`sandbox` repeats scheme, host, port and path. A copy in which base_url alone was edited is refused, and the
-        line says what to write; --base-url clears it. A slash at the end and capitals in the host say nothing."""
-        text = "base_url: {}\ninsecure: true\nsandbox: {}\nauth: {{token_env: A}}\n"
-        of_sandbox = text.format("https://bank.example/hml", "https://BANK.example/hml/")
-
-        assert loaded(of_sandbox).is_sandbox
-        assert not loaded(of_sandbox, address).is_sandbox
-        assert refusal(text.format(address, "https://bank.example/hml")) == (
-            f"3: sandbox: expected the whole base_url again, {address}, if nothing there is worth anything; or null"
-        )
-
     def test_sandbox_permissions_stay_local(self):
         """What is allowed on the sandbox is not allowed on a service that --base-url names: a run only reads there."""
         profile = loaded(
@@ -250,3 +229,25 @@ class TestAddresses:
         )
 
         assert (profile.allow, profile.is_sandbox) == ({"read"}, False)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://bank.example/prod",
+        "https://bank.example:8443/hml",
+        "http://bank.example/hml",
+        "https://other.example/hml",
+    ],
+)
+def test_an_edited_address_is_no_sandbox(address):
+    """`sandbox` repeats scheme, host, port and path. A copy in which base_url alone was edited is refused, and the
+    line says what to write; --base-url clears it. A slash at the end and capitals in the host say nothing."""
+    text = "base_url: {}\ninsecure: true\nsandbox: {}\nauth: {{token_env: A}}\n"
+    of_sandbox = text.format("https://bank.example/hml", "https://BANK.example/hml/")
+
+    assert loaded(of_sandbox).is_sandbox
+    assert not loaded(of_sandbox, address).is_sandbox
+    assert refusal(text.format(address, "https://bank.example/hml")) == (
+        f"3: sandbox: expected the whole base_url again, {address}, if nothing there is worth anything; or null"
+    )

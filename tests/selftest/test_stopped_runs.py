@@ -1,6 +1,7 @@
 """A run that is stopped, or that cannot write, leaves whole reports or one line; nothing is forgotten, or sent after it."""
 
 import json
+import math
 import os
 import re
 import resource
@@ -13,10 +14,12 @@ from collections import Counter
 import pytest
 from junitparser import JUnitXml
 
+from environments.__main__ import main
 from environments.door.opening import journal_of
 from environments.profiles.loading import load
 from reports.writing import OUTPUTS, PAGE, SUMS
 from tests.selftest.recorded_runs import run_here
+from tests.selftest.services.one_run import PREPARE
 from tests.selftest.services.running import ROOT, TOKEN, arguments, environment, started, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import HANGS_S, await_event
@@ -95,6 +98,35 @@ def test_a_killed_run_leaves_no_report_of_the_run_before(tmp_path):
         await_event(service.reached, process)
 
     assert [file.name for file in report.iterdir()] == ["notes.txt"]
+
+
+class HoldsTheSecondPreparation(Acts):
+    """Prepares one transfer, and says nothing to the request that prepares a second one."""
+
+    def answer(self, connection, request):
+        prepared = [request for request in self.seen if (request.method, request.path) == ("POST", "/v1/pix")]
+        self.number = len(self.seen) if len(prepared) > 1 else math.inf
+        super().answer(connection, request)
+
+
+def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys):
+    """A code is written down when it is prepared. It bars nothing, and the list says that its transfer may wait."""
+    journal = str(tmp_path / "kept/codes.jsonl")
+    changes = {"sandbox": None, "journal": journal, "transactions": {"prepare": PREPARE | {"count": 2}}}
+    with HoldsTheSecondPreparation(math.inf) as service:
+        path = write_profile(tmp_path, service.base_url, **changes)
+        with started(path, "-k", "executePix.document") as process:
+            await_event(service.reached, process)
+    later = journal_of(load(str(path), folder=ROOT), run="a later one")
+    [entry] = later.entries()
+    status = main(["journal", str(path)])
+
+    assert (process.returncode, service.executions, entry.outcome) == (-signal.SIGKILL, [], "prepared")
+    assert (status, later.fault()) == (0, "")
+    assert capsys.readouterr().out.splitlines() == [
+        f"{entry.name}  profile  {entry.at}  prepared by a run that did not send it: the transfer may wait for its execution",
+        f"codes in {journal}: 1",
+    ]
 
 
 def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):
