@@ -7,6 +7,7 @@ nothing else, so another spelling of the address, another profile or a copy meet
 from __future__ import annotations
 
 import json
+import stat
 import unicodedata
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
@@ -98,6 +99,11 @@ class Journal(EventLog):
 
     def refusal(self) -> str:
         """Reason not to send the codes of a profile; empty if there is none. Raises JournalError."""
+        if self._others_write_its_folder():
+            folder = self.path.parent
+            return (
+                f"transactions.codes are not sent: others can write to {folder}, which holds the journal: chmod go-w it"
+            )
         is_started = any(event["event"] == _STARTED for event in self.events())
         if fault := self.fault() or ("" if is_started else _UNSTARTED):
             return f"transactions.codes are not sent: {self.path} does not say which were sent ({fault}): {_WITHOUT_IT}"
@@ -116,6 +122,12 @@ class Journal(EventLog):
             if not fits:
                 return f"line {number} was edited, or written with another key"
         return ""
+
+    @as_journal_error()
+    def _others_write_its_folder(self) -> bool:
+        """True if others than the owner can put another journal in the place of this one."""
+        folder = self.path.parent
+        return folder.exists() and bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
     def _counted(self) -> int | None:
         """Number of lines that was signed last; None if the count is missing, or was not written by a run. The number
@@ -150,6 +162,8 @@ class Journal(EventLog):
         """Start a journal, with all that can be read of one that is damaged, which is kept. Raises JournalError where
         the journal is whole."""
         with self.turn():
+            if self._others_write_its_folder():
+                raise JournalError(self.refusal())
             if not self.refusal():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
             events, lines = self.events(), list[str]()

@@ -1,6 +1,7 @@
 """The journal: no code is sent twice with the valid token, by whatever spelling, profile, copy or accident."""
 
 import json
+import re
 import stat
 import sys
 from contextlib import suppress
@@ -171,6 +172,22 @@ def test_no_code_of_the_profile_is_sent_after_an_accident(accident, said, servic
     assert {one.failure.message for one in refused} == {later.door.guard.supplied_trouble}
     assert "transactions.codes are not sent" in later.door.guard.supplied_trouble
     assert service.executions == [CODE, OTHER]
+
+
+def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(service, tmp_path):
+    """They could put another one in its place. --new-journal does not help: the line says what does."""
+    Run(service, tmp_path).execute(OTHER)
+    tmp_path.chmod(0o770)
+    later = Run(service, tmp_path, name="two")
+    usable = later.door.guard.open([CODE])
+    said = f"transactions.codes are not sent: others can write to {tmp_path}, which holds the journal: chmod go-w it"
+    with pytest.raises(JournalError, match=re.escape(said)):
+        log_in(tmp_path).start()
+    refused = later.execute()
+    tmp_path.chmod(0o700)
+
+    assert (usable, refused.failure.message) == ([], said)
+    assert Run(service, tmp_path, name="three").door.guard.open([CODE]) == [CODE]
 
 
 @pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
@@ -438,7 +455,7 @@ def test_a_journal_that_nothing_needs_is_in_order(tmp_path, capsys, monkeypatch)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = tmp_path / "pix-conformance/journal.jsonl"
     untouched = command(capsys)
-    path.parent.mkdir()
+    path.parent.mkdir(mode=0o700)
     path.with_suffix(".count").write_text("2")
     status, lines = command(capsys)
 

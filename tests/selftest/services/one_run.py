@@ -8,7 +8,7 @@ from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.event_log import LogKey
-from environments.door.journal import Journal, Outcome
+from environments.door.journal import NEVER_SENT, Journal, Outcome
 from environments.door.wire import Wire
 from environments.profiles.loading import load
 from environments.profiles.model import Limits, Profile, Tls
@@ -71,9 +71,9 @@ class Run:
 
     @property
     def events(self):
-        """What the journal says of codes, but for the first event of each."""
+        """What the journal says of codes that were sent with the valid token."""
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
-        return [event for event in events if event in list(Outcome) and event != Outcome.OFFERED]
+        return [event for event in events if event in list(Outcome) and event not in NEVER_SENT]
 
     def execute_all(self, profile: Profile, *, pair=False) -> Executions:
         """All that a run sends to the execution, transfers that it prepares included, with or without pairs."""
