@@ -27,7 +27,6 @@ from spec.interface import KEY_TYPES, MARK, PREPARING, operations
 Evidence = dict[str, Any]
 """An exchange as `outline` and `evidence` give it."""
 UNDOCUMENTED = "(an undocumented path)"
-_CODE = re.compile(r"\$\{CODE(_[0-9]+)?:\?")
 EXECUTES = "# this line moves money: the run has sent the code in it, so set its variable to another one"
 OFFERED = "# this line may move money: set its variable to another code, or to an executed one if the finding says so"
 MAY_MOVE = "# this line may move money"
@@ -98,10 +97,13 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     if exchange.response and exchange.response.json.error:  # perhaps only where a coding is accepted
         options += " --compressed"
     line = resending.curl(exchange.request).replace("curl", options, 1)
-    if exchange.operation == "executePix" and (code := _CODE.search(line)):
+    if exchange.operation == "executePix" and resending.has_real_code(exchange.request):
         yield EXECUTES if exchange.credential == VALID else OFFERED
-        if transfer := _transfer_in(exchange):
-            yield f"# {code[0][2:-2]}: of a transfer with {transfer}"
+        in_the_address = [
+            part.expression for part in sent.url if isinstance(part, Redacted) and part.expression in line
+        ]
+        if in_the_address and (transfer := _transfer_in(exchange)):
+            yield f"# {in_the_address[-1][2:-3]}: of a transfer with {transfer}"
     elif exchange.operation in PREPARING and exchange.valid:
         yield MAY_MOVE
     every = chain(sent.url, *(value for _, value in sent.headers), sent.body)
@@ -177,6 +179,12 @@ class Resending:
         body = [part for token in tokens(text) for part in self._token(token, times)]
         fits = "\0" not in text and not text.endswith("\n") and len(word(body)) <= _LONGEST
         return Sent(url, headers, body, fits)
+
+    def has_real_code(self, request: Request) -> bool:
+        """True if the address of an execution has a code that the suite did not make up, however it is written. One
+        that is known may look like a synthetic one."""
+        code = request.last_segment
+        return not code.startswith(MARK) or self.display.known.has(code)
 
     def curl(self, request: Request) -> str:
         """A line that sends it again, once the variables in it are set. One that cannot be whole is a comment."""

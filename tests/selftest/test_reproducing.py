@@ -6,8 +6,9 @@ import shutil
 import subprocess
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -15,7 +16,7 @@ from environments.profiles.loading import load
 from environments.profiles.model import Auth
 from environments.sandbox import Server, Service
 from environments.secret_values import Secrets, identifiers
-from reports.evidence import EXECUTES, Resending, evidence
+from reports.evidence import EXECUTES, OFFERED, Resending, evidence
 from reports.show import Display
 from spec.exchange import Request
 from spec.key_list import UUID
@@ -141,6 +142,27 @@ def test_what_moves_money_says_so(ended):
         "# CODE_2: of a transfer with type EMAIL, document CNPJ",
         "# CODE_7: of a transfer with type PHONE, document CPF",
     } <= {text.splitlines()[1] for text in lines}
+
+
+@pytest.mark.parametrize(
+    "code", ["dHgx+/A=", "TX 1", "a%41", "x", "TX:1;v=2", "'quoted'", "TX%2F1", "pixconf-of-a-bank"]
+)
+@pytest.mark.parametrize(
+    "spelling", [quote, partial(quote, safe=""), lambda code: "".join(f"%{ord(c):02x}" for c in code)]
+)
+def test_every_line_that_executes_says_so(code, spelling):
+    """However the code is written in the address, a percent-encoded letter or sign included; also one that no profile
+    names, as in recorded traffic. An identifier that the suite made up moves nothing."""
+
+    def first_line(name, **changes):
+        seen = answer("executePix", {}, path=f"/v1/execute/pix/{name}", **changes)
+        return evidence(seen, Resending(Display(secrets), SANDBOX))["curl"].splitlines()[0]
+
+    secrets = Secrets({"code": (code,)})
+    assert first_line(spelling(code)) == EXECUTES
+    assert first_line(spelling(code), credential="no header", valid=False) == OFFERED
+    assert first_line("TX-OF-NOBODY") == EXECUTES
+    assert first_line("pixconf-0a1b2c3d").startswith("curl ")
 
 
 @pytest.mark.parametrize(
