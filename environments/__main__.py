@@ -162,6 +162,8 @@ def _state(profile: Profile) -> Iterator[tuple[int, str]]:
     """Lines about the profile, the journal, what earlier runs left, what the preflight asks, and what a run would lack:
     each with the exit status of a run that begins so."""
     yield CLEAN, f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'no'} sandbox"
+    if profile.redirected is not None:
+        yield CLEAN, profile.redirected or f"--base-url: {profile.base_url} is not the address of the profile"
     journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below
     if "execute" in profile.allow and not profile.is_sandbox:
         yield INCOMPLETE if trouble else CLEAN, f"journal: {trouble or journal}"

@@ -62,11 +62,14 @@ def headline(document: Mapping[str, Any]) -> Headline:
 
 
 def run_line(document: Mapping[str, Any]) -> Text:
-    """The target of the run, and the number of requests."""
+    """The target of the run, whether its address is that of the profile, and the number of requests."""
     environment, generated = document["environment"], document["generated"]
     where = {"name": environment["name"], "base_url": environment["base_url"], "sent": sent(document)}
+    target = say("{name} at {base_url}, {sent}", **where)
+    if environment.get("redirected"):
+        target = say("{name} at {base_url} (of --base-url, not that of the profile), {sent}", **where)
     seed = say("generated with --seed={seed}", seed=generated["seed"]) if generated["refused"] else ""
-    return joined((say("{name} at {base_url}, {sent}", **where), seed))
+    return joined((target, seed))
 
 
 def sent(document: Mapping[str, Any]) -> Text:

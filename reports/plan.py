@@ -53,8 +53,11 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None)
 
 
 def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
-    where = f"{profile.base_url}, {'a sandbox' if profile.is_sandbox else 'no sandbox'}"
+    of_the_option = "" if profile.redirected is None else " (of --base-url, not that of the profile)"
+    where = f"{profile.base_url}{of_the_option}, {'a sandbox' if profile.is_sandbox else 'no sandbox'}"
     yield f"nothing was sent; a run with {profile.path} would send to {where}, {selected}if answered as documented:"
+    if profile.redirected:
+        yield f"  {profile.redirected}"
     requests = {operation.id: f"{operation.method} {operation.path}" for operation in operations().values()}
     for name, request in {**requests, "": "to see how an unknown path is answered"}.items():
         share = Counter(bool(seen.part) for seen in plan.to(name))

@@ -160,12 +160,12 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
     data = {key: value for key, value in read.data.items() if value is not None or key not in _KEYS}
     if base_url is not None:
-        redirected = "" if base_url != data.get("base_url") else None
+        redirected = "" if in_one_form(base_url) != in_one_form(str(data.get("base_url"))) else None
         if data.get("base_url") == EMBEDDED:
             data = {key: value for key, value in data.items() if key not in _OF_THE_SANDBOX} | {"allow": ["read"]}
             redirected = (
-                f"--base-url: {name} is for the embedded sandbox, this run only reads; keys and codes stay there. "
-                f"`python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
+                f"--base-url: {name} is for the embedded sandbox, this run only reads; keys, codes and bodies stay "
+                f"there. `python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
             )
         data |= {"base_url": base_url, "sandbox": None}
     try:  # as JSON, which has no tuples, sets, dates and paths, so that even where it is strict pydantic makes them

@@ -78,6 +78,7 @@ def _environment(run: Run) -> RunDocument:
     return {
         "name": profile.name,
         "base_url": run.base_url,
+        "redirected": profile.redirected is not None,
         "embedded": profile.base_url == EMBEDDED,
         "sandbox": profile.is_sandbox,
         "allow": sorted(profile.allow),

@@ -165,7 +165,7 @@ def test_order_of_the_summary(run):
 
     assert list(summary(document, run, "report.html", "9f86")) == [
         str(headline(document)),
-        f"staging at {run.base_url}, no sandbox: 2 transfers executed, 1 execution with an unknown outcome, 41 requests",
+        f"staging at {run.base_url} (of --base-url, not that of the profile), no sandbox: 2 transfers executed, 1 execution with an unknown outcome, 41 requests",
         "! OUTCOME UNKNOWN of exchange 3: look it up",
         "! the clock of this machine is 3 minutes off",
         "! 2 keys not cleaned up: python -m environments cleanup staging --base-url=http://127.0.0.1:1 names them; with delete-keys, --yes deletes them",

@@ -12,7 +12,7 @@ from reports.writing import RUNS
 from spec.requirements import requirements
 from tests.selftest.junit_files import written
 from tests.selftest.proof.trial import CONFORMANCE
-from tests.selftest.recorded_runs import PYTEST, record, recorded
+from tests.selftest.recorded_runs import PYTEST, record, recorded, run_here
 from tests.selftest.services.running import ROOT, environment, write_profile
 
 
@@ -73,6 +73,32 @@ def test_nothing_selected(selection, status, tmp_path):
     run = record(tmp_path, Service, selection)
 
     assert (run.status, "NOTHING-SELECTED" in run.output) == (status, status == 5)
+
+
+def test_another_address_than_that_of_the_profile_is_said(service, tmp_path, monkeypatch):
+    """By the second line of the run, the plan and the check; it is no sandbox. One that is that of the profile, but for
+    a slash and capitals, is not another one. What was made up for the embedded sandbox stays there, in one line."""
+    monkeypatch.setenv("PIX_TOKEN", service.service.token)
+    monkeypatch.setenv("PIX_SANDBOX_TOKEN", service.service.token)
+    profile = write_profile(tmp_path, "http://127.0.0.1:9", transactions={"codes": ["SBX-PHONE-1"]})
+    options = [f"--environment={profile}", "--no-report", "-k=listAccounts or executePix.document"]
+    other = run_here(*options, f"--base-url={service.base_url}")
+    planned = run_here(*options, f"--base-url={service.base_url}", "--plan")
+    write_profile(tmp_path, service.base_url)
+    same = run_here(*options, f"--base-url=HTTP{service.base_url[4:]}/")
+    embedded = run_here("--no-report", "-k=listAccounts or executePix.document", f"--base-url={service.base_url}")
+    said = f"at {service.base_url} (of --base-url, not that of the profile), no sandbox: "
+    second_lines = [re.search(r"(?m)^[A-Z-]+, .*\n(.*)$", run.output)[1] for run in (other, same, embedded)]
+
+    assert [said in line for line in second_lines] == [True, False, True]
+    assert f"profile at {service.base_url}, no sandbox: " in second_lines[1]
+    assert f"would send to {said[3:-2]}, " in planned.output
+    assert service.executions == []
+    [line] = re.findall("^! (--base-url: .*)$", embedded.output, re.MULTILINE)
+    assert line == (
+        "--base-url: environments/sandbox.yaml is for the embedded sandbox, this run only reads; keys, codes and bodies "
+        f"stay there. `python -m environments new NAME` writes a profile for {service.base_url}"
+    )
 
 
 # Options that send nothing

@@ -180,6 +180,30 @@ def test_a_code_is_executed_a_second_time_on_a_sandbox_only(prepared, unknown, s
     assert [bool(answer.response) for answer in answers] == [permission, False]
 
 
+def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
+    """It keeps no journal. The line names what prepares new ones; elsewhere the journal knows."""
+
+    def refused_codes(**changes):
+        bank = Bank()
+        bank.execute = lambda request: Response(404, b"")
+        return [
+            note
+            for note in notes_of(whole_run(bank, bank_profile(tmp_path, **changes), "executePix"))
+            if "refused" in note
+        ]
+
+    codes = {"codes": [CODE, OTHER]}
+    own = {**codes, "prepare": PREPARE}
+    asked = "did an earlier run execute them? transactions.prepare has each run prepare its own"
+    said = f"all 2 transactions.codes were refused, and a sandbox keeps no journal: {asked}"
+
+    assert refused_codes(sandbox=ADDRESS, transactions=codes) == [said]
+    assert refused_codes(sandbox=ADDRESS, transactions=own) == [said]
+    elsewhere = bank_profile(tmp_path, transactions=codes)
+    start_journal(elsewhere)
+    assert asked not in str(refused_codes(transactions=codes))
+
+
 # -- only what was supplied, and is permitted -----------------------------------------------------------------------
 
 
