@@ -7,7 +7,7 @@ import re
 from html import escape
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from environments.secret_values import Secrets
@@ -239,6 +239,7 @@ def words_shown(text):
     return {word for word in words if word.lower() not in WORDS | OF_THE_SUITE and not re.fullmatch("[Aa]+", word)}
 
 
+@settings(deadline=None)
 @given(VALUES, st.sampled_from(["utf-8", "utf-16", "latin-1"]), st.integers(0, 30), st.booleans())
 def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, coding, cut, is_ascii):
     """In any member, at any depth, in names of members, in broken JSON: words of the list, names that are made of
@@ -251,6 +252,7 @@ def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, codin
         assert is_of_a_name or is_plain_value(word), (word, shown)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_no_word_of_a_text_is_shown_that_is_not_listed(display, text):
     """Of bodies that are no JSON, and of what goes into a sentence."""
@@ -258,12 +260,11 @@ def test_no_word_of_a_text_is_shown_that_is_not_listed(display, text):
     assert words_shown(display.body(f"<p>{text}</p>".encode(), "text/html")) == set()
 
 
+@settings(deadline=None)
 @given(st.sampled_from(HEADERS), TEXTS)
 def test_no_word_of_a_header_is_shown_that_is_not_listed(display, name, value):
     """Of the headers that are shown; any other is not there."""
-    [[shown_name, shown]] = display.headers(
-        [(name, value), (value, value)] if value not in HEADERS else [(name, value)]
-    )
+    [[shown_name, shown]] = display.headers([(name, value), ("X-Person", value)])
 
     assert shown_name == name
     assert words_shown(shown) == set()
