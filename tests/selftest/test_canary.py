@@ -168,7 +168,7 @@ def test_nobody_is_named_whom_a_service_names(language, tmp_path):
 
     assert people_named(result, tmp_path) == []
     assert len(raw.seen) > 60
-    assert re.search("bloqueada|incorreta:|usuario aaaaaaaa|no account for", (result.folder / FILE).read_text())
+    assert re.search("erro [Aa]{4}", (result.folder / FILE).read_text())
 
 
 @pytest.mark.parametrize("spill", ["failing tests", "an internal error", "a crash at the start", "a crash at the end"])
