@@ -1,6 +1,11 @@
 # Each command installs into .venv what it needs: a run requirements.txt, the others what contributors need besides.
 # README.md has the plain commands.
 ENVIRONMENT ?= sandbox
+# What somebody names is never part of a command: `value` reads it without make running what is in it, and the shell gets
+# it as a variable.
+override ENVIRONMENT := $(value ENVIRONMENT)
+override OPTIONS := $(value OPTIONS)
+export ENVIRONMENT OPTIONS
 PYTHON ?= python3
 BIN := .venv/bin
 # Python keeps what it has compiled: each process of the self-tests would compile all of them anew.
@@ -10,8 +15,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # One conformance run.
 conformance: .venv/ready
-	@echo "asking the service of environment $(ENVIRONMENT): $(BIN)/pytest --environment=$(ENVIRONMENT)"
-	@$(BIN)/pytest --environment=$(ENVIRONMENT)
+	@printf 'asking the service of environment %s: %s\n' "$$ENVIRONMENT" "$(BIN)/pytest --environment=$$ENVIRONMENT"
+	@$(BIN)/pytest --environment="$$ENVIRONMENT"
 
 # All self-tests, with the default choice of the proof: every mutant that a replay shows, and some of all others.
 test: .venv/contributors
@@ -66,4 +71,4 @@ screenshots: .venv/contributors
 # One scenario alone: make bench OPTIONS="--scenario=loopback --rounds=5"; OPTIONS=--help lists them.
 # Recorded traffic: make bench OPTIONS=--scenario=recorded.
 bench: .venv/contributors
-	PYTHONPATH=. $(BIN)/python tests/selftest/bench.py $(OPTIONS)
+	set -f; PYTHONPATH=. $(BIN)/python tests/selftest/bench.py $$OPTIONS

@@ -18,11 +18,12 @@ from urllib.parse import unquote
 from environments.door.wrong_tokens import BY_NAME, FORMS, INVALID_CREDENTIALS
 from environments.profiles.model import Profile
 from reports.json_tokens import Token, is_json_like, tokens
-from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
-from spec.answers import data_of, is_refusal
+from reports.show import CUT, SHOWN, Display, printable, shape
+from spec.answers import data_of
 from spec.exchange import HTTP_1_0, VALID, Exchange, Request
 from spec.facts import is_name
-from spec.interface import KEY_TYPES, MARK, PREPARING, operations
+from spec.interface import KEY_TYPES, MARK, PREPARING, operations, personal_fields
+from spec.json_text import folded
 
 Evidence = dict[str, Any]
 """An exchange as `outline` and `evidence` give it."""
@@ -49,6 +50,8 @@ _PUBLIC = {
 """Credentials that are made of no token; nothing is one, too."""
 _REWRITTEN = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
 """Parts of an address that curl reads as more than their characters."""
+_PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
+"""A personal member within a body that is no JSON, such as a form."""
 _SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9[\]])(?P=repeated){199,}|[^ -~]+.?|'", re.DOTALL)
 """Long runs of one character; what is no ASCII, and one more, as a shell drops a line end at the end of an output."""
 
@@ -82,7 +85,7 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
     shown["request"] |= {"url": shown_parts(sent.url), "headers": headers, "body": shown_parts(sent.body)}
     if response:
         media_type = response.header("Content-Type")
-        body = display.body(response.start, media_type, refusal=is_refusal(response), size=response.size)
+        body = display.body(response.start, media_type, size=response.size)
         shown["response"] |= {"headers": display.headers(response.headers[:50]), "body": body}
     if failure:
         shown["failure"] = display.foreign(f"{failure.kind.value}: {failure.message}")
@@ -173,7 +176,7 @@ class Resending:
         url = [part for piece in _SEGMENT.split(request.url) for part in self._parts(piece, "path")]
         headers = [(name, self._header(name, value)) for name, value in request.headers]
         text, known = request.body.decode("utf-8", "surrogateescape"), self.display.known
-        if len(text) > _LARGEST or (not is_json_like(text) and (known.has(text) or PERSONAL_PAIR.search(text))):
+        if len(text) > _LARGEST or (not is_json_like(text) and (known.has(text) or _PERSONAL_PAIR.search(text))):
             return Sent(url, headers, [Redacted("", f"… ({len(request.body)}{CUT}")], is_whole=False)
         times: Counter[str] = Counter()
         body = [part for token in tokens(text) for part in self._token(token, times)]

@@ -13,13 +13,13 @@ from urllib.parse import quote
 from ahocorasick_rs import AhoCorasick
 
 from environments.secret_values import Known
-from spec.facts import WORDS
+from spec.facts import NAME_WORDS
 
 LEAST = 4
 """A value of fewer characters is no match within a longer text: one digit is in every number."""
 _SURE = 8
 """A value of so many characters is no part of another word by chance."""
-_DIGIT, _SIGN, _LETTERS = re.compile(r"\d"), re.compile(r"[\d@_]|[a-z][A-Z]"), re.compile(r"[^\W\d_]+")
+_DIGIT, _LETTERS = re.compile(r"\d"), re.compile(r"[^\W\d_]+")
 
 
 class KnownValues:
@@ -32,8 +32,6 @@ class KnownValues:
         self._whole: dict[str, str] = {}  # placeholders, by the folded value
         self._forms: dict[str, tuple[str, bool]] = {}  # placeholders, by the folded form; true where it is sure
         self._words: set[str] = set()  # of secrets without a digit
-        self._pieces = ""  # every value, and every value backwards
-        self.may_look_like_words = False  # without digit and sign, another spelling of a value may be small letters
         counts: Counter[str] = Counter()
         for each in known:
             is_new = bool(each.value.strip()) and fold(each.value) not in self._whole
@@ -49,14 +47,12 @@ class KnownValues:
         shown = f"<{known.name} {number}>" if number > 1 and not known.secret else f"<{known.name}>"
         self._whole[value] = shown
         self.plain.setdefault(shown, known.value)
-        is_sure = value not in WORDS and (known.secret or len(value) >= _SURE)
+        is_sure = value not in NAME_WORDS and (known.secret or len(value) >= _SURE)
         for form in map(fold, forms_of(known.value)):
             if len(form) >= LEAST:
                 self._forms.setdefault(form, (shown, is_sure))
-        self.may_look_like_words |= not _SIGN.search(known.value)
         if known.secret and not _DIGIT.search(value):
             self._words.update(_LETTERS.findall(value))
-        self._pieces += f"\n{value}\n{value[::-1]}"
 
     def split(self, text: str) -> list[str]:
         """The text in pieces: every second one is the placeholder of a known value, the longest where several start."""
@@ -82,8 +78,8 @@ class KnownValues:
         return bool(self.whole(text)) or len(self.split(text)) > 1
 
     def has_word(self, word: str) -> bool:
-        """True for a word of lower-case letters that a known value is made of, or that is a piece of one."""
-        return word in self._words or (word not in WORDS and word in self._pieces)
+        """True for a word, in lower-case letters, of a secret that may be made of ordinary words."""
+        return word in self._words
 
 
 def fold(text: str) -> str:

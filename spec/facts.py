@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from spec.interface import openapi, operations
+from spec.interface import KEY_TYPES, openapi, operations
 from spec.json_text import folded, is_number
 
 Fact = tuple[str, str]
@@ -187,9 +187,17 @@ def _type_of(value: object) -> str:
 # A service may name a member by a person, an account or a day. The name alone decides, so that two answers of one
 # service never disagree about it.
 
-_LINES = Path(__file__).with_name("words.txt").read_text("utf-8").splitlines()
-WORDS = frozenset(word for line in _LINES if not line.startswith("#") for word in line.split())
-"""Ordinary words in English and Portuguese, which name nobody, in small letters."""
+
+def _words_in(file: str) -> frozenset[str]:
+    """Words of a list beside this module, in small letters. A line that starts with # is a comment."""
+    lines = Path(__file__).with_name(file).read_text("utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+WORDS = _words_in("words.txt")
+"""Words of refusals, the only ones that are shown of a service's text."""
+NAME_WORDS = _words_in("member_names.txt")
+"""Ordinary words in English and Portuguese, of which a shown name of a member may be made."""
 _DOCUMENTED = frozenset(
     name for schema in openapi()["components"]["schemas"].values() for name in schema.get("properties", ())
 ).union(operation.path_parameter for operation in operations().values() if operation.path_parameter)
@@ -197,6 +205,8 @@ _DOCUMENTED = frozenset(
 _NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _FOLDED = frozenset(map(folded, _DOCUMENTED))
+_DOCUMENTED_VALUES = frozenset({"DONE", *KEY_TYPES})
+_WORD_IN_CAPITALS = re.compile(r"[A-Z]{2,20}")
 
 
 def is_name(name: str) -> bool:
@@ -208,9 +218,17 @@ def is_name(name: str) -> bool:
     return bool(longer and _KNOWN.issuperset(longer) and len(words) - len(longer) < 2 and _NAME.fullmatch(name))
 
 
+def is_plain_value(text: str) -> bool:
+    """True for a value of `status` or `type` that is shown: a documented one, or one word in capitals.
+
+    A service may put the name of a person there; an interface has words such as `PENDING`.
+    """
+    return text.upper() in _DOCUMENTED_VALUES or bool(_WORD_IN_CAPITALS.fullmatch(text))
+
+
 def words_of(name: str) -> list[str]:
     """The words that a name is made of, in small letters: `pixKeyType` has three."""
     return [word.lower() for word in _WORD.findall(name)]
 
 
-_KNOWN = WORDS.union(*map(words_of, _DOCUMENTED))
+_KNOWN = NAME_WORDS.union(*map(words_of, _DOCUMENTED))

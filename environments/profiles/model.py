@@ -164,6 +164,9 @@ class ProfileFile:
     proxy: str | None = None
     """A proxy is used only if it is named here, such as http://proxy.example.test:3128: proxy variables and
     .netrc of the machine are not read."""
+    also_at: tuple[str, ...] = ()
+    """Further addresses of this service that a pipeline may be given with --base-url, such as those of previews. It
+    refuses any other one, because the token is sent there. On the command line --base-url needs no entry."""
     journal: File | None = None
     """The file that remembers the codes that were sent, as digests, and beside it the registered keys. Without it, one
     file for each user of a machine, under $XDG_STATE_HOME/pix-conformance. Name a place that lasts, where CI starts
@@ -227,6 +230,15 @@ class ProfileFile:
             if needed not in info.data.get("allow", PERMISSIONS):
                 raise ValueError(f"{prepare.operation} is not permitted; add {needed} to allow, or remove prepare")
         return transactions
+
+    @field_validator("also_at")
+    @classmethod
+    def _are_addresses(cls, addresses: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        insecure, exact = (info.data.get(name, True) for name in ("insecure", "base_url_is_exact"))
+        written = tuple(map(in_one_form, addresses))
+        for address in written:
+            check_address(address, insecure=insecure, exact=exact)
+        return written
 
     @field_validator("proxy")
     @classmethod

@@ -22,7 +22,6 @@ from reports.recorded.entry import NO_BODY, NOT_OURS, UNKNOWN, named
 from reports.recorded.forms import Forms, declines, grants_something
 from reports.show import Display
 from reports.wording import grouped
-from spec.answers import is_refusal
 from spec.exchange import Exchange, Response
 from spec.findings import Finding
 from spec.interface import operations
@@ -133,9 +132,7 @@ class Counting:
     def _shown(self, found: Finding, exchange: Exchange, response: Response) -> tuple[Finding, Evidence]:
         """What may be shown of a deviation. What the request names is hidden in the answer, too."""
         display = Display(_secrets_of(exchange, self._profile))
-        body = display.body(
-            response.start, response.header("Content-Type"), refusal=is_refusal(response), size=response.size
-        )
+        body = display.body(response.start, response.header("Content-Type"), size=response.size)
         seen = outline(exchange)
         seen["request"] |= {
             "headers": [["(recorded)", f"entry {exchange.number:,} of {self._file}"]],

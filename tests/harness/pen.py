@@ -77,9 +77,18 @@ class Pen:
             text = str(record.msg)
         record.msg, record.args = self._display.foreign(text), ()
         if record.exc_info:
-            record.exc_text = self._display.foreign("".join(traceback.format_exception(*record.exc_info)).rstrip())
+            record.exc_text = self._logged(record.exc_info)
             record.exc_info = None
         return record
+
+    def _logged(self, exc_info: Any) -> str:
+        """Where an exception that is logged was raised, and its name. Its message may quote what a service wrote:
+        urllib3 logs headers that it cannot read in this way."""
+        kind, error, trace = exc_info
+        if error is None:  # logged outside of a handler
+            return ""
+        lines = [*traceback.format_tb(trace), f"{kind.__name__}: {self._display.text(str(error))}"]
+        return self._display.foreign("".join(lines))
 
     def _crashed(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         sys.stderr.write(self._display.foreign("".join(traceback.format_exception(kind, error, trace))))

@@ -1,6 +1,7 @@
 """Canaries are planted everywhere, services echo them in every encoding, and nothing that leaves a run holds one."""
 
 import logging
+import re
 import stat
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from reports.writing import OUTPUTS, PAGE, RUNS, SUMS
 from spec.exchange import LARGE
 from tests.harness.pen import Pen
 from tests.selftest.services.echoing import PERSONAL, Echoes, EchoesInTurn, encodings
+from tests.selftest.services.people import NAMES, NamesPeople
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.signed import CLAIMS, Signing, decoded
@@ -149,6 +151,25 @@ def test_what_only_the_service_names_does_not_leave(tmp_path):
     assert "accountNumber" in (result.folder / PAGE).read_text()
 
 
+def people_named(result, *folders):
+    """Which of the people of the service stand where, in any letter case: in files, and in what was printed."""
+    files = {path for folder in (result.folder, *folders) for path in folder.rglob("*") if path.is_file()}
+    texts = {path.name: path.read_bytes().decode("utf-8", "replace") for path in files} | {"output": result.output}
+    return [(name, file) for file, text in texts.items() for name in NAMES if name.casefold() in text.casefold()]
+
+
+@pytest.mark.parametrize("language", ["en", "pt-BR"])
+def test_nobody_is_named_whom_a_service_names(language, tmp_path):
+    """In status and type, in refusals in small letters, in names of members, in the status line, in headers that are
+    shown, in an address that it redirects to, and in what is no HTTP."""
+    with NamesPeople(TOKEN) as raw:
+        result = canary_run(raw, tmp_path, *LOUD, "--accept", f"--report-language={language}")
+
+    assert people_named(result, tmp_path) == []
+    assert len(raw.seen) > 60
+    assert re.search("erro [Aa]{4}|bloqueada|no account for|incorreta:|sem aaaaaa", (result.folder / PAGE).read_text())
+
+
 @pytest.mark.parametrize("spill", ["failing tests", "an internal error", "a crash at the start", "a crash at the end"])
 def test_nothing_leaves_when_the_suite_itself_fails(spill, tmp_path):
     """Exceptions, locals, prints, logs, warnings, skips and internal errors are redacted."""
@@ -167,4 +188,4 @@ def test_what_a_library_logs_is_a_text_of_a_service():
     record = made("urllib3", 30, "", 1, f"Failed for {ACCOUNT}: %s, %d times", ("X-Name Maria", 3), None)
     pen.put_down()
 
-    assert record.getMessage() == "Failed for <account>: A-Name Aaaaa, 3 times"
+    assert record.getMessage() == "Failed for <account>: A-Aaaa Aaaaa, 3 times"

@@ -117,10 +117,10 @@ def test_what_a_supplied_code_shows_is_no_more_than_seen():
 
 
 def test_a_status_that_may_name_a_person_is_another_text():
-    """A word of fields is told; it names nobody."""
-    words = ("ON_HOLD", "PAGAMENTO CONFIRMADO", "MARIA SILVA", "Zuleica", "a1", "conta-da-zuleica")
+    """One word in capitals is told."""
+    words = ("PENDING", "done", "ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica")
 
-    assert [word_of(word) for word in words] == [*words[:2], *["another text"] * 4]
+    assert [word_of(word) for word in words] == [*words[:2], *["another text"] * 6]
 
 
 def test_published_limits_and_versions_are_seen():

@@ -39,7 +39,7 @@ esac""",
 file=$FAKE/$(echo "$url" | tr -c 'A-Za-z0-9.\\n' _)
 if [ "$put" ]; then cp "$put" "$file"; elif [ -e "$file" ]; then cp "$file" "$out"; printf 200; else printf 404; fi""",
     "python": """case "$CHECK $*" in
-  real*) ;; *"-m environments check staging") echo checked; exit "$CHECK" ;; *"-m reports compare"*) exit "$COMPARE" ;;
+  real*) ;; *"-m environments check "*) echo checked; exit "$CHECK" ;; *"-m reports compare"*) exit "$COMPARE" ;;
 esac
 exec "$PYTHON" "$@\"""",
     "pytest": """[ "$STATUS" = real ] && exec "$PYTHON" -m pytest -c "$ROOT/pyproject.toml" --rootdir="$ROOT" "$ROOT/tests/conformance" "$@"
@@ -168,17 +168,6 @@ def test_a_check_comes_first(result, checks, runs, checkout):
     assert (status, checkout.output) == ((0, ["left=report"]) if runs else (result, []))
 
 
-@pytest.mark.parametrize("variable", ["PYTEST_BASE_URL", "PYTEST_ADDOPTS"])
-def test_a_variable_that_names_a_service_is_refused(variable, checkout):
-    """The check would ask the service of the profile, and the run the other one, with token and codes."""
-    status, output = checkout.run(**{variable: "--base-url=https://other.example"})
-
-    assert (status, "checked" in output, "pytest " in output) == (4, False, False)
-    assert output.splitlines()[0] == (
-        "error: PYTEST_BASE_URL or PYTEST_ADDOPTS names a service: unset it, and name it in the profile"
-    )
-
-
 def test_a_kept_journal_has_its_key_in_a_variable(checkout):
     """No later run could read it, and the record of the keys, without."""
     (checkout.folder / "environments/staging.yaml").write_text("journal: kept\n")
@@ -224,6 +213,20 @@ def test_the_gitlab_job_carries_journal_and_report_along(checkout):
     assert "--compare-with=previous/conformance.json --seed=1" in second[1]
 
 
+def test_the_key_of_the_journal_is_not_kept(checkout):
+    """Of what lies beside the journal, all but a key is kept, on GitLab in the package and on GitHub as an artifact."""
+    folder = checkout.folder / "reports/runs/staging"
+    folder.mkdir(parents=True)
+    for name in ("journal.jsonl", "journal.key", "keys-of-the-journal.jsonl", "keys-of-the-journal.key"):
+        (folder / name).touch()
+    checkout.sh(SCRIPT, NEW_JOURNAL="true")
+    kept = subprocess.check_output(["tar", "-tzf", checkout.folder / "journal.tgz"], text=True).split()
+    [step] = [step for step in read_yaml(GITHUB)["jobs"]["run"]["steps"] if step.get("name") == "Keep the journal"]
+
+    assert sorted(kept) == ["./journal-kept", "./journal.jsonl", "./keys-of-the-journal.jsonl"]
+    assert "!reports/runs/${{ matrix.environment }}/*.key" in step["with"]["path"].split("\n")
+
+
 @pytest.mark.parametrize("script", [STEPS["Run"], SCRIPT], ids=["GitHub", "GitLab"])
 def test_a_cancelled_job_ends_after_its_run(script, checkout):
     """Signals to its shell alone stop the run. What the next steps keep has all that was sent."""
@@ -243,6 +246,141 @@ def test_a_cancelled_job_ends_after_its_run(script, checkout):
 def test_nothing_is_allowed_to_fail():
     """No exit status passes, and none repeats a run: it may move money."""
     assert not {"allow_failure", "retry"} & read_yaml(GITLAB)["conformance"].keys()
+
+
+# What whoever starts a run may choose
+
+REFUSED = {
+    "another address": ("--base-url=https://elsewhere.example", "--base-url: the address is not in also_at"),
+    "another address after a blank": ("--base-url https://elsewhere.example", "--base-url is no option"),
+    "a second address": ("--base-url={also} --base-url=https://elsewhere.example", "--base-url: the address is not in"),
+    "another profile": ("--environment=/tmp/mine.yaml", "--environment is no option"),
+    "a plugin": ("-p mine", "-p is no option"),
+    "a setting": ("-o addopts=--base-url=https://elsewhere.example", "-o is no option"),
+    "a configuration": ("-c /tmp/pytest.ini", "-c is no option"),
+    "a test": ("/tmp/test_mine.py", "/tmp/test_mine.py is no option"),
+    "an option as a value": ("-k --base-url=https://elsewhere.example", "-k: expected a value"),
+    "an option that begins alike": ("--new-journal=x", "--new-journal is no option"),
+    "a path after a blank": ("--seed /tmp/test_mine.py", "--seed is no option"),
+}
+REFUSED_FIRST = {
+    "another address": ("check {path} --base-url=https://elsewhere.example", "FIRST: check is no command"),
+    "another address of a command": (
+        "journal --base-url=https://elsewhere.example",
+        "--base-url: the address is not in",
+    ),
+    "another profile": ("cleanup /tmp/mine.yaml --yes", "FIRST: /tmp/mine.yaml is neither"),
+    "a profile that is made": ("new mine --base-url=https://elsewhere.example", "FIRST: new is no command"),
+    "a second line": ("journal\ncheck", "FIRST: check is neither"),
+    "an option as a name": ("journal --settle --base-url=x", "FIRST: --settle: expected the name of an entry"),
+}
+
+
+@pytest.fixture
+def staging(checkout):
+    """The path of a profile that has one further address, in the checkout."""
+    path = checkout.folder / "environments/staging.yaml"
+    write_profile(checkout.folder, "http://127.0.0.1:9", also_at=["http://127.0.0.1:9/preview"]).rename(path)
+    return "environments/staging.yaml"
+
+
+@pytest.mark.parametrize("script", [STEPS["Run"], SCRIPT], ids=["GitHub", "GitLab"])
+@pytest.mark.parametrize(("options", "why"), REFUSED.values(), ids=REFUSED)
+def test_a_pipeline_takes_no_option_that_could_send_the_token_elsewhere(options, why, script, checkout, staging):
+    """By name, before the check; nothing is asked."""
+    given = options.format(also="http://127.0.0.1:9/preview")
+    status, output = checkout.sh(script, NEW_JOURNAL="true", ENVIRONMENT=staging, OPTIONS=given)
+
+    assert status == 4
+    assert f"no run was started: {why}" in output
+    assert "checked" not in output
+    assert "pytest --" not in output
+
+
+@pytest.mark.parametrize(("first", "why"), REFUSED_FIRST.values(), ids=REFUSED_FIRST)
+def test_a_pipeline_takes_no_first_command_that_could_send_the_token_elsewhere(first, why, checkout, staging):
+    """Only those that change the journal, of the environment of the job."""
+    status, output = checkout.run(ENVIRONMENT=staging, FIRST=first.format(path=staging))
+
+    assert status == 4
+    assert f"no run was started: {why}" in output
+    assert "checked" not in output
+
+
+@pytest.mark.parametrize("name", ["PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS"])
+def test_a_pipeline_takes_nothing_from_variables_of_pytest(name, checkout):
+    """Whoever starts a pipeline of GitLab may set any variable."""
+    status, output = checkout.run(**{name: "--base-url=https://elsewhere.example"})
+
+    assert status == 4
+    assert f"no run was started: {name} gives pytest what a pipeline does not take" in output
+    assert "checked" not in output
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-k executePix",
+        "-m property --parallel=2 --seed=1 --examples=3 --new-journal",
+        "--resend-code=code.txt",
+        "{also}",
+    ],
+)
+def test_a_pipeline_takes_the_options_of_the_list(options, checkout, staging):
+    """And an address that the profile names, in `also_at`."""
+    given = options.format(also="--base-url=http://127.0.0.1:9/preview/")
+    status, output = checkout.run(ENVIRONMENT=staging, OPTIONS=given, FIRST=f"journal {staging}")
+
+    assert (status, output.count(f"{given}\n")) == (0, 1), output
+
+
+def test_no_token_is_an_argument_of_curl():
+    """Each process of a machine can read the arguments of the others."""
+    commands = [line for line in GITLAB.read_text().splitlines() if "curl -" in line]
+
+    assert len(commands) == 2
+    assert [line for line in commands if "$CI_JOB_TOKEN" in line.partition("curl ")[2]] == []
+
+
+def test_no_checkout_keeps_its_credentials():
+    """A later step, or a token command, could push with them."""
+    workflows = [read_yaml(path) for path in GITHUB.parent.glob("*.yml")]
+    steps = [step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]]
+    checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+
+    assert [step["with"]["persist-credentials"] for step in checkouts] == [False, False]
+
+
+def test_a_deployment_is_tested_by_the_default_branch():
+    """Whoever deploys a branch of his own would otherwise choose the profile, which runs commands beside the token."""
+    checkout_step = read_yaml(GITHUB)["jobs"]["run"]["steps"][0]
+
+    assert checkout_step["with"]["ref"] == (
+        "${{ inputs.suite-ref || (github.event_name == 'deployment_status' && !inputs.suite && "
+        "github.event.repository.default_branch) || '' }}"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["x; touch {made}", "$(touch {made})", "`touch {made}`", "$(shell touch {made})", "'; touch {made}; '"]
+)
+@pytest.mark.parametrize("is_argument", [True, False])
+def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_path):
+    """The name is one argument of pytest, however it is written, and wherever it is set."""
+    made, bin_folder = tmp_path / "made", tmp_path / ".venv/bin"
+    bin_folder.mkdir(parents=True)
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("requirements.txt", ".venv/ready"):
+        (tmp_path / name).touch()
+    (bin_folder / "pytest").write_text('#!/bin/sh\nprintf "%s\\n" "$#" "$1"\n')
+    (bin_folder / "pytest").chmod(0o755)
+    name = text.format(made=made)
+    given = [f"ENVIRONMENT={name}"] if is_argument else []
+    variables = {} if is_argument else {"ENVIRONMENT": name}
+    done = subprocess.run(["make", *given], cwd=tmp_path, env=environment(**variables), capture_output=True, text=True)
+
+    assert not made.exists()
+    assert done.stdout.endswith(f"1\n--environment={name}\n"), done.stdout + done.stderr
 
 
 # What is installed

@@ -218,6 +218,16 @@ class TestAddresses:
             "3: proxy: an address with a user name"
         )
 
+    def test_further_addresses(self):
+        """Those that a pipeline may be given are addresses like base_url, in the same form."""
+        profile = loaded(f"{GOOD}also_at: [HTTPS://Preview.bank.example/a/]")
+
+        assert profile.also_at == ("https://preview.bank.example/a",)
+        assert refusal(f"{GOOD}also_at: [http://preview.bank.example]").startswith(
+            "3: also_at: http:// sends the token"
+        )
+        assert refusal(f"{GOOD}also_at: [embedded]").startswith("3: also_at: not an address")
+
     def test_insecure(self):
         """Clear text to another machine is the operator's word."""
         assert loaded("base_url: http://bank.example\nauth: {token_env: PIX_TOKEN}\ninsecure: true").insecure

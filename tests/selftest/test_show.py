@@ -3,12 +3,16 @@
 import codecs
 import json
 import random
+import re
 from html import escape
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from environments.secret_values import Secrets
 from reports.show import SHOWN, Display
+from spec.facts import NAME_WORDS, WORDS, is_name, is_plain_value, words_of
 from spec.interface import personal_fields
 from tests.selftest.services.echoing import encodings
 
@@ -46,15 +50,15 @@ def forms_of(text):
 
 
 def bodies_with(form):
-    """Answers that hold a text, with their media type, and True for a refusal."""
+    """Answers that hold a text, with their media type."""
     code, page = {"code": 0, "data": {"other": form, "name": form}}, f"<p title='{escape(form)}'>{escape(form)}</p>"
-    yield json.dumps(code).encode(), "application/json", False
-    yield json.dumps({"message": f"Error: {form} found", "data": {form: 1}}).encode(), "", True
-    yield json.dumps({"data": json.dumps({"name": form}), "letters": list(form)}).encode(), "application/json", True
-    yield json.dumps(code).encode()[:-3], "application/json", True
-    yield page.encode(), "text/html", True
-    yield f"name={form}&code=1".encode(), "application/x-www-form-urlencoded", False
-    yield form.encode("cp500", "replace"), "text/plain", True
+    yield json.dumps(code).encode(), "application/json"
+    yield json.dumps({"message": f"Error: {form} found", "data": {form: 1}}).encode(), ""
+    yield json.dumps({"data": json.dumps({"name": form}), "letters": list(form)}).encode(), "application/json"
+    yield json.dumps(code).encode()[:-3], "application/json"
+    yield page.encode(), "text/html"
+    yield f"name={form}&code=1".encode(), "application/x-www-form-urlencoded"
+    yield form.encode("cp500", "replace"), "text/plain"
 
 
 def leaks(shown, canary, form):
@@ -71,7 +75,7 @@ def test_no_canary_is_shown(name):
     leaked = []
     for written, form in forms_of(canary).items():
         headers = ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine", form)
-        shown = [display.body(body, kind, refusal=refusal) for body, kind, refusal in bodies_with(form)]
+        shown = [display.body(body, kind) for body, kind in bodies_with(form)]
         shown.append(str(display.headers([(header, form) for header in headers])))
         leaked += [(written, one) for one in shown if leaks(one, canary, form)]
 
@@ -88,7 +92,10 @@ def test_no_canary_is_shown(name):
         ("unknown account ac-0001-77 of John", "unknown account <account> of Aaaa"),
         ("<h1>Not Found</h1>", "<a9>Not Found</a9>"),
         ("pixconf-0a1b2c3d@example.com exists", "pixconf-0a1b2c3d@example.com exists"),
-        ("name=maria silva", "name=aaaaa aaaaa"),
+        ("name=maria silva", "aaaa=aaaaa aaaaa"),
+        ("usuario zeferino.quintela sem acesso", "usuario aaaaaaaa.aaaaaaaa sem aaaaaa"),
+        ("senha incorreta: cavalobateriagrampo", "aaaaa incorreta: aaaaaaaaaaaaaaaaaaa"),
+        ("https://bank.example/conta/joaquim", "aaaaa://aaaa.aaaaaaa/conta/aaaaaaa"),
         ("x" * 400, "aaaa…(300 characters)…(400 characters)"),
     ],
 )
@@ -112,21 +119,40 @@ def test_a_result_shows_names_types_and_structure(display):
 
 
 def test_a_refusal_says_why(display):
-    """Its texts are shown in words, and what it enumerates."""
-    said = {"code": "ACCOUNT_NOT_FOUND", "error": "invalid_token", "Message": "ispb of Maria", "name": "Conta"}
-    shown = json.loads(display.body(json.dumps(said).encode(), refusal=True))
+    """Its texts are shown in words of the list, those of personal members but `message` by their shape."""
+    body = {"code": "ACCOUNT_NOT_FOUND", "error": "invalid_token", "Message": "conta of Maria", "name": "Conta"}
+    shown = json.loads(display.body(json.dumps(body).encode()))
 
-    assert shown == {**said, "Message": "ispb of Aaaaa", "name": "Aaaaa"}
+    assert shown == {**body, "Message": "conta of Aaaaa", "name": "Aaaaa"}
+
+
+@pytest.mark.parametrize("member", ["status", "type", "STATUS"])
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("DONE", "DONE"),
+        ("phone", "phone"),
+        ("PENDING", "PENDING"),
+        ("Joaquim Zeferino Quintela", "Aaaaaaa Aaaaaaaa Aaaaaaaa"),
+        ("JOAQUIM QUINTELA", "AAAAAAA AAAAAAAA"),
+        ("joaquim", "aaaaaaa"),
+        ("Joaquim", "Aaaaaaa"),
+        ("invalid", "aaaaaaa"),
+    ],
+)
+def test_status_and_type_show_one_word_in_capitals(display, member, value, shown):
+    """Or a documented value: a mapping that is off by one puts the name of the counterparty there."""
+    assert json.loads(display.body(json.dumps({"data": {member: value}}).encode())) == {"data": {member: shown}}
 
 
 def test_the_body_keeps_its_layout(display):
     """Misspelled names, repeated ones, a byte order mark and what is not closed stay what they are; a large one is cut.
     A success that is no JSON may be a table of people: it shows ordinary words alone."""
-    table = b"name;balance\nmaria;10\nthe account is open"
+    table = b"name;balance\nmaria;10\nthe account is blocked"
     layout = b'\xef\xbb\xbf{"success": 123456,\n "code": 0, "code": "000000"'
     large = display.body(b'{"x": "' + b'"a":' * SHOWN, "application/json")
 
-    assert display.body(table) == "name;balance\naaaaa;99\nthe account is open"
+    assert display.body(table) == "name;balance\naaaaa;99\nthe account is blocked"
     assert display.body(layout) == '\\ufeff{"success": 999999,\n "code": 0, "code": "999999"'
     assert large.endswith("… (16007 bytes in all)")
     assert len(large) < SHOWN + 100
@@ -144,8 +170,15 @@ def test_a_personal_member_is_its_shape(display):
     ("name", "value", "shown"),
     [
         ("Content-Type", "application/json; charset=utf-8", "application/json; charset=utf-8"),
-        ("Content-Type", "application/maria", "application/aaaaa"),
-        ("Location", f"/back?token={TOKEN}", "/back?token=<token>"),
+        ("Content-Type", "application/maria", "aaaaaaaaaaa/aaaaa"),
+        ("Server", "nginx/1.25.3", "nginx/1.25.3"),
+        ("Server", "joaquim/1.25.3", "aaaaaaa/9.99.9"),
+        ("X-Powered-By", "390.533.447", "999.999.999"),
+        ("Date", "Ana, 01 Eva 2026 10:00:00 GMT", "Aaa, 99 Aaa 9999 99:99:99 AAA"),
+        ("Age", "11987654321", "99999999999"),
+        ("Allow", "GET, POST", "GET, POST"),
+        ("Allow", "JOAQUIM", "AAAAAAA"),
+        ("Location", f"/conta?token={TOKEN}", "/conta?token=<token>"),
     ],
 )
 def test_headers_of_the_list(display, name, value, shown):
@@ -178,3 +211,60 @@ def test_no_body_raises(content_type, display):
     shown = "".join(display.body(body, content_type) for body in bodies)
 
     assert [sign for sign in shown if sign < " " and sign != "\n"] == []
+
+
+# -- whatever a service writes --------------------------------------------------------------------------------------
+
+PEOPLE = ("Joaquim", "Zeferino", "quintela", "QUINTELA", "cavalobateriagrampo", "João", "Иван", "李小龍", "MariaClara")
+SIGNS = (" ", "", ".", "_", "-", "/", ": ", "\n", '"', "\\", "<", "{", "@", "\u200b", "\ufeff", "0", "=", "'", "\x1b")
+PIECES = (
+    st.sampled_from(PEOPLE) | st.sampled_from(SIGNS) | st.sampled_from(sorted(WORDS)) | st.characters(codec="utf-8")
+)
+TEXTS = st.lists(PIECES, min_size=1, max_size=12).map("".join)
+MEMBERS = st.sampled_from(["status", "type", "code", "Success", "accountType", "message", "Message", "error", "name"])
+VALUES = st.recursive(
+    TEXTS | st.booleans() | st.none() | st.integers(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(MEMBERS | TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+HEADERS = ("Content-Type", "Date", "Server", "Age", "Location", "WWW-Authenticate", "Allow", "Vary", "X-Build")
+OF_THE_SUITE = {"characters", "bytes", "in", "all", "true", "false", "null", "ufeff"}
+WRITTEN = re.compile(r"\\(?:[ux][0-9a-f]{2,4}|[bfnrt\\])|[^\W\d_]+")
+"""Words, and the escapes of what is not printed."""
+
+
+def words_shown(text):
+    """The words that are shown of a text, but for shapes and what the suite itself says."""
+    words = {word for word in WRITTEN.findall(text) if not word.startswith("\\")}
+    return {word for word in words if word.lower() not in WORDS | OF_THE_SUITE and not re.fullmatch("[Aa]+", word)}
+
+
+@settings(deadline=None)
+@given(VALUES, st.sampled_from(["utf-8", "utf-16", "latin-1"]), st.integers(0, 30), st.booleans())
+def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, coding, cut, is_ascii):
+    """In any member, at any depth, in names of members, in broken JSON: words of the list, names that are made of
+    ordinary words, one word in capitals as status and type, and nothing else."""
+    body = json.dumps(value, ensure_ascii=is_ascii).encode(coding, "replace")
+    shown = display.body(body[: len(body) - cut], "application/json")
+
+    for word in words_shown(shown):
+        is_of_a_name = NAME_WORDS.issuperset(words_of(word)) or is_name(word)
+        assert is_of_a_name or is_plain_value(word), (word, shown)
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_no_word_of_a_text_is_shown_that_is_not_listed(display, text):
+    """Of bodies that are no JSON, and of what goes into a sentence."""
+    assert words_shown(display.text(text)) == set()
+    assert words_shown(display.body(f"<p>{text}</p>".encode(), "text/html")) == set()
+
+
+@settings(deadline=None)
+@given(st.sampled_from(HEADERS), TEXTS)
+def test_no_word_of_a_header_is_shown_that_is_not_listed(display, name, value):
+    """Of the headers that are shown; any other is not there."""
+    [[shown_name, shown]] = display.headers([(name, value), ("X-Person", value)])
+
+    assert shown_name == name
+    assert words_shown(shown) == set()

@@ -10,15 +10,13 @@ from decimal import Decimal
 from reports.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import data_of, find, is_judged_as_success, refusal_of_the_caller, registered, succeeded
 from spec.exchange import Exchange
-from spec.facts import is_name
+from spec.facts import is_plain_value
 from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.message import joined
 from spec.observed import ObservedValues, answer_of, by_situation, counts, indistinguishable
 from tests.traffic.registrar import Registrations, body_sent, type_sent
 
-_WORD = re.compile(r"[A-Z][A-Z_]{0,29}|[a-z][a-z_]{0,29}")
-"""A word as programs have it. The name of a person has letters of both cases, or a blank."""
 _LARGEST = 9_999
 _CHARACTERS = (
     ("the form of a UUID", UUID),
@@ -55,17 +53,19 @@ def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping
 
 def states_before(preparations: Iterable[Exchange]) -> ObservedValues:
     """By operation, statuses of transfers in the answers to preparations: they are not executed yet."""
-    return by_situation(
-        (seen.operation, word_of((data_of(seen.response) or {}).get("status", "no status")))
-        for seen in filter(succeeded, preparations)
-    )
+    return by_situation((seen.operation, _status_in(seen)) for seen in filter(succeeded, preparations))
+
+
+def _status_in(preparation: Exchange) -> str:
+    data = data_of(preparation.response) or {}
+    return word_of(data["status"]) if "status" in data else "no status"
 
 
 def word_of(value: object) -> str:
-    """A word of a program, or ordinary words, as they are, and what else the value is."""
+    """A value of `status` as it is shown, or what else it is."""
     if not isinstance(value, str):
         return "no text"
-    return value if _WORD.fullmatch(value) or is_name(value.replace(" ", "_")) else "another text"
+    return value if is_plain_value(value) else "another text"
 
 
 def number_of(value: object) -> str:

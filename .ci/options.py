@@ -1,0 +1,100 @@
+"""Refuses what a pipeline may not be given: `options.py ENVIRONMENT [OPTION ...]`, with the variable FIRST.
+
+Whoever may start a run by hand writes OPTIONS and FIRST. So both are closed lists, and neither names an address that
+the profile does not name: the token would go there. Exit status 0, or 4 and one line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+BEFORE_A_VALUE = ("-k", "-m")
+"""Options whose value is the next word."""
+JOINED = ("--parallel", "--seed", "--examples", "--resend-code")
+"""Options with `=`: after a blank, pytest takes an existing path for a test to run."""
+ALONE = ("--new-journal",)
+ADDRESS = "--base-url"
+"""Taken if `also_at` of the profile lists the address."""
+COMMANDS = {"cleanup": ("--yes",), "journal": ("--settle",)}
+"""Commands of FIRST, with their options. `--settle` has a value."""
+LOADED = ("PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS")
+"""Variables from which pytest takes further options, an address or code. Whoever starts a pipeline of GitLab may set
+any."""
+
+
+class RefusedError(Exception):
+    """What is refused, and why, in one line."""
+
+
+def check_options(options: Sequence[str], environment: str) -> None:
+    """Raises RefusedError for an option that is not on the list."""
+    words = list(options)
+    while words:
+        name, is_joined, value = words.pop(0).partition("=")
+        if name == ADDRESS and is_joined:
+            check_address(value, environment)
+        elif name in BEFORE_A_VALUE and not is_joined:
+            if not words or words.pop(0).startswith("-"):
+                raise RefusedError(f"{name}: expected a value")
+        elif name not in (JOINED if is_joined else ALONE):
+            known = ", ".join((*BEFORE_A_VALUE, *(f"{option}=VALUE" for option in JOINED), *ALONE))
+            raise RefusedError(f"{name} is no option of a pipeline; those are {known}, and {ADDRESS}=URL with also_at")
+
+
+def check_first(first: str, environment: str) -> None:
+    """Raises RefusedError for a command that is not on the list, or that is about another environment."""
+    if not first.strip():
+        return
+    command, *words = first.split()
+    if command not in COMMANDS:
+        raise RefusedError(f"FIRST: {command} is no command of a pipeline; those are {', '.join(COMMANDS)}")
+    while words:
+        word = words.pop(0)
+        name, is_joined, value = word.partition("=")
+        if name == ADDRESS and is_joined:
+            check_address(value, environment)
+        elif name in COMMANDS[command]:
+            takes_the_next = name == "--settle" and not is_joined
+            if takes_the_next and (not words or words.pop(0).startswith("-")):
+                raise RefusedError("FIRST: --settle: expected the name of an entry")
+        elif word != environment:
+            raise RefusedError(
+                f"FIRST: {name} is neither {environment}, of which this job is, nor an option of {command}"
+            )
+
+
+def check_address(address: str, environment: str) -> None:
+    """Raises RefusedError for an address that the profile does not name."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    from environments.profiles.addresses import in_one_form
+    from environments.profiles.loading import load
+    from environments.profiles.model import ProfileError
+
+    try:
+        profile = load(environment)
+    except ProfileError as error:
+        raise RefusedError(str(error)) from None
+    if in_one_form(address) not in (profile.base_url, *profile.also_at):
+        raise RefusedError(
+            f"{ADDRESS}: the address is not in also_at of {environment}; a change of the profile adds it"
+        )
+
+
+def main(environment: str, *options: str) -> int:
+    """0, or 4 and one line."""
+    try:
+        for name in filter(os.environ.get, LOADED):
+            raise RefusedError(f"{name} gives pytest what a pipeline does not take; unset it")
+        check_options(options, environment)
+        check_first(os.environ.get("FIRST", ""), environment)
+    except RefusedError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 4
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""A service that names people wherever an answer has room for text, in small letters, capitals and pieces."""
+
+import json
+import socket
+
+from environments.sandbox import Response
+from tests.selftest.services.serving import Raw, as_bytes
+
+NAMES = ("Joaquim", "Zeferino", "Quintela", "cavalobateriagrampo", "conceição", "Иннокентий")
+WHOLE = "Joaquim Zeferino Quintela"
+JSON = (("Content-Type", "application/json"),)
+REFUSALS = (
+    "usuario zeferino.quintela sem acesso",
+    "senha incorreta: cavalobateriagrampo",
+    "conta de JOAQUIM ZEFERINO bloqueada",
+    "conta inválida: ZeferinoConta, conta_quintela, jOAQUIM",
+    "no account for conceição / Иннокентий",
+)
+MISPLACED = (WHOLE, WHOLE.upper(), WHOLE.lower(), "zeferino", "Quintela", "joaquim.quintela", "conta-zeferino")
+"""Values of status and type: the mapping of the service is off by one."""
+HEADERS = (
+    ("Server", "Joaquim/1.2"),
+    ("X-Powered-By", "zeferino-quintela/3.1"),
+    ("Location", "/usuarios/zeferino/quintela?senha=cavalobateriagrampo"),
+    ("WWW-Authenticate", 'Bearer realm="zeferino quintela", error="JOAQUIM"'),
+    ("Date", "Joaquim, 01 Quintela 2026"),
+    ("Zeferino", "quintela"),
+    ("Allow", "JOAQUIM"),
+)
+
+
+class NamesPeople(Raw):
+    """Lawful answers to the first requests, so that there are results; then each kind of answer in its turn."""
+
+    LAWFUL_AT_FIRST = 12
+
+    def answer(self, connection, request):
+        number = len(self.seen)
+        lawful = self.service.respond(request)
+        misplaced = _with_people_in(lawful, MISPLACED[number % len(MISPLACED)])
+        ways = [*map(as_bytes, (*self._refusals(number), misplaced, misplaced, misplaced)), *BROKEN]
+        said = as_bytes(misplaced) if number <= self.LAWFUL_AT_FIRST else ways[number % len(ways)]
+        connection.sendall(_with_a_reason(said))
+        if said in BROKEN:
+            connection.shutdown(socket.SHUT_RDWR)
+
+    def _refusals(self, number):
+        text = REFUSALS[number % len(REFUSALS)]
+        problem = {"type": WHOLE, "status": "QUINTELA ZEFERINO", "title": text, "detail": {"zeferino": [*text]}}
+        keyed = {name: {name: text, "status": name.lower()} for name in (*NAMES, WHOLE)}
+        yield Response(403, json.dumps({"message": text, "error": text, "code": text}).encode(), (*JSON, *HEADERS))
+        yield Response(400, json.dumps(problem, ensure_ascii=False).encode(), (*JSON, *HEADERS))
+        yield Response(200, json.dumps({"code": 0, "data": keyed}).encode(), (*JSON, *HEADERS))
+        yield Response(422, json.dumps(keyed, ensure_ascii=False).encode()[:-9], (*JSON, *HEADERS))
+        yield Response(500, f"Traceback: {text} File '/home/zeferino/quintela.py'".encode(), HEADERS)
+        yield Response(302, f"<p title='{text}'>{text}</p>".encode(), (("Content-Type", "text/zeferino"), *HEADERS))
+
+
+BROKEN = (
+    b"HTTP/1.1 Joaquim Zeferino Quintela\r\n\r\n",
+    b"joaquim zeferino quintela\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: quintela\r\n\r\n{}",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzeferino\r\n{}\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\njoaquim zeferino\r\nContent-Length: 2\r\n\r\n{}",
+    b"HTTP/1.1 200 OK\r\nContent-Encoding: quintela\r\nContent-Length: 2\r\n\r\n{}",
+)
+
+
+def _with_people_in(response, name):
+    """The answer, in which each status and type is the name."""
+    body = json.loads(response.body or b"null")
+    if isinstance(body, dict) and isinstance(body.get("data"), dict):
+        places = {"status", "type"} & body["data"].keys() or {"status"}
+        body["data"] |= dict.fromkeys(places, name) | {"Message": f"chave de {name} recebida", "error": f"erro {name}"}
+    return Response(response.status, json.dumps(body, ensure_ascii=False).encode(), (*response.headers, *HEADERS))
+
+
+def _with_a_reason(answer):
+    return answer.replace(b" \r\n", b" Quintela Zeferino\r\n", 1)
