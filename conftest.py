@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from environments import early_signals
+
+# The first import says what a signal does during all others.
+# isort: split
 import pytest
 
 from tests.harness.configuration import SCENARIOS, configure
@@ -34,4 +38,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[SCENARIOS] = scenarios_of
+    early_signals.end_if_asked()
     configure(config, planned, Controller)
+    early_signals.restore()

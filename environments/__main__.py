@@ -7,6 +7,10 @@ lists the codes that earlier runs sent.
 
 from __future__ import annotations
 
+from environments import early_signals
+
+# The first import says what a signal does during all others.
+# isort: split
 import argparse
 import json
 import os
@@ -316,4 +320,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    early_signals.raise_from_now_on()
     sys.exit(main())

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from spec.interface import personal_fields
-from spec.json_text import JsonPath, folded
+from spec.json_text import MAX_DEPTH, JsonPath, folded
 
-DEEPEST = 1_000
-"""Names and places of a path that are kept, from its end."""
+DEEPEST = MAX_DEPTH
+"""Names and places of a path that are kept, from its end: no JSON that is read is nested deeper."""
 _PERSONAL = frozenset(map(folded, personal_fields()))
 _TOKEN = re.compile(
     r'(?:(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|(?P<word>[^\s"{}\[\],:]++))(?P<name>(?=\s*+:))?'
@@ -24,21 +24,18 @@ _TOKEN = re.compile(
 class Token(NamedTuple):
     """A piece of a JSON text: a `name`, a `text` in quotes, another `word`, a `sign` or a `blank`. `path` leads to the
     value that it belongs to: for each object or array around it a name or a place, and first the name outside of all
-    of them, empty in JSON."""
+    of them, empty in JSON. `is_personal` is true within a member that names somebody, and where the path is too long
+    to tell."""
 
     kind: str
     text: str
-    path: JsonPath
+    path: JsonPath = ()
+    is_personal: bool = False
 
     @property
     def member(self) -> str:
         """The name that holds it."""
         return next((part for part in reversed(self.path) if isinstance(part, str)), "")
-
-    @property
-    def is_personal(self) -> bool:
-        """True within a member that names somebody, and where the path is too long to tell."""
-        return len(self.path) == DEEPEST or any(map(_names_somebody, self.path))
 
     @property
     def content(self) -> str:
@@ -58,17 +55,22 @@ def _names_somebody(part: str | int) -> bool:
 def tokens(text: str) -> Iterator[Token]:
     """The tokens of a JSON text, or of one that is nearly so."""
     path: list[str | int] = [""]
+    around_personal = [False]  # for each part of the path: true if a part before it names somebody
     for match in _TOKEN.finditer(text):
-        token = Token(match.lastgroup or "", match[0], ())
+        token = Token(match.lastgroup or "", match[0])
         if token.kind == "name":
             path[-1] = token.content
         elif token.text in ("}", "]") and len(path) > 1:
             path.pop()
-        yield token._replace(path=tuple(path[-DEEPEST:]))
+            around_personal.pop()
         last = path[-1]
+        is_too_deep = len(path) >= DEEPEST
+        is_personal = is_too_deep or around_personal[-1] or _names_somebody(last)
+        yield Token(token.kind, token.text, tuple(path[-DEEPEST:]), is_personal)
         if token.text == "," and isinstance(last, int):
             path[-1] = last + 1
         elif token.text in ("{", "["):
+            around_personal.append(is_personal)
             path.append("" if token.text == "{" else 0)
 
 

@@ -25,6 +25,7 @@ import unicodedata
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import islice
 
 from environments.secret_values import Secrets
 from reports.json_tokens import Token, is_json_like, tokens
@@ -36,6 +37,8 @@ from spec.json_text import folded, parts_of_pointer
 
 SHOWN = 4_000
 """Bytes of a body that are shown: what a screen or two hold."""
+_MOST_TOKENS = 1_000
+"""Tokens of a body that are shown: some 200 members. Each may become a line of the page."""
 BYTE_ORDER_MARK, CUT = r"\ufeff", " bytes in all)"
 """Start of a body that has such a mark, and end of one that is shown in part."""
 _LONGEST_SHAPE, _LONGEST_TEXT = 64, 300
@@ -156,12 +159,19 @@ class Display:
         return "".join(f"/{part if _PLACE.fullmatch(part) else self.name(part)}" for part in parts)
 
     def body(self, body: bytes, content_type: str = "", *, size: int = 0) -> str:
-        """A body, the first 4,000 bytes of it. `size`: bytes of the whole, where `body` is its start. A byte order mark
-        shows as an escape."""
+        """A body, the first 4,000 bytes and 1,000 tokens of it. `size`: bytes of the whole, where `body` is its start.
+        A byte order mark shows as an escape."""
         start, size = body[:SHOWN], max(size, len(body))
         text = start.decode("latin-1" if _LATIN.search(content_type) else json.detect_encoding(start), "replace")
-        shown = "".join(map(self._token, tokens(text))) if is_json_like(text) else self._in_words(text)
-        mark, rest = BYTE_ORDER_MARK * body.startswith(BOM_UTF8), f"… ({size}{CUT}" * (size > SHOWN)
+        is_cut = size > SHOWN
+        if is_json_like(text):
+            first_tokens = list(islice(tokens(text), _MOST_TOKENS + 1))
+            is_cut = is_cut or len(first_tokens) > _MOST_TOKENS
+            shown = "".join(self._token(token) for token in first_tokens[:_MOST_TOKENS])
+        else:
+            shown = self._in_words(text)
+        mark = BYTE_ORDER_MARK if body.startswith(BOM_UTF8) else ""
+        rest = f"… ({size}{CUT}" if is_cut else ""
         return mark + shown + rest
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:

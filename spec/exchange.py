@@ -16,6 +16,8 @@ from spec.message import Text
 Headers = tuple[tuple[str, str], ...]
 LARGE = 65_536
 """Bytes from which a body is kept compressed. What is only looked at, and not read as JSON, is no more of it."""
+SMALL = 2_000
+"""Bytes up to which the JSON of a body is kept beside it: it takes up to 30 times the memory of its text."""
 COMMON_TYPES = """
     application/json application/xml application/pdf application/javascript application/octet-stream
     application/x-www-form-urlencoded application/problem+json application/hal+json application/ld+json
@@ -100,10 +102,15 @@ def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
 
 @kept_beside
 def _read_small(response: Response) -> JsonText:
-    return JsonText(error=response.broken) if response.broken else read_json(response.kept[0])
+    return read_json(response.kept[0])
 
 
-@lru_cache(maxsize=8)  # the JSON of as many large bodies as the responses that one requirement is judged by
+@lru_cache(maxsize=16)  # an exchange is judged for all its requirements at once, so few are in use at a time
+def _read_medium(kept: bytes) -> JsonText:
+    return read_json(kept)
+
+
+@lru_cache(maxsize=2)  # the JSON of a large body may take 50 MB
 def _read_large(kept: bytes) -> JsonText:
     return read_json(zlib.decompress(kept))
 
@@ -151,11 +158,16 @@ class Response:
 
     @property
     def json(self) -> JsonText:
-        """The body read as strict JSON. It is read once; the JSON of a large body is dropped again."""
+        """The body read as strict JSON. Equal bodies are read once; the JSON of those that are not small is dropped
+        again."""
         kept, large = self.kept
         if self.cut:
             return JsonText(limit=self.cut)
-        return _read_large(kept) if large else _read_small(self)
+        if self.broken:
+            return JsonText(error=self.broken)
+        if large:
+            return _read_large(kept)
+        return _read_medium(kept) if len(kept) > SMALL else _read_small(self)
 
 
 HTTP_1_0 = "HTTP/1.0"

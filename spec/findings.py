@@ -85,9 +85,13 @@ class Finding:
         return Message(template, tuple((name, value) for name, value in values if f"{{{name}}}" in template))
 
 
+MOST_POINTERS = 100
+"""Pointers of a finding: more members than that are not shown of a body."""
+
+
 def finding(code: str, /, *pointers: str, **parameters: Value) -> Finding:
-    """A finding of this code."""
-    return Finding(code, tuple(parameters.items()), pointers)
+    """A finding of this code, with the first MOST_POINTERS of its pointers."""
+    return Finding(code, tuple(parameters.items()), pointers[:MOST_POINTERS])
 
 
 def merged_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:

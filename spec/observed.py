@@ -109,8 +109,8 @@ _WORD = re.compile(r"[^\s\"'<>{}(),;]+")
 
 
 def indistinguishable(one: Exchange, *others: Exchange) -> bool:
-    """True if status, media type, code and body are the same, but for the path, digits and long hex numbers, and the
-    words in which the others differ from each other."""
+    """True if status, media type, code and the start of the body are the same, but for the path, digits and long hex
+    numbers, and the words in which the others differ from each other."""
     prints = [_print(seen, seen.response) for seen in (one, *others) if seen.response]
     if len(prints) <= len(others) or len({each[:3] for each in prints}) > 1:
         return False
@@ -118,7 +118,7 @@ def indistinguishable(one: Exchange, *others: Exchange) -> bool:
 
 
 def _print(exchange: Exchange, response: Response) -> tuple[object, ...]:
-    text = response.body.decode("utf-8", "replace")
+    text = response.start.decode("utf-8", "replace")
     path = urlsplit(exchange.request.url).path
     for part in sorted({path, *path.split("/")}, key=len, reverse=True):
         for form in {part, unquote(part)}:

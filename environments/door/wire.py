@@ -27,6 +27,7 @@ from environments.door.outgoing import Sending
 from environments.door.sockets import POOLS, ConnectedError, Deadline, Watchdog
 from environments.profiles.model import Profile, ProfileError
 from spec.exchange import HTTP_1_0, Failure, FailureKind, Response
+from spec.json_text import MAX_VALUES
 from spec.message import say
 
 CONNECT_TIMEOUT_S = 5.0
@@ -36,8 +37,12 @@ _SETTLES_S = 0.005
 """A service that closes a connection after an answer has done so by then, and the connection is seen to be closed."""
 _CODINGS = ("gzip", "br", "zstd", "compress")
 """Content codings that may be named; a request accepts deflate, and of these the first."""
-MOST_KEPT = 100_000_000
-"""Bytes of large bodies, compressed, that a run keeps in memory."""
+ALWAYS_READ = 16_384
+"""Bytes of a body that are read whatever the run has read before. What is longer has a weight."""
+MOST_WEIGHT = 50_000_000
+"""Weight of the long bodies that a run reads, in bytes. Some ten lists of 10,000 entries weigh as much."""
+_WEIGHT_OF_A_VALUE = 100
+"""Bytes of a text without structure that cost as much time, when they are judged, as one value."""
 
 
 class Wire(HTTPAdapter):
@@ -54,7 +59,8 @@ class Wire(HTTPAdapter):
             "proxies": {"http": proxy, "https": proxy},
         }
         self._keeps_codes = proxy is None  # a proxy may send again what it loses on a connection of its own
-        self._first_code, self._kept = "", 0
+        self._first_code = ""
+        self._weight, self._operations_with_long_bodies = 0, set[str]()
         super().__init__(max_retries=0, pool_connections=1, pool_maxsize=profile.limits.parallel)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
@@ -92,20 +98,23 @@ class Wire(HTTPAdapter):
             if not afresh:
                 time.sleep(_SETTLES_S)
         deadline = Deadline(self._watchdog, afresh=afresh, is_old=HTTP_1_0 in sending.intent.written)
-        result = self._exchange(sending.request, deadline)
+        result = self._exchange(sending.request, deadline, sending.intent.operation)
         if not deadline.afresh and isinstance(result, Failure):
             self._keeps_codes &= not code
             broken = result.kind is FailureKind.TLS  # the handshake is long done: the connection was dropped
             return replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
-        return self._within_memory(result)
+        return result
 
-    def _exchange(self, request: requests.PreparedRequest, deadline: Deadline) -> Response | Failure:
+    def _exchange(
+        self, request: requests.PreparedRequest, deadline: Deadline, operation: str = ""
+    ) -> Response | Failure:
         raw: Any = None
         body, cut, broken = b"", "", ""
         with deadline:
             try:
                 raw = self.send(request, **self._how).raw
-                body, cut = _read(raw, self._limits.response_bytes)
+                body, cut = _read(raw, *self._limit_for(operation))
+                self._note_weight(operation, body)
                 if deadline.expired:  # the end of the head or body is where the watchdog shut the connection down
                     raise TimeoutError
             except _ERRORS as error:
@@ -120,13 +129,22 @@ class Wire(HTTPAdapter):
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
         return Response(raw.status, headers, body, cut, broken and say(broken, coding=coding))
 
-    def _within_memory(self, result: Response | Failure) -> Response | Failure:
-        """The result, or the limit that it exceeds: past MOST_KEPT a large answer is not kept."""
-        size = len(result.kept[0]) if isinstance(result, Response) and result.kept[1] else 0
-        if self._kept + size > MOST_KEPT:
-            return Failure(FailureKind.LIMIT, f"more answers than the suite keeps ({MOST_KEPT} bytes of large ones)")
-        self._kept += size
-        return result
+    def _limit_for(self, operation: str) -> tuple[int, str]:
+        """Bytes that are read of the next body, and the limit in words.
+
+        The first long answer of each operation is read whole, whatever the weight of others: each operation is judged
+        by one.
+        """
+        most = self._limits.response_bytes
+        if self._weight > MOST_WEIGHT and operation in self._operations_with_long_bodies:
+            return min(most, ALWAYS_READ), "longer than the suite reads after many long answers"
+        return most, f"longer than limits.response_bytes ({most} bytes)"
+
+    def _note_weight(self, operation: str, body: bytes) -> None:
+        if len(body) > ALWAYS_READ:
+            values = sum(map(body.count, (b",", b"[", b"{")))
+            self._weight += len(body) + _WEIGHT_OF_A_VALUE * min(values, MAX_VALUES)
+            self._operations_with_long_bodies.add(operation)
 
 
 def _tls_context(profile: Profile) -> ssl.SSLContext:
@@ -145,13 +163,13 @@ def _tls_context(profile: Profile) -> ssl.SSLContext:
     return context
 
 
-def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
+def _read(raw: urllib3.BaseHTTPResponse, most: int, limit: str) -> tuple[bytes, str]:
     """The body, decoded; or its beginning and the limit that cut it short."""
     body = bytearray()
     while part := raw.read(_CHUNK, decode_content=True):
         if len(body) + len(part) > most:
             raw.close()
-            return bytes((body + part)[:_KEPT_OF_A_CUT_BODY]), f"longer than limits.response_bytes ({most} bytes)"
+            return bytes((body + part)[:_KEPT_OF_A_CUT_BODY]), limit
         body += part
     raw.release_conn()
     return bytes(body), ""

@@ -204,8 +204,10 @@ def _body(text: str) -> list[Line]:
             continue
         closes = token.text in ("}", "]")
         if not lines or before == "," or closes != (before in ("{", "[")):
-            here = None if closes else pointer(*token.path[1:])
-            lines.append(Line("", indent="  " * min(len(token.path) - 1, _DEEPEST), pointer=here))
+            depth = len(token.path) - 1
+            has_pointer = not closes and depth <= _DEEPEST  # a mark that leads deeper is at the nearest line around it
+            here = pointer(*token.path[1:]) if has_pointer else None
+            lines.append(Line("", indent="  " * min(depth, _DEEPEST), pointer=here))
         before = token.text
         if token.kind == "name":
             lines[-1].name = before

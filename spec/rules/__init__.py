@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refused_or_lost
-from spec.exchange import VALID, Exchange, FailureKind
+from spec.exchange import SMALL, VALID, Exchange, FailureKind
 from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
 from spec.message import say
 from spec.rules import results, robustness, success
@@ -29,9 +29,25 @@ _WAYS = 3
 
 def judge(requirement_id: str, exchange: Exchange) -> Judgement:
     """Judge one exchange for one requirement. KeyError where no rule answers for it."""
-    rule = RULES[requirement_id]
     if exchange.operation != requirement_id.split(".")[0]:
         return inconclusive(say("another operation"), exchange)
+    if exchange.response is None or exchange.response.size <= SMALL:
+        return _judge(requirement_id, exchange)
+    judgements: dict[tuple[str, bool], Judgement] = vars(exchange).setdefault("judgements", {})
+    key = (requirement_id, exchange.expects_success)
+    if key not in judgements:  # for all its requirements at once: its JSON is not kept
+        judgements |= {(other, key[1]): _judge(other, exchange) for other in _rules_of(exchange.operation)}
+    return judgements[key]
+
+
+@cache
+def _rules_of(operation: str) -> list[str]:
+    """Ids of the requirements of an operation that a rule answers for."""
+    return [id for id in RULES if id.partition(".")[0] == operation]
+
+
+def _judge(requirement_id: str, exchange: Exchange) -> Judgement:
+    rule = RULES[requirement_id]
     try:
         found = rule(exchange)
     except InconclusiveError as error:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import islice
 
 from spec.answers import find
 from spec.exchange import Exchange, named_media_type
-from spec.findings import Finding, finding
+from spec.findings import MOST_POINTERS, Finding, finding
 from spec.interface import Field, operations
 from spec.json_text import folded, is_integer, is_number, leaves_of, pointer
 from spec.message import say
@@ -63,8 +64,9 @@ def unique_names(exchange: Exchange) -> Finding | None:
     text = success_in(exchange).json
     if not text.repeated:
         return None
-    paths = (path[: at + 1] for path, _ in leaves_of(text.value) for at in range(len(path)))
-    pointers = dict.fromkeys(pointer(*path) for path in paths if path[-1] in text.repeated)
+    repeated = frozenset(text.repeated)
+    paths = (path[: at + 1] for path, _ in leaves_of(text.value) for at in range(len(path)) if path[at] in repeated)
+    pointers = dict.fromkeys(pointer(*path) for path in islice(paths, MOST_POINTERS))
     return finding("repeated-names", *pointers, names=first_names(list(text.repeated)))
 
 
@@ -114,13 +116,11 @@ def result_in_data(exchange: Exchange) -> Finding | None:
 def no_other_fields(exchange: Exchange) -> Finding | None:
     """The {result} and its envelope have only the documented fields."""
     operation = operations()[exchange.operation]
-    extra = [
-        (place, name)
-        for place, fields in ((data_in, operation.result), (envelope_in, operation.envelope))
-        for name in place(exchange)
-        if folded(name) not in {folded(field.name) for field in fields}
-    ]
-    pointers = [pointer_to(place, name, exchange) for place, name in extra]
+    extra: list[tuple[Holder, str]] = []
+    for place, fields in ((data_in, operation.result), (envelope_in, operation.envelope)):
+        documented = {folded(field.name) for field in fields}
+        extra += [(place, name) for name in place(exchange) if folded(name) not in documented]
+    pointers = [pointer_to(place, name, exchange) for place, name in extra[:MOST_POINTERS]]
     return finding("other-fields", *pointers, names=first_names([name for _, name in extra])) if extra else None
 
 

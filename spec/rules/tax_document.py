@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from stdnum.br import cnpj, cpf
 
+_SHORTEST = 11
+"""Characters of a CPF."""
 _LONGEST = 200
 """Characters of a field that are looked at."""
 _MASK = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too
@@ -73,6 +75,8 @@ def is_fully_visible(document: str) -> bool:
 def is_unmasked(document: str, text: str) -> bool:
     """True if a text has in clear what a masked document hides: with the characters that this one shows, and with right
     check digits or the usual punctuation."""
+    if text.isascii() and len(text) < _SHORTEST:  # nothing in ASCII becomes longer when it is made plain
+        return False
     mask, shown = _plain(document), _plain(text)
     return all(part in _letters(shown) for part in _shown(mask)) and any(
         clear.likelihood and _agreement(mask, clear.characters) >= 4 for clear in _clear(shown)

@@ -1,5 +1,6 @@
 """How long a whole run takes, against `st run` on the same schema, service and machine: `make bench`. How long recorded
-traffic takes, against `json.loads` of the same bytes: `make bench OPTIONS=--scenario=recorded`.
+traffic takes, against `json.loads` of the same bytes: `make bench OPTIONS=--scenario=recorded`. What a run costs if every
+answer is large: `make bench OPTIONS=--scenario=large`.
 
 All of them are run in turn, as other work on the machine slows each of them down. The service is in a process of its
 own.
@@ -12,13 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
 
 from tests.selftest.recordings import BASE, recording
+from tests.selftest.services.large import SHAPES, large
 from tests.selftest.services.paced import Apart, apart
 from tests.selftest.services.running import ROOT, sandbox_at
 
@@ -26,6 +28,7 @@ SCHEMATHESIS = Path(sys.executable).with_name("st")
 SCENARIOS = {"loopback": 0, "20 ms": 0.02, "100 ms": 0.1}
 """Seconds that the service takes for each answer."""
 RECORDED, EXCHANGES = "recorded", 100_000
+LARGE = "large"
 READS = "import json, sys; json.loads(open(sys.argv[1], encoding='utf-8').read())"
 JUDGES = f"""
 import sys
@@ -146,16 +149,31 @@ def judged(rounds: int) -> str:
     return f"| {' | '.join(cells)} | {judges.cpu / reads.cpu:.1f} | {judges.megabytes:.0f} MB |"
 
 
+def of_large_answers() -> Iterator[str]:
+    """The rows of whole runs against services that give one large answer to everything, plain and packed."""
+    yield "| every answer | coding | requests | CPU | memory | exit |"
+    yield "|---" * 6 + "|"
+    for shape in SHAPES:
+        for packs in (False, True):
+            with large(shape, packs=packs) as service:
+                run = suite(service, seed=1)
+                requests = service.tally()
+            cells = (shape, "gzip" if packs else "none", str(requests), f"{run.cpu:.1f} s", f"{run.megabytes:.0f} MB")
+            yield f"| {' | '.join(cells)} | {run.status} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("--scenario", action="append", choices=(*SCENARIOS, RECORDED), help="only this one")
+    add("--scenario", action="append", choices=(*SCENARIOS, RECORDED, LARGE), help="only this one")
     add("--rounds", type=int, default=3, help="runs of each contestant (default: %(default)s)")
     options = parser.parse_args()
-    wanted = options.scenario or [*SCENARIOS, RECORDED]
+    wanted = options.scenario or [*SCENARIOS, RECORDED, LARGE]
     if RECORDED in wanted:
         print("| recorded | exchanges a second | CPU | json.loads | ratio | memory |", "|---" * 6 + "|", sep="\n")
         print(judged(options.rounds), flush=True)
+    for row in of_large_answers() if LARGE in wanted else ():
+        print(row, flush=True)
     for scenario in filter(SCENARIOS.__contains__, wanted):
         print(*compare(scenario, options.rounds), "", sep="\n", flush=True)
 

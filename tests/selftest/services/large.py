@@ -1,0 +1,84 @@
+"""A service that gives one large answer to every request, in a process of its own. The name of the shape says which."""
+
+import gzip
+import json
+import multiprocessing
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from threading import Lock
+
+from environments.sandbox import Request, Response, Server, Service
+from tests.selftest.exchanges import EXECUTION
+from tests.selftest.services.paced import Apart
+
+SIZE = 4_990_000
+"""Bytes, a little less than limits.response_bytes."""
+_HEAD = json.dumps({"code": 0, "data": EXECUTION | {"Success": "true"}}).encode().removesuffix(b"}}")
+
+
+def _with(value: bytes) -> bytes:
+    """An execution result with one more member."""
+    return _HEAD + b', "x": ' + value + b"}}"
+
+
+def _array(item: bytes, most: int) -> bytes:
+    return b"[" + b",".join([item] * most) + b"]"
+
+
+def _members(number: int) -> bytes:
+    return _HEAD + b"".join(b', "member%d": %d' % (place, place) for place in range(number)) + b"}}"
+
+
+SHAPES: dict[str, Callable[[], bytes]] = {
+    "brackets": lambda: b"[" * SIZE,
+    "nested objects": lambda: b'{"a":' * (SIZE // 5),
+    "30,000 members": lambda: _members(30_000),
+    "200,000 members": lambda: _members(200_000),
+    "one member repeated": lambda: _HEAD + b', "id": "TX-1"' * 30_000 + b"}}",
+    "99,000 numbers": lambda: _with(_array(b"1", 99_000)),
+    "10,000 objects": lambda: _with(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000)),
+    "deep and wide": lambda: _with(_array(b"[" * 90 + b"1" + b"]" * 90, 1_000)),
+    "1,000,000 digits": lambda: _with(b"9" * 1_000_000),
+    "one long string": lambda: _with(b'"%b"' % (b"x" * (SIZE - 1_000))),
+    "not JSON at its end": lambda: _with(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000))[:-1] + b"!",
+}
+
+
+class Large(Service):
+    """Says the same to everything, perhaps packed."""
+
+    def __init__(self, shape: str, *, packs: bool) -> None:
+        super().__init__()
+        body = SHAPES[shape]()
+        headers = [("Content-Type", "application/json"), *[("Content-Encoding", "gzip")] * packs]
+        self._said = Response(200, gzip.compress(body) if packs else body, tuple(headers))
+        self.answered, self._guard = 0, Lock()
+
+    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        with self._guard:
+            self.answered += 1
+        return self._said
+
+
+@contextmanager
+def large(shape: str, *, packs: bool) -> Iterator[Apart]:
+    """Serve in a process of its own, whose memory and time are not those of the run."""
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=_serve, args=(theirs, shape, packs), daemon=True)
+    process.start()
+    try:
+        yield Apart(*ours.recv(), ours)
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(pipe: Connection, shape: str, packs: bool) -> None:
+    service = Large(shape, packs=packs)
+    with Server(service) as server:
+        pipe.send((server.base_url, service.token))
+        while pipe.recv():
+            pipe.send(service.answered)

@@ -1,0 +1,142 @@
+"""What an answer costs is bounded by counts of work, whatever its shape; `make bench OPTIONS=--scenario=large` measures it.
+
+A limit of the suite is said as that: it is no fault of the service, and hides none.
+"""
+
+import json
+
+import pytest
+
+import spec.exchange
+from environments.door import wire
+from environments.door.wire import ALWAYS_READ
+from environments.sandbox import Response
+from environments.secret_values import Secrets
+from reports.json_tokens import tokens
+from reports.show import CUT, Display
+from spec.findings import MOST_POINTERS, Conclusion
+from spec.json_text import MAX_DEPTH, MAX_VALUES
+from spec.rules import RULES, judge
+from tests.selftest.exchanges import EXECUTION, answer, execution
+from tests.selftest.services.one_run import Run
+from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw, as_bytes
+
+LONG = 200_000
+WIDE = {f"member{number}": number for number in range(30_000)}
+NESTED = b"[" * LONG
+RULES_OF_EXECUTION = [id for id in RULES if id.startswith("executePix.")]
+BEYOND = "longer than the suite reads after many long answers"
+
+
+@pytest.mark.parametrize("text", ["[" * 4_000, '{"a":' * 800, "[]," * 1_300, '{"name":[' * 400], ids=range(4))
+def test_a_token_has_a_path_of_bounded_length(text):
+    """Whatever is nested deeper counts as personal, because its names are not known."""
+    every = list(tokens(text))
+
+    assert max(len(token.path) for token in every) <= MAX_DEPTH
+    assert all(token.is_personal for token in every if len(token.path) == MAX_DEPTH)
+
+
+def test_a_personal_member_is_one_at_any_depth_that_is_read():
+    """What stands in it is personal, and what follows it is not."""
+    text = json.dumps({"name": "x", "other": "y"}).replace('"x"', "[" * 50 + '"x"' + "]" * 50)
+    by_text = {token.text: token.is_personal for token in tokens(text)}
+
+    assert (by_text['"x"'], by_text['"y"']) == (True, False)
+
+
+@pytest.mark.parametrize("body", [NESTED[:4_000], b"[]," * 1_300, b'{"a":' * 800], ids=range(3))
+def test_a_body_is_shown_in_a_bounded_number_of_tokens(body):
+    """The rest is counted in bytes, as what is longer than a screen or two is."""
+    shown = Display(Secrets({})).body(body)
+
+    assert shown.endswith(f"… ({len(body)}{CUT}")
+    assert len(list(tokens(shown.partition("…")[0]))) <= 1_000
+
+
+def test_a_finding_points_to_a_bounded_number_of_members():
+    """The message counts all of them."""
+    (found,) = judge("executePix.fields.extra", execution(EXECUTION | WIDE)).findings
+
+    assert len(found.pointers) == MOST_POINTERS
+    assert "29990 more" in str(found.statement)
+
+
+def test_a_repeated_member_is_shown_at_a_bounded_number_of_places():
+    """However often it is repeated, and in however many objects."""
+    item = b'{"a": 1, "a": 2}'
+    body = b'{"code": 0, "data": {"x": [%b]}}' % b",".join([item] * 10_000)
+    (found,) = judge("executePix.json.unique", answer("executePix", body)).findings
+
+    assert 1 <= len(found.pointers) <= MOST_POINTERS
+
+
+def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
+    """Also if the answers differ, and are judged requirement by requirement; equal bodies are read once together."""
+    read, times = spec.exchange.read_json, []
+    monkeypatch.setattr(spec.exchange, "read_json", lambda body: times.append(len(body)) or read(body))
+    bodies = [EXECUTION | {"message": f"{number} " + "x" * LONG} for number in range(20)]
+    exchanges = [execution(data) for data in (*bodies, bodies[-1], bodies[-1])]
+    judged = [judge(id, exchange).conclusion for id in RULES_OF_EXECUTION for exchange in exchanges]
+
+    assert Conclusion.DEVIATES not in judged
+    assert len(times) == len(bodies)
+
+
+@pytest.mark.parametrize(
+    "body", [NESTED, b'{"code": 0, "data": [%b1]}' % (b"1," * MAX_VALUES)], ids=["nested", "many values"]
+)
+def test_a_limit_of_the_suite_is_no_fault_and_hides_none(body):
+    """The rules on what it could not read come to no conclusion; that on the status fails."""
+    beyond = {id: judge(id, answer("executePix", body)).conclusion for id in RULES_OF_EXECUTION}
+    failing = judge("executePix.serverError", answer("executePix", body, status=500))
+
+    assert Conclusion.DEVIATES not in beyond.values()
+    assert beyond["executePix.json"] is Conclusion.INCONCLUSIVE
+    assert failing.deviates
+
+
+class Long(Raw):
+    """Gives a long list to each read; everything else is as by the sandbox."""
+
+    ITEM = {"id": "0123456789", "value": 10.5, "date": "2026-01-01", "description": "x" * 100}
+
+    def answer(self, connection, request):
+        response = self.service.respond(request)
+        if response.status == 200 and request.path.startswith("/v1/accounts/entries"):
+            body = json.dumps({"code": 0, "data": {"entries": [self.ITEM] * 10_000}}).encode()
+            response = Response(200, body, (("Content-Type", "application/json"),))
+        connection.sendall(as_bytes(response))
+
+
+class Huge(Raw):
+    """Says the same to everything: 20,000 values."""
+
+    BODY = json.dumps({"code": 0, "data": {"list": list(range(20_000))}}).encode()
+
+    def answer(self, connection, request):
+        connection.sendall(as_bytes(Response(200, self.BODY, (("Content-Type", "application/json"),))))
+
+
+def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
+    """Past it only the beginning is read, but for the first long answer of each operation. The reason is said."""
+    monkeypatch.setattr(wire, "MOST_WEIGHT", 5_000_000)
+    with Huge() as service:
+        a_run = Run(service, tmp_path, response_bytes=1_000_000)
+        balances = [a_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
+        first_of_another = a_run.client.send("listAccounts").response
+
+    assert len(service.BODY) > ALWAYS_READ
+    assert [response.cut for response in balances] == [""] * 3 + [BEYOND] * 5
+    assert {response.json.limit for response in balances[3:]} == {BEYOND}
+    assert first_of_another.cut == ""
+
+
+def test_a_list_of_10_000_entries_is_ordinary(tmp_path):
+    """It is judged and observed; no limit makes a run red or incomplete."""
+    with Long() as service:
+        ended = run(write_profile(tmp_path, service.base_url), "-k", "listEntries")
+
+    assert ended.document["verdict"] == "partial", ended.output[-2000:]
+    assert ended.rows("not-exercised") == {}
