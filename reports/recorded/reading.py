@@ -18,10 +18,9 @@ from multiprocessing import get_context
 from typing import Any
 
 from environments.profiles.model import Profile, ProfileError
-from reports.recorded.entry import address_of, exchange_of
+from reports.recorded.entry import RecordedExchange, address_of, exchange_of
 from reports.recorded.har import DamagedError, entries
 from reports.recorded.tally import Counting, Tally, merge
-from spec.exchange import Exchange
 from spec.message import say
 
 
@@ -81,7 +80,7 @@ def tally_of(file: str, profile: Profile) -> Tally:
         with opened(encoding="utf-8-sig", errors="surrogateescape") as text:
             for number, entry in enumerate(entries(text), 1):
                 found = exchange_of(entry, number, base_url)
-                if isinstance(found, Exchange):
+                if isinstance(found, RecordedExchange):
                     counting.take(found)
                 else:
                     counting.miss(found, number)
