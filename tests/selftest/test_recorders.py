@@ -405,3 +405,33 @@ def test_a_body_of_any_form_is_read(part):
     """What is none is not recorded."""
     assert not body_of_request(part, {}).is_recorded
     assert not body_of_response({"content": part}, 200, {}).is_recorded
+
+
+# -- the command line -------------------------------------------------------------------------------------------------
+
+
+def test_each_path_that_leads_to_nothing_is_named(tmp_path):
+    """Exit status 4, although another path leads to a file."""
+    paths = [har(tmp_path, entry()), tmp_path / "absent.har", tmp_path / "none-*.har"]
+    result = run_here(*(f"--recorded={path}" for path in paths), f"--base-url={BASE}", "--no-report")
+
+    assert (result.status, result.output.strip().splitlines()[-1]) == (
+        4,
+        f"ERROR: --recorded: no file there: {paths[1]}, {paths[2]}; expected HAR files, a folder or a glob",
+    )
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_path_that_exists_is_no_pattern(scheme, tmp_path):
+    """Firefox names a file api.bank.example_Archive [26-11-24 10-20-30].har."""
+    file = har(tmp_path, entry(), name="api.bank.example_Archive [26-11-24 10-20-30].har")
+    result = run_here(f"--recorded={scheme}{file}", f"--base-url={BASE}", "--no-report")
+
+    assert result.status == 0
+
+
+def test_an_address_that_leads_to_nothing_is_named(tmp_path):
+    """As a path that does."""
+    result = run_here(f"--recorded=file://{tmp_path}/absent.har", f"--base-url={BASE}", "--no-report")
+
+    assert (result.status, "no file there: file://" in result.output) == (4, True)
