@@ -12,9 +12,8 @@ import zlib
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
-
-import urllib3
 
 from spec.json_text import read_json
 from spec.message import Text, say
@@ -177,7 +176,7 @@ def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> Reco
             body, is_end = _without(coding, body)
         except LookupError:
             return NOT_RECORDED
-        except (zlib.error, urllib3.exceptions.DecodeError):
+        except _NotThisCodingError:
             is_known_by_its_start = coding.endswith("gzip") and raw.startswith(b"\x1f\x8b")
             is_broken = is_as_sent or is_known_by_its_start
             return RecordedBody(broken=_BROKEN.of(coding=coding)) if is_broken else NOT_RECORDED
@@ -185,27 +184,35 @@ def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> Reco
     return RecordedBody(body, is_whole or is_as_sent)
 
 
+class _NotThisCodingError(Exception):
+    """The bytes are not of the content coding."""
+
+
 def _without(coding: str, body: bytes) -> tuple[bytes, bool]:
-    """The body without a content coding; False if its end is not there. LookupError for a coding that cannot be undone:
-    urllib3 undoes br and zstd if their libraries are installed."""
-    if coding not in _INFLATING:
-        if coding not in urllib3.HTTPResponse.CONTENT_DECODERS:
-            raise LookupError(coding)
-        decoding = urllib3.HTTPResponse(io.BytesIO(body), {"Content-Encoding": coding}, preload_content=False)
-        content = decoding.read(_LARGEST, decode_content=True)
-        return content, _is_json(content)
-    *others, last = _INFLATING[coding]
-    for wbits in others:
+    """The body without a content coding; False if its end is not there. LookupError for a coding that cannot be
+    undone."""
+    for wbits in _INFLATING.get(coding, ()):
+        inflating = zlib.decompressobj(wbits)
         try:
-            return _inflated(body, wbits)
+            return inflating.decompress(body, _LARGEST), inflating.eof
         except zlib.error:
             continue
-    return _inflated(body, last)
+    if coding in _INFLATING:
+        raise _NotThisCodingError
+    return _without_other_coding(coding, body)
 
 
-def _inflated(body: bytes, wbits: int) -> tuple[bytes, bool]:
-    inflating = zlib.decompressobj(wbits)
-    return inflating.decompress(body, _LARGEST), inflating.eof
+def _without_other_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
+    """The body without br or zstd, which urllib3 undoes if their libraries are installed."""
+    urllib3: Any = import_module("urllib3")  # loaded only now: reports load no library of the network
+    if coding not in urllib3.HTTPResponse.CONTENT_DECODERS:
+        raise LookupError(coding)
+    decoding = urllib3.HTTPResponse(io.BytesIO(body), {"Content-Encoding": coding}, preload_content=False)
+    try:
+        content = decoding.read(_LARGEST, decode_content=True)
+    except urllib3.exceptions.DecodeError:
+        raise _NotThisCodingError from None
+    return content, _is_json(content)
 
 
 def _is_plain(raw: bytes) -> bool:

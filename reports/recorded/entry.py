@@ -76,7 +76,8 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     if not 100 <= status < 1_000:  # 0 and -1 stand for a request that was aborted
         return _NO_RESPONSE
     headers = _headers(written)
-    sent = body_of_request(written, named(headers))
+    by_name = named(headers)
+    sent = body_of_request(written, by_name)
     request = Request(method.upper(), url, headers, sent.content)
     response = _response(answer, status)
     gaps = []
@@ -84,9 +85,9 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
         gaps.append(NO_REQUEST_BODY)
     if not response.header("Content-Type") and not _says_that_no_media_type_was_sent(answer):
         gaps.append(NO_MEDIA_TYPE)
-    media_type = _media_type(named(headers), members_of(written.get("postData")))
+    media_type = _media_type(by_name, members_of(written.get("postData")))
     is_documented = _is_documented(operation, sent, media_type) and not (query and operation.result)
-    credential = UNKNOWN if is_page(response) else _credential(named(headers).get("authorization", ""))
+    credential = UNKNOWN if is_page(response) else _credential(by_name.get("authorization", ""))
     is_told = response.status != 200 or not response.cut  # else it may be a refusal in an envelope
     return RecordedExchange(
         number,
@@ -212,12 +213,15 @@ def _listed(message: Mapping[str, Any]) -> list[Any]:
 
 def _headers(message: Mapping[str, Any]) -> Headers:
     """The headers, without those of HTTP/2 that are none, and without those that lack a name or a value."""
-    pairs = [(members_of(header).get("name"), members_of(header).get("value")) for header in _listed(message)]
-    return tuple(
-        (name, str(value))
-        for name, value in pairs
-        if isinstance(name, str) and name[:1] != ":" and isinstance(value, str | int | float)
-    )
+    headers = []
+    for header in _listed(message):
+        members = members_of(header)
+        name, value = members.get("name"), members.get("value")
+        if not isinstance(name, str) or not isinstance(value, str | int | float):
+            continue
+        if name[:1] != ":":
+            headers.append((name, str(value)))
+    return tuple(headers)
 
 
 def named(headers: Headers) -> dict[str, str]:
