@@ -56,7 +56,7 @@ def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> R
     writes a `content` besides.
     """
     for content in (members_of(request.get("postData")), members_of(request.get("content"))):
-        if _text_of(content):
+        if text_of(content, "text"):
             body, is_exact = _bytes_of(content)
             is_whole = is_exact and _least_size(headers) <= len(body)
             return RecordedBody(body, is_whole or _is_json(body))
@@ -68,7 +68,7 @@ def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> R
 def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> RecordedBody:
     """The body of a response. `headers` are by their names in lower case."""
     content = members_of(answer.get("content"))
-    if not _text_of(content):
+    if not text_of(content, "text"):
         return _EMPTY if _is_empty(answer, content, status, headers) else NOT_RECORDED
     raw, is_exact = _bytes_of(content)
     codings = [coding.strip() for coding in headers.get("content-encoding", "").lower().split(",")]
@@ -101,15 +101,16 @@ def number_of(value: object) -> int | None:
     return number if number >= 0 else None
 
 
-def _text_of(content: Mapping[str, Any]) -> str:
-    text = content.get("text")
+def text_of(members: Mapping[str, Any], name: str) -> str:
+    """The text of a member; empty where anything else stands."""
+    text = members.get(name)
     return text if isinstance(text, str) else ""
 
 
 def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
     """The bytes of a text. False where the recorder could not write what was sent as text."""
-    text = _text_of(content)
-    if str(content.get("encoding")).lower() == "base64":
+    text = text_of(content, "text")
+    if text_of(content, "encoding").lower() == "base64":
         compact = "".join(text.split())
         try:
             return b64decode(compact, validate=True), True

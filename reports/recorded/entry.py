@@ -23,7 +23,7 @@ from urllib.parse import urljoin
 import jsonschema_rs
 
 from environments.profiles.addresses import in_one_form
-from reports.recorded.content import RecordedBody, body_of_request, body_of_response, members_of, number_of
+from reports.recorded.content import RecordedBody, body_of_request, body_of_response, members_of, number_of, text_of
 from spec.answers import is_page
 from spec.exchange import VALID, Exchange, Headers, Request, Response
 from spec.interface import Operation, openapi, operations
@@ -154,8 +154,8 @@ def _operation(method: str, path: str) -> Operation | None:
 
 def _media_type(headers: Mapping[str, str], posted: Mapping[str, Any]) -> str:
     """The media type of a request, in lower case. Some recorders write it beside the body alone."""
-    written = headers.get("content-type") or posted.get("mimeType")
-    return str(written or "").partition(";")[0].strip().lower()
+    written = headers.get("content-type") or text_of(posted, "mimeType")
+    return written.partition(";")[0].strip().lower()
 
 
 def _is_documented(operation: Operation, body: RecordedBody, media_type: str) -> bool:
@@ -189,7 +189,7 @@ def _response(answer: Mapping[str, Any], status: int) -> Response:
     headers = _headers(answer)
     by_name = named(headers)
     body = body_of_response(answer, status, by_name)
-    media_type = str(members_of(answer.get("content")).get("mimeType") or "")
+    media_type = text_of(members_of(answer.get("content")), "mimeType")
     # Recorders make up a media type if none was sent, but not that of JSON.
     is_known_by_content = media_type and (not headers or "json" in media_type.lower())
     if "content-type" not in by_name and is_known_by_content:
@@ -199,7 +199,7 @@ def _response(answer: Mapping[str, Any], status: int) -> Response:
 
 def _says_that_no_media_type_was_sent(answer: Mapping[str, Any]) -> bool:
     """True if there are headers, none of them is Content-Type, and the content has no media type either."""
-    names = [str(members_of(header).get("name")).lower() for header in _listed(answer)]
+    names = [text_of(members_of(header), "name").lower() for header in _listed(answer)]
     return bool(names) and "content-type" not in names and "mimeType" in members_of(answer.get("content"))
 
 

@@ -10,14 +10,19 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reports.recorded.content import body_of_request, body_of_response
-from reports.recorded.entry import exchange_of
+from reports.recorded.entry import RecordedExchange, exchange_of
+from reports.recorded.tally import Counting
+from spec.message import Message
 from tests.selftest.exchanges import EXECUTION
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.test_recorded import (
     BASE,
     BODY,
+    PROFILE,
     TOKEN,
     changed,
     entry,
@@ -405,6 +410,36 @@ def test_a_body_of_any_form_is_read(part):
     """What is none is not recorded."""
     assert not body_of_request(part, {}).is_recorded
     assert not body_of_response({"content": part}, 200, {}).is_recorded
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["base64", "0", "gzip", "{}"]),
+    lambda part: st.lists(part, max_size=3) | st.dictionaries(st.sampled_from(["name", "value", "text", "x"]), part),
+    max_leaves=4,
+)
+PLACES = [
+    *("startedDateTime", "time", "request", "request.method", "request.url", "request.headers", "request.postData"),
+    *("request.bodySize", "response", "response.status", "response.headers", "response.content", "response.bodySize"),
+    *("response.content.size", "response.content.text", "response.content.encoding", "response.content.mimeType"),
+]
+
+
+@given(st.sampled_from(PLACES), ANYTHING)
+@settings(deadline=None)
+def test_whatever_stands_in_an_entry_is_read(place, value):
+    """It is an exchange or a reason, and no error: one entry never costs the run."""
+    found = exchange_of(changed(place, value), 1, BASE)
+
+    assert isinstance(found, RecordedExchange | Message)
+    if isinstance(found, RecordedExchange):
+        counting = Counting("traffic.har", PROFILE)
+        counting.take(found)
+        assert counting.finished().times["exchanges",] == 1
 
 
 # -- the command line -------------------------------------------------------------------------------------------------
