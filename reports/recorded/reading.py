@@ -61,7 +61,7 @@ def _files_at_address(pattern: str) -> list[str]:
         if not has_magic(pattern):
             return []
         return [file.full_name for file in _library("fsspec").open_files(pattern)]
-    except (ImportError, ValueError) as error:  # what the scheme needs is not installed, or there is none
+    except (ImportError, OSError, ValueError) as error:  # not installed, no access, or no such scheme
         raise ProfileError(f"--recorded: {error}") from None
 
 
