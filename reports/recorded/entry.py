@@ -1,75 +1,104 @@
 """An entry of a HAR 1.2 file as an exchange, as browsers, mitmproxy, Playwright, Charles and converters write it.
 
-A recording does not say whether a token was right: here one that is there in full may be, and `tally.py` counts it as
-valid once it was granted something. Where the answer is a page for people, the token may have expired.
+A recording does not say whether a token was right: here any token may be, and `tally.py` counts it as valid once it was
+granted something. If the answer is a page for people, the token may have expired.
+
+A field that is not as in HAR 1.2 is lost, and not the entry. What is not recorded was not necessarily absent: `gaps`
+says what the exchange lacks.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import zlib
-from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache, lru_cache
+from math import isfinite
 from typing import Any
 from urllib.parse import urljoin
 
 import jsonschema_rs
 
 from environments.profiles.addresses import in_one_form
+from reports.recorded.content import RecordedBody, body_of_request, body_of_response, members_of, number_of, text_of
 from spec.answers import is_page
 from spec.exchange import VALID, Exchange, Headers, Request, Response
 from spec.interface import Operation, openapi, operations
-from spec.message import Text, say
+from spec.message import Message, Text, say
 
 UNKNOWN = "unknown"
-"""The credential of an exchange whose token is not recorded, or is redacted."""
+"""The credential of an exchange whose token is not recorded, or was granted nothing."""
 _ELSEWHERE, _UNDOCUMENTED = say("at another address"), say("to no documented operation")
 NO_BODY = say("the body is not recorded as it was sent")
 """The reason why of an entry all but its body is judged."""
-NOT_OURS = (_ELSEWHERE, _UNDOCUMENTED, NO_BODY)
-"""Reasons why an entry is not judged that lie in no fault of the recording."""
+NO_REQUEST_BODY = say("without the body of the request")
+NO_MEDIA_TYPE = say("without the Content-Type of the answer")
+NO_TOKEN = say("without a token that was granted something before")
+IN_PART = (NO_REQUEST_BODY, NO_MEDIA_TYPE, NO_TOKEN)
+"""What the recording of an exchange lacks that is judged without it."""
+NOT_OURS = (_ELSEWHERE, _UNDOCUMENTED, NO_BODY, *IN_PART)
+"""Reasons why an entry is not judged, or not as a whole, that lie in no fault of the recording."""
 _NO_ENTRY, _NO_RESPONSE = say("not as in HAR 1.2"), say("without a response")
-_TOKEN = re.compile(r"Bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
-"""RFC 6750, section 2.1."""
-_REDACTED = re.compile(r"redact|mask|filter|remov|hidden|sanit|omit|secret|token|xxx|\.\.\.|(.)\1{7}", re.IGNORECASE)
+_TOKEN = re.compile(r"Bearer +(?=[^ ]*[A-Za-z0-9])[A-Za-z0-9._~+/|:;,@$&!%#=-]+", re.IGNORECASE)
+"""RFC 6750, section 2.1, and signs that tokens of some frameworks have besides, such as `12|AbCd`. Whatever has
+brackets, asterisks or signs that no header can carry is no token: `[REDACTED]`, `<token>`, `***`."""
 _USUAL_PORT = re.compile(r"^(http://[^/:]+):80(?=/|$)|^(https://[^/:]+):443(?=/|$)")
-_GZIP, _GZIP_ALONE, _LARGEST = b"\x1f\x8b", 31, 50_000_000
-_REPLACED = re.compile("[\ufffd\ud800-\udfff]")
-"""What recorders write for bytes that are not UTF-8."""
 
 
-def exchange_of(entry: Any, number: int, base_url: str) -> Exchange | Text:
+@dataclass(frozen=True)
+class RecordedExchange(Exchange):
+    """An exchange of a recording. `gaps` says what the recording lacks of it."""
+
+    gaps: tuple[Message, ...] = ()
+
+
+def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Text:
     """The exchange of an entry, or why there is none to judge. `base_url` is as `address_of` gives it."""
-    try:
-        request = _request(entry["request"], base_url)
-        if not request.url.startswith(f"{base_url}/"):
-            return _ELSEWHERE
-        path, _, query = request.url[len(base_url) :].partition("#")[0].partition("?")
-        if (operation := _operation(request.method, path)) is None:
-            return _UNDOCUMENTED
-        answer = entry.get("response") or {}
-        if not 0 < int(answer.get("status") or 0) < 1_000:  # a status has three digits
-            return _NO_RESPONSE
-        response = _response(answer)
-        is_documented = _is_documented(operation, request) and not (query and operation.result)
-        started, elapsed_s = _moment(entry.get("startedDateTime")), float(entry.get("time") or 0) / 1000
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, zlib.error):
+    entry = members_of(entry)
+    written, answer = members_of(entry.get("request")), members_of(entry.get("response"))
+    method, url = written.get("method"), written.get("url")
+    if not isinstance(method, str) or not isinstance(url, str):
         return _NO_ENTRY
-    credential = UNKNOWN if is_page(response) else _credential(named(request.headers).get("authorization", ""))
+    try:
+        url = _absolute(url, base_url)
+    except ValueError:
+        return _NO_ENTRY
+    if not url.startswith(f"{base_url}/"):
+        return _ELSEWHERE
+    path, _, query = url[len(base_url) :].partition("#")[0].partition("?")
+    operation = _operation(method.upper(), path)
+    if operation is None:
+        return _UNDOCUMENTED
+    status = number_of(answer.get("status")) or 0
+    if not 100 <= status < 1_000:  # 0 and -1 stand for a request that was aborted
+        return _NO_RESPONSE
+    headers = _headers(written)
+    by_name = named(headers)
+    sent = body_of_request(written, by_name)
+    request = Request(method.upper(), url, headers, sent.content)
+    response = _response(answer, status)
+    gaps = []
+    if _schema_of(operation) is not None and not sent.is_recorded:
+        gaps.append(NO_REQUEST_BODY)
+    if not response.header("Content-Type") and not _says_that_no_media_type_was_sent(answer):
+        gaps.append(NO_MEDIA_TYPE)
+    media_type = _media_type(by_name, members_of(written.get("postData")))
+    is_documented = _is_documented(operation, sent, media_type) and not (query and operation.result)
+    credential = UNKNOWN if is_page(response) else _credential(by_name.get("authorization", ""))
     is_told = response.status != 200 or not response.cut  # else it may be a refusal in an envelope
-    return Exchange(
+    return RecordedExchange(
         number,
         operation.id,
         request,
         response,
         credential=credential,
         valid=credential == VALID and is_documented and is_told,
-        started=started,
-        elapsed_s=min(max(0.0, elapsed_s), 1e6),
+        started=_moment(entry.get("startedDateTime")),
+        elapsed_s=_seconds(entry.get("time")),
+        gaps=tuple(gaps),
     )
 
 
@@ -80,25 +109,38 @@ def address_of(url: str) -> str:
 
 @lru_cache(10_000)
 def _credential(authorization: str) -> str:
-    token = _TOKEN.fullmatch(authorization.strip())
-    return UNKNOWN if token is None or _REDACTED.search(token[1]) else VALID
+    return VALID if _TOKEN.fullmatch(authorization.strip()) else UNKNOWN
 
 
 def _moment(text: object) -> float:
-    """Seconds of the epoch; 0 where no moment is recorded."""
+    """Seconds of the epoch; 0 if no moment is recorded. Some recorders write the year 1 for a moment that they do not
+    know. A moment without a time zone counts as UTC, so that a report says the same on every machine."""
     with suppress(ArithmeticError, OSError, TypeError, ValueError):
-        return datetime.fromisoformat(text).timestamp()  # type: ignore[arg-type]  # anything may stand there
+        moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # anything may stand there
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        if datetime.fromtimestamp(seconds, UTC).year >= _EARLIEST_YEAR:
+            return seconds
+    return 0.0
+
+
+_EARLIEST_YEAR = 1990
+"""There was no HTTP before."""
+
+
+def _seconds(milliseconds: object) -> float:
+    """A duration; 0 if none is recorded."""
+    with suppress(ArithmeticError, TypeError, ValueError):
+        seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # anything may stand there
+        if isfinite(seconds):
+            return min(max(0.0, seconds), 1e6)
     return 0.0
 
 
 # -- requests -----------------------------------------------------------------------------------------------------
 
 
-def _request(written: Mapping[str, Any], base_url: str) -> Request:
-    url = written["url"]
-    if not url.startswith(f"{base_url}/"):
-        url = address_of(urljoin(base_url, url))
-    return Request(written["method"], url, _headers(written), _content(written.get("postData") or {})[0])
+def _absolute(url: str, base_url: str) -> str:
+    return url if url.startswith(f"{base_url}/") else address_of(urljoin(base_url, url))
 
 
 @cache
@@ -110,13 +152,22 @@ def _operation(method: str, path: str) -> Operation | None:
     return next((one for one, form in _paths().items() if one.method == method and form.fullmatch(path)), None)
 
 
-def _is_documented(operation: Operation, request: Request) -> bool:
-    """True if the body is as documented: with each documented member, as nothing says which may be left out."""
-    if (schema := _schema_of(operation)) is None:
-        return not request.body
-    media_type = named(request.headers).get("content-type", "").partition(";")[0].strip().lower()
+def _media_type(headers: Mapping[str, str], posted: Mapping[str, Any]) -> str:
+    """The media type of a request, in lower case. Some recorders write it beside the body alone."""
+    written = headers.get("content-type") or text_of(posted, "mimeType")
+    return written.partition(";")[0].strip().lower()
+
+
+def _is_documented(operation: Operation, body: RecordedBody, media_type: str) -> bool:
+    """True if the body is as documented: with each documented member, as nothing says which may be left out. A body
+    that is not recorded may have been."""
+    schema = _schema_of(operation)
+    if schema is None:
+        return not body.content
+    if not body.is_recorded:
+        return media_type in ("", "application/json")
     with suppress(ValueError, RecursionError):
-        return media_type == "application/json" and schema.is_valid(json.loads(request.body))
+        return media_type == "application/json" and schema.is_valid(json.loads(body.content))
     return False
 
 
@@ -134,37 +185,45 @@ def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
 # -- responses ----------------------------------------------------------------------------------------------------
 
 
-def _response(answer: Mapping[str, Any]) -> Response:
-    """The response. Where no header is recorded, the media type is that of the content."""
-    content, status = answer.get("content") or {}, int(answer["status"])
-    headers = _headers(answer) or (("Content-Type", str(content.get("mimeType", ""))),)
-    body, is_whole = _content(content)
+def _response(answer: Mapping[str, Any], status: int) -> Response:
+    headers = _headers(answer)
     by_name = named(headers)
-    coding, length = by_name.get("content-encoding", ""), by_name.get("content-length", "")
-    if coding and body.startswith(_GZIP):
-        inflating = zlib.decompressobj(_GZIP_ALONE)
-        body, is_whole = inflating.decompress(body, _LARGEST), inflating.eof
-    if "text" not in content:
-        is_whole = length == "0" or status in (204, 304)
-    elif length.isdecimal() and not coding:
-        is_whole &= int(length) <= len(body)
-    return Response(status, headers, body, cut="" if is_whole else str(NO_BODY))
+    body = body_of_response(answer, status, by_name)
+    media_type = text_of(members_of(answer.get("content")), "mimeType")
+    # Recorders make up a media type if none was sent, but not that of JSON.
+    is_known_by_content = media_type and (not headers or "json" in media_type.lower())
+    if "content-type" not in by_name and is_known_by_content:
+        headers = (*headers, ("Content-Type", media_type))
+    return Response(status, headers, body.content, "" if body.is_recorded else str(NO_BODY), body.broken)
 
 
-def _headers(written: Mapping[str, Any]) -> Headers:
-    """The headers, without those of HTTP/2 that are none."""
-    listed = written.get("headers") or ()
-    return tuple([(str(each["name"]), str(each["value"])) for each in listed if each["name"][:1] != ":"])
+def _says_that_no_media_type_was_sent(answer: Mapping[str, Any]) -> bool:
+    """True if there are headers, none of them is Content-Type, and the content has no media type either."""
+    names = [text_of(members_of(header), "name").lower() for header in _listed(answer)]
+    return bool(names) and "content-type" not in names and "mimeType" in members_of(answer.get("content"))
+
+
+# -- headers --------------------------------------------------------------------------------------------------------
+
+
+def _listed(message: Mapping[str, Any]) -> list[Any]:
+    listed = message.get("headers")
+    return listed if isinstance(listed, list) else []
+
+
+def _headers(message: Mapping[str, Any]) -> Headers:
+    """The headers, without those of HTTP/2 that are none, and without those that lack a name or a value."""
+    headers = []
+    for header in _listed(message):
+        members = members_of(header)
+        name, value = members.get("name"), members.get("value")
+        if not isinstance(name, str) or not isinstance(value, str | int | float):
+            continue
+        if name[:1] != ":":
+            headers.append((name, str(value)))
+    return tuple(headers)
 
 
 def named(headers: Headers) -> dict[str, str]:
     """The headers by their names in lower case."""
     return {name.lower(): value for name, value in headers}
-
-
-def _content(content: Mapping[str, Any]) -> tuple[bytes, bool]:
-    """The bytes of a body. False where the recorder could not write what was sent as text."""
-    text = content.get("text") or ""
-    if content.get("encoding") == "base64":
-        return b64decode(text), True
-    return text.encode("utf-8", "surrogatepass"), not _REPLACED.search(text)

@@ -13,6 +13,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
+from reports.recorded.entry import NO_MEDIA_TYPE, RecordedExchange
 from spec.answers import (
     RefusalKind,
     code_of,
@@ -51,7 +52,7 @@ class Forms:
         self.held = Counter[tuple[str, ...]]()
         self._known: dict[int, _Parted] = {}
 
-    def broken(self, exchange: Exchange, response: Response) -> Iterator[Broken]:
+    def broken(self, exchange: RecordedExchange, response: Response) -> Iterator[Broken]:
         """What the exchange shows to be broken; what holds is counted in `held`."""
         by_form, by_value = _rules_of(exchange.operation)
         form = hash(_form(exchange, response))
@@ -64,8 +65,10 @@ class Forms:
             yield from broken
 
 
-def _parted(ids: Iterable[str], exchange: Exchange, *others: Judged) -> _Parted:
-    """The requirements that hold, and those that are broken."""
+def _parted(ids: Iterable[str], exchange: RecordedExchange, *others: Judged) -> _Parted:
+    """The requirements that hold, and those that are broken. A media type that is not recorded is not judged."""
+    if NO_MEDIA_TYPE in exchange.gaps:
+        ids = [id for id in ids if not id.endswith(".json.mediaType")]
     told = [*[(id, judge(id, exchange)) for id in ids], *others]
     return (
         tuple([id for id, judgement in told if judgement.holds]),
@@ -81,11 +84,12 @@ def _rules_of(operation: str) -> tuple[list[str], list[str]]:
     return [id for id in mine if id not in by_value], by_value
 
 
-def _form(exchange: Exchange, response: Response) -> tuple[object, ...]:
+def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
     text, data = response.json, data_of(response) or {}
     return (
         exchange.operation,
         exchange.valid,
+        exchange.gaps,
         _named(exchange),
         response.status,
         response.media_type,

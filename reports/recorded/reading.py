@@ -12,16 +12,15 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial, reduce
-from glob import escape, glob
+from glob import escape, glob, has_magic
 from importlib import import_module
 from multiprocessing import get_context
 from typing import Any
 
 from environments.profiles.model import Profile, ProfileError
-from reports.recorded.entry import address_of, exchange_of
+from reports.recorded.entry import RecordedExchange, address_of, exchange_of
 from reports.recorded.har import DamagedError, entries
 from reports.recorded.tally import Counting, Tally, merge
-from spec.exchange import Exchange
 from spec.message import say
 
 
@@ -33,21 +32,37 @@ def judge_files(given: Sequence[str]) -> int:
 
 
 def files_of(patterns: Sequence[str]) -> list[str]:
-    """The files that the paths, folders, globs and addresses lead to. Raises ProfileError where there is none."""
-    if found := list(dict.fromkeys(file for pattern in patterns for file in _files_at(pattern))):
-        return found
-    raise ProfileError(f"--recorded: no file there: {', '.join(patterns)}; expected HAR files, a folder or a glob")
+    """The files that the paths, folders, globs and addresses lead to. Raises ProfileError, which names each that leads
+    to none."""
+    files = {pattern: _files_at(pattern) for pattern in patterns}
+    empty = [pattern for pattern in files if not files[pattern]]
+    if empty:
+        raise ProfileError(f"--recorded: no file there: {', '.join(empty)}; expected HAR files, a folder or a glob")
+    return list(dict.fromkeys(file for found in files.values() for file in found))
 
 
 def _files_at(pattern: str) -> list[str]:
+    """The files at a path, in a folder, or that a pattern matches. A path that exists is no pattern: the names of
+    Firefox have brackets."""
     if "://" in pattern:
-        try:
-            return [file.full_name for file in _library("fsspec").open_files(pattern)]
-        except (ImportError, ValueError) as error:  # what the scheme needs is not installed, or there is none
-            raise ProfileError(f"--recorded: {error}") from None
+        return _files_at_address(pattern)
+    if os.path.isfile(pattern):
+        return [pattern]
     if os.path.isdir(pattern):
         pattern = f"{escape(pattern)}/**/*.har"
     return sorted(filter(os.path.isfile, glob(pattern, recursive=True)))
+
+
+def _files_at_address(pattern: str) -> list[str]:
+    try:
+        storage, path = _library("fsspec.core").url_to_fs(pattern)
+        if storage.isfile(path):
+            return [pattern]
+        if not has_magic(pattern):
+            return []
+        return [file.full_name for file in _library("fsspec").open_files(pattern)]
+    except (ImportError, OSError, ValueError) as error:  # not installed, no access, or no such scheme
+        raise ProfileError(f"--recorded: {error}") from None
 
 
 def _library(name: str) -> Any:
@@ -55,7 +70,8 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise ProfileError(f'--recorded: {name} is not installed: pip install "pix-conformance[recorded]"') from None
+        package = name.partition(".")[0]
+        raise ProfileError(f'--recorded: {package} is not installed: pip install "pix-conformance[recorded]"') from None
 
 
 def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None = None) -> Tally:
@@ -81,7 +97,7 @@ def tally_of(file: str, profile: Profile) -> Tally:
         with opened(encoding="utf-8-sig", errors="surrogateescape") as text:
             for number, entry in enumerate(entries(text), 1):
                 found = exchange_of(entry, number, base_url)
-                if isinstance(found, Exchange):
+                if isinstance(found, RecordedExchange):
                     counting.take(found)
                 else:
                     counting.miss(found, number)

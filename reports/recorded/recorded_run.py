@@ -10,7 +10,7 @@ from math import isfinite
 
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from reports.grants import Grants
-from reports.recorded.entry import NOT_OURS
+from reports.recorded.entry import IN_PART, NOT_OURS
 from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, Seen, Tally
 from reports.run import Note, NoteKind, Run
 from reports.verdicts import TESTED, RequirementResult, Results, Verdict, deviation
@@ -26,6 +26,7 @@ _ONE_IS_ENOUGH = (".exists", "Pix.type.example", ".Success.example", ".Key.examp
 or of another type; an endpoint that answered is there."""
 _ASKS = say("needs a question asked of the service; recorded traffic asks none")
 _NOT_SHOWN = say("no recorded answer shows it")
+_NO_SUCCESS = say("no recorded answer could be judged as a success: record the bodies of the answers, and the token")
 _NOTHING = say("no recorded exchange shows anything: check base_url, and where the traffic was recorded")
 
 
@@ -42,12 +43,18 @@ class RecordedRun(Run):
     never show it. What could not be judged of the recording does."""
 
     _unjudged: Text = ""
+    _has_judged_a_success: bool = False
 
     def take(self, tally: Tally) -> None:
         """Take over what the traffic shows."""
         self.recorded = _in_words(tally)
         self.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
         self._take_gaps(tally)
+        self._has_judged_a_success = any(
+            _answers(tally, requirement.id)
+            for requirement in requirements().values()
+            if requirement.level != "robustness"
+        )
         found: dict[str, list[Finding]] = {}
         numbers: dict[object, int] = {}
         for key, first in tally.of(ALIKE):
@@ -80,13 +87,10 @@ class RecordedRun(Run):
     def _take_gaps(self, tally: Tally) -> None:
         """A line for each reason and file."""
         for key, ((file, number, why), *_) in tally.of(GAP):
-            line = say(
-                "not judged, {why}: {times}, first at entry {number} of {file}",
-                why=why,
-                times=f"{tally.times[key]:,}",
-                number=f"{number:,}",
-                file=file,
-            )
+            counted = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{number:,}", "file": file}
+            line = say("not judged, {why}: {times}, first at entry {number} of {file}", **counted)
+            if why in IN_PART:
+                line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **counted)
             self.said.append(Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line))
             if why not in NOT_OURS:
                 self._unjudged = say("not all of the recording could be judged")
@@ -94,6 +98,7 @@ class RecordedRun(Run):
     def _missing(self, results: Results, share: float) -> Iterator[Text]:
         yield "" if any(result.verdict in TESTED for _, result in results) else _NOTHING
         yield self._unjudged
+        yield "" if self._has_judged_a_success else _NO_SUCCESS
 
     def _untested(self, requirement: Requirement) -> RequirementResult:
         if requirement.untestable:

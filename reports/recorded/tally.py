@@ -18,7 +18,7 @@ from environments.profiles.model import Profile
 from environments.profiles.parts import SECRET_HEADER
 from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
 from reports.evidence import Evidence, outline
-from reports.recorded.entry import NO_BODY, NOT_OURS, UNKNOWN, named
+from reports.recorded.entry import NO_BODY, NO_TOKEN, NOT_OURS, UNKNOWN, RecordedExchange, named
 from reports.recorded.forms import Forms, declines, grants_something
 from reports.show import Display
 from reports.wording import grouped
@@ -93,7 +93,7 @@ class Counting:
         """Count an entry that is not judged, or what is wrong with the file."""
         self._count((GAP, "" if why in NOT_OURS else self._file, str(why)), number, lambda: why)
 
-    def take(self, exchange: Exchange) -> None:
+    def take(self, exchange: RecordedExchange) -> None:
         """Judge an exchange, which has a response."""
         if len(self.tally.first) > _MOST_KEYS * len(requirements()):
             self.tally = merge(self.tally, Tally())
@@ -103,6 +103,8 @@ class Counting:
         tally.times[EXCHANGES] += 1
         if response.cut:
             self.miss(NO_BODY, exchange.number)
+        for gap in exchange.gaps:
+            self.miss(gap, exchange.number)
         if at := exchange.started:
             tally.since, tally.until = min(tally.since, at), max(tally.until, at)
         for id, findings in self._forms.broken(exchange, response):
@@ -113,15 +115,18 @@ class Counting:
                 show = partial(self._shown, found, exchange, response)
                 self._count((ALIKE, id, found.code, *values, *places), exchange.number, show)
 
-    def _with_its_token_known(self, exchange: Exchange, response: Response) -> Exchange:
+    def _with_its_token_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
         """The exchange; its credential is unknown until its token was granted something in this file. What a service
         answers to another token is not shown: it may be a 200, too."""
         token = hash(named(exchange.request.headers).get("authorization"))
-        is_granted = token in self._tokens or grants_something(exchange, response)
-        if is_granted and not declines(exchange, response):
+        is_declined = declines(exchange, response)
+        if not is_declined and grants_something(exchange, response):
             self._tokens.add(token)
-            return exchange
-        return replace(exchange, credential=UNKNOWN, valid=False)
+        if token not in self._tokens:
+            return replace(exchange, credential=UNKNOWN, valid=False, gaps=(*exchange.gaps, NO_TOKEN))
+        if is_declined:
+            return replace(exchange, credential=UNKNOWN, valid=False)
+        return exchange
 
     def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:
         first = self.tally.first.setdefault(key, [])
