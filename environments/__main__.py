@@ -30,7 +30,7 @@ from environments.profiles.model import EMBEDDED, Profile, ProfileError, fill, s
 from reports.show import Display
 from reports.terminal import print_lines
 from reports.writing import write
-from spec.answers import RefusalKind, refused_or_lost
+from spec.answers import RefusalKind, answer_in_words, refused_or_lost
 from spec.exchange import VALID
 from spec.interface import PREPARING, operations
 
@@ -190,7 +190,7 @@ def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
         stands = {seen.operation: seen for seen in client.door.exchanges if seen.credential == VALID}
         if listed := stands.get("listAccounts"):
             status, told = _ANSWERS.get(refused_or_lost(listed), _REFUSED)
-            yield status, told.format(listed.summary)
+            yield status, told.format(answer_in_words(listed))
             for number, account in enumerate(profile.accounts * (status == CLEAN), 1):
                 if refused_or_lost(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
                     yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"
@@ -254,7 +254,7 @@ def _delete(client: Client, body: Any, key: _Left) -> bool:
     filled = fill(body, account=key.account, key=key.value or "", type=key.type)
     exchange = client.send("deletePixKey", key.account, json=filled)
     is_gone = refused_or_lost(exchange) in (None, RefusalKind.NOT_FOUND)
-    print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({exchange.summary})")
+    print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({answer_in_words(exchange)})")
     return is_gone
 
 

@@ -10,7 +10,7 @@ from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical, outcome_of
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.preparing import Prepared
-from spec.answers import is_granted, refuses_the_token
+from spec.answers import answer_in_words, is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.message import Text
 
@@ -198,7 +198,7 @@ class ExecutionGuard:
             self.executed += 1
             self.first_executed = self.first_executed or code * executes
             self._granted_to_anybody |= not executes
-        why = f"its execution was refused ({exchange.summary})" if outcome is Outcome.REFUSED else ""
+        why = f"its execution was refused ({answer_in_words(exchange)})" if outcome is Outcome.REFUSED else ""
         self.prepared.settle(code, why)
         if executes:
             self._unknown_in_a_row = self._unknown_in_a_row + 1 if outcome is Outcome.UNKNOWN else 0

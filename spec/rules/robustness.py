@@ -6,7 +6,7 @@ import html
 import json
 import re
 
-from spec.answers import RefusalKind, refusal_kind
+from spec.answers import RefusalKind, answer_in_words, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response, kept_beside
 from spec.findings import Finding, finding
 from spec.json_text import leaves_of, pointer
@@ -54,7 +54,7 @@ def _traces(response: Response) -> list[str]:
 
 def _response_in(exchange: Exchange) -> Response:
     if exchange.response is None:
-        raise InconclusiveError(say("no answer: {answer}", answer=say(exchange.summary)))
+        raise InconclusiveError(say("no answer: {answer}", answer=answer_in_words(exchange)))
     return exchange.response
 
 

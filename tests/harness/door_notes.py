@@ -8,7 +8,7 @@ from environments.door.door import Door
 from environments.door.journal import Outcome
 from environments.secret_values import ACCOUNT
 from reports.run import Note, NoteKind, outcome_unknown
-from spec.answers import ABOUT_THE_REQUEST, PASSING, RefusalKind, is_granted, refused_or_lost
+from spec.answers import ABOUT_THE_REQUEST, PASSING, RefusalKind, answer_in_words, is_granted, refused_or_lost
 from spec.exchange import Exchange
 from spec.message import Text, joined, say
 from spec.rules import Reproduction
@@ -45,7 +45,7 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
                 say(
                     "number {number} of accounts: refused by every operation ({answer}): check accounts",
                     number=number,
-                    answer=sent[0].summary,
+                    answer=answer_in_words(sent[0]),
                 ),
             )
     if len(seen := reproduction.otherwise_alone) >= 3:  # fewer may be passing trouble

@@ -126,7 +126,9 @@ def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable,
     assert result_of(model, "deletePixKey.exists").verdict == "pass"
 
 
-@pytest.mark.parametrize("number", ["-1e400", "1e999999", "9" * 5000, "1.50", "NaN", "-Infinity"])
+@pytest.mark.parametrize(
+    "number", ["-1e400", "1e999999", pytest.param("9" * 5000, id="long"), "1.50", "NaN", "-Infinity"]
+)
 def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, a_run):
     """A float would be infinite, and an integer of 5000 digits an error: a report shows neither."""
     body = f'{{"pixKeyType": "EMAIL", "pixKey": {number}}}'

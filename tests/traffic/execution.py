@@ -14,6 +14,7 @@ from spec.answers import (
     ABOUT_THE_CALLER,
     ABOUT_THE_REQUEST,
     RefusalKind,
+    answer_in_words,
     grants_protected_result,
     refused_or_lost,
     succeeded,
@@ -32,7 +33,6 @@ _SHOWN_BY_A_PAIR = f"{_EXECUTE}.id.matches"
 _TOKEN = f"{_EXECUTE}.token.required"
 _SHOWN_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
 """The requirements that codes with a wrong token are for."""
-_OTHER_CODE = say("200 with a code other than 0, which is read as a refusal")
 _LEAST_WITH_A_PAIR = 4
 """Executions: one first, one that is offered with wrong tokens before, and the two at the same time."""
 _IN_COMPANY = slice(1, 3)
@@ -174,7 +174,7 @@ class _Sender:
                 why = say(
                     "no transaction code at transactions.prepare.code_at (exchange {number}: {answer})",
                     number=seen.number,
-                    answer=_OTHER_CODE if refused_or_lost(seen) is RefusalKind.ENVELOPE else seen.summary,
+                    answer=answer_in_words(seen),
                 )
             self.found = replace(self.found, missing=left_out or why)
         yield from ((code, True) for code in prepared)

@@ -8,6 +8,7 @@ from environments.door.preparing import amounts_of
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from spec.answers import (
     RefusalKind,
+    answer_in_words,
     data_of,
     grants_protected_result,
     is_granted,
@@ -91,7 +92,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
     granted = list(filter(is_granted, told))
     for name, seen in ((code, granted), ("result-in-refusal", told), *others):
         if seen:
-            return deviates(finding(name, credentials=credentials_of(seen), answer=say(seen[0].summary)), *seen)
+            return deviates(finding(name, credentials=credentials_of(seen), answer=answer_in_words(seen[0])), *seen)
     if unread := [seen for seen in refusable if is_granted(seen) and seen.response and seen.response.broken]:
         return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_of(unread)), *unread)
     return holds(*refusable[:MOST_CITED])
@@ -99,7 +100,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     """Deviates where a refused registration has registered its key."""
-    refused = (say("{type}: {answer}", type=type_sent(seen), answer=say(seen.summary)) for seen in effects)
+    refused = (say("{type}: {answer}", type=type_sent(seen), answer=answer_in_words(seen)) for seen in effects)
     return deviates(finding("refusal-with-effect", refused=joined(refused, ", ")), *effects) if effects else holds()
 
 

@@ -14,6 +14,7 @@ from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from reports.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import (
     RefusalKind,
+    answer_in_words,
     code_of,
     is_granted,
     is_page,
@@ -218,7 +219,7 @@ def no_answer(operation: str, traffic: Traffic) -> Text:
     """Reason why no answer of the operation shows its shape, and what to supply, or to check."""
     profile = traffic.profile
     valid = (seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen))
-    answer = next((say(seen.summary) for seen in valid), say("no answer"))
+    answer = next((answer_in_words(seen) for seen in valid), say("no answer"))
     what = f"requests.{operation}" if profile.accounts and operation not in READS else "accounts"
     if profile.accounts and operation in {*READS, *profile.requests}:
         return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=what)
