@@ -31,7 +31,7 @@ from reports.show import Display
 from reports.terminal import print_lines
 from reports.writing import write
 from spec.answers import RefusalKind, answer_in_words, refused_or_lost
-from spec.exchange import VALID
+from spec.exchange import VALID, FailureKind
 from spec.interface import PREPARING, operations
 
 CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
@@ -40,6 +40,7 @@ _ANSWERS: dict[object, tuple[int, str]] = {
     None: (CLEAN, "token: {} to listAccounts"),
     RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
     RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
+    **dict.fromkeys(FailureKind, (INCOMPLETE, "listAccounts is broken: {}; another operation is answered")),
 }
 _REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"

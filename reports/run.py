@@ -215,7 +215,7 @@ class Run:
             NoteKind.KNOWN_FAILURE: self._final[1],
             NoteKind.NOTHING_TESTED: [say("nothing was tested: see what is out of scope, and what to add to allow")]
             * (self.result().why == NOTHING_TESTED),
-            NoteKind.CUT: self._unsent(),
+            NoteKind.CUT: () if self.unreachable else self._unsent(),
             NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),
         }
         notes = dict.fromkeys((*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)))
@@ -288,9 +288,11 @@ class Run:
 
     def _explained(self, requirement: Requirement, result: RequirementResult) -> RequirementResult:
         """The result; where it was not exercised, with the reasons why not all requests were sent, or that alone that
-        nothing was granted."""
+        the target is gone or nothing was granted: all else follows from it."""
         if result.verdict != Verdict.NOT_EXERCISED:
             return result
+        if self.unreachable:
+            return replace(result, why=self._cannot_be_reached)
         if self.grants.refused_all:
             return replace(result, why=NOTHING_GRANTED)
         unsent = [why for why, names in self.unsent.items() if requirement.operation in {*names, None}]
@@ -302,7 +304,8 @@ class Run:
             return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
         if missing := missing_permission(requirement, self.profile.allow):
             return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing)
-        why = say("no test reached it")
-        if self.unreachable:
-            why = say("the target cannot be reached: {why}", why=message_of(self.unreachable))
-        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, why)
+        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, say("no test reached it"))
+
+    @property
+    def _cannot_be_reached(self) -> Text:
+        return say("the target cannot be reached: {why}", why=message_of(self.unreachable))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from environments.door.budget import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind, refused_or_lost, succeeded
-from spec.exchange import VALID, Exchange, FailureKind, Response
+from spec.exchange import VALID, FailureKind, Response
 from spec.message import Text, say
 
 WAITS_S = (1.0, 2.0, 4.0)
@@ -28,6 +28,8 @@ IN_VAIN = (
     "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
     "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
 )
+NOT_CONNECTED = (FailureKind.NO_CONNECTION, FailureKind.TLS)
+"""Failures before anything was sent."""
 _WRONG_TOKEN = "", False
 _MOST_TIMEOUTS = _MOST_LOCKS = 2
 _MOST_FAILED_IN_A_ROW = 5
@@ -132,13 +134,17 @@ class Backoff:
         return goes_again
 
     def _may_be_lost_again(self, sending: Sending) -> bool:
-        """True for a connection that was refused, and for one that was dropped, where nothing can have moved."""
-        kind = refused_or_lost(sending.exchange)
+        """True for a connection that was refused, and for one that was dropped, where nothing can have moved. On a kept
+        connection an answer that is not HTTP may be the rest of another one, so the request goes again over a fresh
+        connection."""
+        kind, failure = refused_or_lost(sending.exchange), sending.exchange.failure
+        is_a_rest = kind is FailureKind.NOT_HTTP and failure is not None and failure.kept
         sending.lost += 1
         if kind is FailureKind.NO_CONNECTION and sending.lost <= len(_RESTARTS_S):
             self._pause(_RESTARTS_S[sending.lost - 1])
             return True
-        return kind is FailureKind.DROPPED and sending.repeatable and sending.lost == 1
+        is_dropped = kind is FailureKind.DROPPED or is_a_rest
+        return is_dropped and sending.repeatable and sending.lost == 1
 
     def _pause(self, seconds: float) -> None:
         """Keep all threads from sending."""
@@ -151,11 +157,11 @@ class UnreachableError(NotSentError):
 
 class Liveness:
     """Ends the run when the target is gone, and leaves an operation alone that does not answer. `unreachable` says why
-    the target is gone; empty while it is there. `ask` sends a read that succeeded once more, if there was one."""
+    the target is gone; empty while it is there. `look_whether_gone` asks what was answered before."""
 
-    def __init__(self, ask: Callable[[], Exchange | None]) -> None:
+    def __init__(self, look_whether_gone: Callable[[], bool]) -> None:
         self.unreachable = ""
-        self._ask = ask
+        self._look_whether_gone = look_whether_gone
         self._timeouts = Counter[str]()
         self._failed_in_a_row = 0
 
@@ -170,18 +176,15 @@ class Liveness:
 
     def notice(self, sending: Sending) -> None:
         """Take note of an answer, or of none; a limit of the suite counts as an answer. After several of none, or
-        without a connection, ask: a target that still answers only drops invalid requests, or one handshake."""
+        without a connection, ask: a target that still answers only drops requests to some operations, or one
+        handshake."""
         failure, operation = sending.exchange.failure, sending.intent.operation
         if failure is None or failure.kind is FailureKind.LIMIT:
             self._failed_in_a_row = self._timeouts[operation] = 0
             return
         self._failed_in_a_row += 1
         self._timeouts[operation] += failure.kind is FailureKind.TIMEOUT
-        if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in (
-            FailureKind.NO_CONNECTION,
-            FailureKind.TLS,
-        ):
+        if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED:
             self._failed_in_a_row = 0
-            answer = self._ask()
-            if answer is None or answer.response is None:
+            if self._look_whether_gone():
                 self.unreachable = failure.message

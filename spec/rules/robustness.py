@@ -17,6 +17,10 @@ ROBUSTNESS = ("serverError", "stackTrace", "connection")
 """The requirements of every operation that all of its exchanges answer for."""
 
 
+_BROKEN = {FailureKind.DROPPED: "dropped", FailureKind.NOT_HTTP: "not-http"}
+"""Failures without a response that the service alone can cause, with what is found."""
+
+
 @rule("*.serverError")
 def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
@@ -40,8 +44,8 @@ def no_stack_trace(exchange: Exchange) -> Finding | None:
 def no_dropped_connection(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure
-    if failure and failure.kind is FailureKind.DROPPED and not failure.kept:
-        return finding("dropped", request=sent(exchange))
+    if failure and failure.kind in _BROKEN and not failure.kept:
+        return finding(_BROKEN[failure.kind], request=sent(exchange))
     _response_in(exchange)
     return None
 

@@ -16,6 +16,7 @@ from spec.answers import (
     RefusalKind,
     answer_in_words,
     grants_protected_result,
+    is_granted,
     refused_or_lost,
     succeeded,
 )
@@ -88,6 +89,18 @@ def execute(traffic: Traffic) -> Executions:
 def ask_in_the_end(traffic: Traffic) -> None:
     """The code that was executed first, without a token and with a wrong one, as right behind its execution."""
     ask_again(traffic.client)
+
+
+def _why_no_code(preparation: Exchange) -> Text:
+    """Reason why the answer to a preparation gave no code."""
+    answer = answer_in_words(preparation)
+    if not is_granted(preparation):
+        return say("no transfer was prepared: {answer}", answer=answer)
+    return say(
+        "no transaction code at transactions.prepare.code_at (exchange {number}: {answer})",
+        number=preparation.number,
+        answer=answer,
+    )
 
 
 class _Sender:
@@ -170,12 +183,8 @@ class _Sender:
         prepared = dict.fromkeys(guard.prepared.codes_of(self.found.preparations))
         if not supplied and not prepared:
             why: Text = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
-            for seen in self.found.preparations[-1:]:
-                why = say(
-                    "no transaction code at transactions.prepare.code_at (exchange {number}: {answer})",
-                    number=seen.number,
-                    answer=answer_in_words(seen),
-                )
+            for preparation in self.found.preparations[-1:]:
+                why = _why_no_code(preparation)
             self.found = replace(self.found, missing=left_out or why)
         yield from ((code, True) for code in prepared)
 

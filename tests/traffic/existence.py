@@ -78,7 +78,8 @@ def _find_out(traffic: Traffic, operation: str) -> Judgement:
     lasting = next((seen for seen in answers if not is_passing(seen)), None) or _send_for_nobody(traffic, operation)
     if not is_passing(lasting):
         return _by_difference(traffic, lasting)
-    return inconclusive(say("no valid request succeeded ({answer})", answer=answer_in_words(lasting)), lasting)
+    shown = lasting if lasting.number else next(iter(answers), lasting)  # one without a number was not sent
+    return inconclusive(say("no valid request succeeded ({answer})", answer=answer_in_words(shown)), shown)
 
 
 def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:

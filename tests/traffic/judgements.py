@@ -182,6 +182,9 @@ def _shown(seen: Exchange, field: str) -> object:
 # -- one of many answers ------------------------------------------------------------------------------------------
 
 
+_NOTHING_TO_JUDGE = say("no answer to judge")
+
+
 def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
     """The judgement that one answer at least keeps the requirement: for an example that cannot hold in every answer."""
     judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
@@ -195,11 +198,12 @@ def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: R
     invalid ones are judged apart."""
     operation = requirement_id.partition(".")[0]
     seen = [each for each in exchanges if each.operation == operation and (each.valid or not each.part)]
-    if not any(each.response for each in seen):
-        return inconclusive(say("no answer to judge"))
     judged = [(each, reproduction.judge(requirement_id, each)) for each in seen]
     if broken := [each for each, judgement in judged if judgement.deviates]:
         return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
+    if not any(each.response for each in seen):
+        answers = joined(answer_in_words(each) for each in seen)
+        return inconclusive(say("no answer to judge: {answers}", answers=answers) if seen else _NOTHING_TO_JUDGE)
     once = {each: judgement.why for each, judgement in judged if judgement.why}
     shown = [each for each, judgement in judged if judgement.holds]
     return holds(*once, *shown[:1], why=joined(once.values()))
