@@ -139,6 +139,7 @@ class Run:
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
     unsent: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # what a limit cut short, by the limit
+    outages: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # those of `unsent` that a gateway answered
     ended_by: Text = ""  # the limit that ended the sending, or the token that expired
     requests: int = 0
     executions: int = 0
@@ -287,14 +288,17 @@ class Run:
         return replace(result, why=in_words(seen)) if seen and result.verdict == Verdict.OBSERVED else result
 
     def _explained(self, requirement: Requirement, result: RequirementResult) -> RequirementResult:
-        """The result; where it was not exercised, with the reasons why not all requests were sent, or that alone that
-        the target is gone or nothing was granted: all else follows from it."""
+        """The result; where it was not exercised, with the reasons why not all requests were sent. That the target is
+        gone, nothing was granted or a gateway answered alone stands alone: all else follows from it."""
         if result.verdict != Verdict.NOT_EXERCISED:
             return result
         if self.unreachable:
             return replace(result, why=self._cannot_be_reached)
         if self.grants.refused_all:
             return replace(result, why=NOTHING_GRANTED)
+        outages = [why for why, names in self.outages.items() if requirement.operation in names]
+        if outages and not self.ended_by:
+            return replace(result, why=joined(outages))
         unsent = [why for why, names in self.unsent.items() if requirement.operation in {*names, None}]
         return replace(result, why=self.ended_by or joined([result.why, *unsent]))
 

@@ -8,7 +8,15 @@ from environments.door.door import Door
 from environments.door.journal import Outcome
 from environments.secret_values import ACCOUNT
 from reports.run import Note, NoteKind, outcome_unknown
-from spec.answers import ABOUT_THE_REQUEST, PASSING, RefusalKind, answer_in_words, is_granted, refused_or_lost
+from spec.answers import (
+    ABOUT_THE_REQUEST,
+    PASSING,
+    RefusalKind,
+    answer_in_words,
+    answers_in_words,
+    is_granted,
+    refused_or_lost,
+)
 from spec.exchange import Exchange
 from spec.message import Text, joined, say
 from spec.rules import Reproduction
@@ -82,7 +90,7 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
     if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in door.exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
     if not guard.notes:  # they say the first cause
-        yield from _codes_refused(valid)
+        yield from _codes_refused(door, valid)
 
 
 def _kept_by_journal(door: Door) -> Iterator[Text]:
@@ -118,13 +126,20 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         )
 
 
-def _codes_refused(valid: Iterable[Exchange]) -> Iterator[Text]:
-    """The codes that were refused; nothing where all that refused one may be a conflict with what was beside it."""
-    executed = [seen for seen in valid if seen.operation == "executePix" and seen.response]
-    refused = [seen for seen in executed if refused_or_lost(seen) in ABOUT_THE_REQUEST]
-    if not all(seen.beside and refused_or_lost(seen) is RefusalKind.CONFLICT for seen in refused):
-        yield say(
-            "{number} of {all} transaction codes were refused: expired, or executed by an earlier run",
-            number=len(refused),
-            all=len(executed),
-        )
+def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
+    """The codes that were refused, and by which answers; nothing where all that refused one may be a conflict with what
+    was beside it. If all supplied codes of a sandbox were, an earlier run may have executed them: it has no journal."""
+    executed = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
+    refused = [exchange for exchange in executed if refused_or_lost(exchange) in ABOUT_THE_REQUEST]
+    if all(exchange.beside and refused_or_lost(exchange) is RefusalKind.CONFLICT for exchange in refused):
+        return
+    told = say(
+        "{number} of {all} transaction codes were refused: {answers}",
+        number=len(refused),
+        all=len(executed),
+        answers=answers_in_words(refused),
+    )
+    supplied = [exchange for exchange in executed if not door.guard.prepared.has(exchange.request.last_segment)]
+    all_supplied_refused = bool(supplied) and all(exchange in refused for exchange in supplied)
+    question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
+    yield joined((told, question if not door.guard.journal and all_supplied_refused else ""))
