@@ -168,6 +168,8 @@ def answer_in_words(exchange: Exchange) -> Message:
 def answers_in_words(exchanges: Iterable[Exchange]) -> Message:
     """The distinct answers, the first few of them."""
     distinct = list(dict.fromkeys(map(answer_in_words, exchanges)))
+    if not distinct:
+        return say("nothing was sent")
     more = [say("{n} more", n=len(distinct) - _MOST_ANSWERS)] if len(distinct) > _MOST_ANSWERS else []
     return message_of(joined([*distinct[:_MOST_ANSWERS], *more], ", "))
 

@@ -9,6 +9,7 @@ from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from spec.answers import (
     RefusalKind,
     answer_in_words,
+    answers_in_words,
     data_of,
     grants_protected_result,
     is_granted,
@@ -43,7 +44,7 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     statuses = {answer.response.status for answer in answers if answer.response}
     if statuses == {401}:
         return _why_it_is_refused(traffic, operation, answers[0])
-    seen = ", ".join(map(str, sorted(statuses))) or say("no answer")
+    seen = answers_in_words(answers) if answers else say("no answer")
     return inconclusive(say("no valid request succeeded ({answer})", answer=seen), *answers[:1])
 
 
@@ -114,8 +115,8 @@ def warn_of(code: str, seen: list[Exchange]) -> None:
 # -- the documented request is enough -----------------------------------------------------------------------------
 
 _NOT_UNDERSTOOD = say(
-    "no registration was understood: perhaps the service expects another body, or the account holds as many keys as it "
-    "may"
+    "no registration was understood ({answers}): perhaps the service expects another body, or the account holds as "
+    "many keys as it may"
 )
 
 
@@ -127,7 +128,10 @@ def needs_more(executions: Executions) -> Judgement:
     sent_with_more = list(filter(succeeded, executions.sent_with_more))
     if sent_with_more and len(prepared) >= 2:
         return deviates(finding("needs-more"), *prepared, *sent_with_more)
-    why = say("no code was executed as documented: supply more, or set transactions.prepare.count to 3 or more")
+    why = say(
+        "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to 3 or more",
+        answers=answers_in_words(prepared or executions.answers),
+    )
     return inconclusive(why, *(prepared or executions.answers)[:1], *sent_with_more)
 
 
@@ -146,7 +150,9 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
         return registrations.broken[requirement_id]
     if registrations.understood:
         return holds(*registrations.understood[:1])
-    why = say("no registration as documented was understood") if registrations.broken else _NOT_UNDERSTOOD
+    why = _NOT_UNDERSTOOD.of(answers=answers_in_words(registrations.answers))
+    if registrations.broken:
+        why = say("no registration as documented was understood")
     if requirement_id == "registerPixKey.contentType.accepted":
         return json_is_understood(registrations.answers, why)
     return inconclusive(why, *registrations.answers[:1])
@@ -189,11 +195,14 @@ def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgemen
     """The judgement that one answer at least keeps the requirement: for an example that cannot hold in every answer."""
     judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
     ranks = (Conclusion.HOLDS, Conclusion.INCONCLUSIVE, Conclusion.DEVIATES)
-    none = inconclusive(say("no code was executed"))
+    refused = say("no code was executed: {answers}", answers=answers_in_words(answers))
+    none = inconclusive(refused if answers else say("no code was executed"))
     return min(judged, key=lambda judgement: ranks.index(judgement.conclusion), default=none)
 
 
-def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction) -> Judgement:
+def never_broken(
+    requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction, not_sent: Text = ""
+) -> Judgement:
     """The judgement that no request to the operation breaks the requirement, of which the first is shown; generated
     invalid ones are judged apart."""
     operation = requirement_id.partition(".")[0]
@@ -206,4 +215,4 @@ def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: R
         return inconclusive(say("no answer to judge: {answers}", answers=answers) if seen else _NOTHING_TO_JUDGE)
     once = {each: judgement.why for each, judgement in judged if judgement.why}
     shown = [each for each, judgement in judged if judgement.holds]
-    return holds(*once, *shown[:1], why=joined(once.values()))
+    return holds(*once, *shown[:1], why=joined([*once.values(), not_sent]))
