@@ -183,7 +183,8 @@ class Budget:
         operation, limit = sending.intent.operation, self.limits.transfers
         left = limit - places.total()
         if sending.intent.valid:
-            return left > len(self._awaiting_valid - {operation})
+            kept = 0 if operation in self._awaiting_valid else len(self._awaiting_valid)
+            return left > kept
         taken_by_valid = sum(count for (_, valid), count in places.items() if valid)
         share = (limit - taken_by_valid) // max(1, len(self._sharing))
         return left > 0 and (operation not in self._sharing or places[operation, False] < share)

@@ -119,9 +119,10 @@ def test_invalid_bodies_share_what_valid_ones_leave(ended):
     assert Counter(name for name, _ in service.invalid) == dict.fromkeys(PREPARING, LIMIT // len(PREPARING) - 1)
 
 
-def test_one_operation_leaves_a_place_for_the_first_valid_body_to_each_other(service, tmp_path):
+@pytest.mark.parametrize("limit", [2, 4])
+def test_one_operation_leaves_a_place_for_the_first_valid_body_to_each_other(limit, service, tmp_path):
     """Also if transactions.prepare asks for more transfers than there is room for."""
-    a_run = Run(service, tmp_path, transfers=4)
+    a_run = Run(service, tmp_path, transfers=limit)
     a_run.door.budget.share_transfers(PREPARING, PREPARING)
     for _ in range(6):
         a_run.client.send("createPix", json=PREPARE["json"], valid=True)
