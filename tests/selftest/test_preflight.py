@@ -86,7 +86,7 @@ def test_one_operation_that_is_not_answered_is_a_finding_about_it(make, connecti
     """The others are tested. A service that hangs breaks no statement: the document does not say how long an answer
     takes. So the run is incomplete."""
     with make() as service:
-        profile = write_profile(tmp_path, service.base_url, limits={"timeout": 2})
+        profile = write_profile(tmp_path, service.base_url, limits={"timeout": 5})
         ended = run(profile, "-k", "listAccounts or getBalance or registerPixKey.exists")
     verdicts = {row["id"]: row["verdict"] for row in ended.document["requirements"]}
     of_others = {verdict for name, verdict in verdicts.items() if not name.startswith("listAccounts")}
