@@ -34,8 +34,8 @@ from environments.profiles.model import EMBEDDED, Profile, ProfileError, fill, s
 from reports.show import Display
 from reports.terminal import print_lines
 from reports.writing import write
-from spec.answers import RefusalKind, refused_or_lost
-from spec.exchange import VALID
+from spec.answers import RefusalKind, answer_in_words, refused_or_lost
+from spec.exchange import VALID, FailureKind
 from spec.interface import PREPARING, operations
 
 CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
@@ -44,6 +44,7 @@ _ANSWERS: dict[object, tuple[int, str]] = {
     None: (CLEAN, "token: {} to listAccounts"),
     RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
     RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
+    **dict.fromkeys(FailureKind, (INCOMPLETE, "listAccounts is broken: {}; another operation is answered")),
 }
 _REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
@@ -198,7 +199,7 @@ def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
         stands = {seen.operation: seen for seen in client.door.exchanges if seen.credential == VALID}
         if listed := stands.get("listAccounts"):
             status, told = _ANSWERS.get(refused_or_lost(listed), _REFUSED)
-            yield status, told.format(listed.summary)
+            yield status, told.format(answer_in_words(listed))
             for number, account in enumerate(profile.accounts * (status == CLEAN), 1):
                 if refused_or_lost(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
                     yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"
@@ -262,7 +263,7 @@ def _delete(client: Client, body: Any, key: _Left) -> bool:
     filled = fill(body, account=key.account, key=key.value or "", type=key.type)
     exchange = client.send("deletePixKey", key.account, json=filled)
     is_gone = refused_or_lost(exchange) in (None, RefusalKind.NOT_FOUND)
-    print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({exchange.summary})")
+    print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({answer_in_words(exchange)})")
     return is_gone
 
 

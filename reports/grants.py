@@ -12,7 +12,7 @@ from typing import Any
 
 from environments.profiles.model import Auth
 from reports.wording import listed
-from spec.answers import LATER, RefusalKind, is_granted, is_page, refusal_kind
+from spec.answers import LATER, RefusalKind, answer_in_words, is_granted, is_page, refusal_kind
 from spec.exchange import VALID, Exchange
 from spec.interface import READS, operations
 from spec.message import Text, in_a_row, say, say_many
@@ -23,13 +23,13 @@ _NOT_READY = LATER | {RefusalKind.GATEWAY}
 
 @dataclass
 class Grants:
-    """By operation how often the valid token was answered with a status.
+    """By operation how often the valid token was answered with a status, or with a 200 that is a refusal.
 
     `granted` are the operations that granted a request, `promised` those that answered a valid request and were ready.
     `ready`: one was. `certificate`: a gateway refused the client certificate, which says nothing of the token.
     """
 
-    answered: dict[str, Counter[str]] = field(default_factory=dict)
+    answered: dict[str, Counter[Text]] = field(default_factory=dict)
     granted: set[str] = field(default_factory=set)
     promised: set[str] = field(default_factory=set)
     ready: bool = False
@@ -56,7 +56,8 @@ class Grants:
         refusal = refusal_kind(response)
         if exchange.expects_success and refusal not in _NOT_READY:
             self.promised.add(operation)
-        tally[str(response.status)] += 1
+        in_envelope = refusal is RefusalKind.ENVELOPE
+        tally[answer_in_words(exchange) if in_envelope else str(response.status)] += 1
         self.ready |= refusal not in _NOT_READY
         self.certificate |= refusal is RefusalKind.CERTIFICATE
         if refusal is None and (page_is_an_answer or not is_page(response)):
@@ -85,12 +86,12 @@ class Grants:
 
     def notes(self, auth: Auth) -> Iterator[Text]:
         """A line that says why no operation succeeded, where the answers show that."""
-        together: Counter[str] = sum(self.answered.values(), Counter())
+        together: Counter[Text] = sum(self.answered.values(), Counter())
         if not self.refused_all or self.certificate:
             return
         answers = [
-            say_many("{status} to {n} request", "{status} to {n} requests", status=status, n=count)
-            for status, count in together.most_common(3)
+            say_many("{status} to {n} request", "{status} to {n} requests", status=answer, n=count)
+            for answer, count in together.most_common(3)
         ]
         source = auth.token_env or ("token_command" if auth.token_command else "token_file")
         if set(together) == {"401"}:
@@ -102,7 +103,7 @@ class Grants:
             )
             return
         why = say("the token may be wrong or expired, check auth ({source})", source=source)
-        commonest = max(together, key=together.__getitem__)
+        commonest = str(max(together, key=together.__getitem__))
         if not self.ready:
             why = say("the service was not ready, run again later")
         elif commonest >= "5":
@@ -125,19 +126,21 @@ class Generated:
     """
 
     accepted: Counter[str] = field(default_factory=Counter)
-    refused: dict[str, Counter[str]] = field(default_factory=dict)
+    refused: dict[str, Counter[Text]] = field(default_factory=dict)
     cut: list[str] = field(default_factory=list)
 
     def take(self, operation: str, answers: Collection[Exchange]) -> None:
         """Add the answers of one test."""
-        refused = self.refused[operation] = Counter(seen.summary for seen in answers if not is_granted(seen))
+        refused = self.refused[operation] = Counter(answer_in_words(seen) for seen in answers if not is_granted(seen))
         self.accepted[operation] = len(answers) - refused.total()
 
     def data(self) -> dict[str, Any]:
         """For conformance.json."""
         return {
             "accepted": dict(self.accepted),
-            "refused": {operation: dict(tally) for operation, tally in self.refused.items()},
+            "refused": {
+                name: {str(answer): count for answer, count in tally.items()} for name, tally in self.refused.items()
+            },
             "harmless": sorted(self.refused.keys() & READS),
             "cut": self.cut,
         }

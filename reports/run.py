@@ -139,6 +139,7 @@ class Run:
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
     unsent: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # what a limit cut short, by the limit
+    outages: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # those of `unsent` that a gateway answered
     ended_by: Text = ""  # the limit that ended the sending, or the token that expired
     requests: int = 0
     executions: int = 0
@@ -215,7 +216,7 @@ class Run:
             NoteKind.KNOWN_FAILURE: self._final[1],
             NoteKind.NOTHING_TESTED: [say("nothing was tested: see what is out of scope, and what to add to allow")]
             * (self.result().why == NOTHING_TESTED),
-            NoteKind.CUT: self._unsent(),
+            NoteKind.CUT: () if self.unreachable else self._unsent(),
             NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),
         }
         notes = dict.fromkeys((*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)))
@@ -287,12 +288,17 @@ class Run:
         return replace(result, why=in_words(seen)) if seen and result.verdict == Verdict.OBSERVED else result
 
     def _explained(self, requirement: Requirement, result: RequirementResult) -> RequirementResult:
-        """The result; where it was not exercised, with the reasons why not all requests were sent, or that alone that
-        nothing was granted."""
+        """The result; where it was not exercised, with the reasons why not all requests were sent. That the target is
+        gone, nothing was granted or a gateway answered alone stands alone: all else follows from it."""
         if result.verdict != Verdict.NOT_EXERCISED:
             return result
+        if self.unreachable:
+            return replace(result, why=self._cannot_be_reached)
         if self.grants.refused_all:
             return replace(result, why=NOTHING_GRANTED)
+        outages = [why for why, names in self.outages.items() if requirement.operation in names]
+        if outages and not self.ended_by:
+            return replace(result, why=joined(outages))
         unsent = [why for why, names in self.unsent.items() if requirement.operation in {*names, None}]
         return replace(result, why=self.ended_by or joined([result.why, *unsent]))
 
@@ -302,7 +308,8 @@ class Run:
             return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
         if missing := missing_permission(requirement, self.profile.allow):
             return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing)
-        why = say("no test reached it")
-        if self.unreachable:
-            why = say("the target cannot be reached: {why}", why=message_of(self.unreachable))
-        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, why)
+        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, say("no test reached it"))
+
+    @property
+    def _cannot_be_reached(self) -> Text:
+        return say("the target cannot be reached: {why}", why=message_of(self.unreachable))

@@ -7,7 +7,7 @@ one: any status but 2xx, and a 200 whose envelope has an integer code other than
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from enum import Enum
@@ -15,9 +15,10 @@ from itertools import islice
 from json import JSONDecoder
 from typing import Any
 
-from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside
+from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside, named_media_type
 from spec.interface import operations
 from spec.json_text import JsonObject, folded, is_integer
+from spec.message import Message, joined, message_of, say
 
 
 def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
@@ -138,6 +139,39 @@ def code_of(response: Response) -> int | None:
     if member is None or not is_integer(member[1]):
         return None
     return int(member[1]) if isinstance(member[1], Decimal) else -1
+
+
+_MOST_ANSWERS = 3
+"""Distinct answers that one line names."""
+_LARGEST_CODE = 99_999_999
+"""A code that is shown. A number of more digits may name somebody."""
+
+
+def answer_in_words(exchange: Exchange) -> Message:
+    """The answer in a few words, without data of the service: `404 application/json`. They say what refuses in a 200,
+    too: `200 with code 3, not 0`."""
+    response, failure = exchange.response, exchange.failure
+    if response is None:
+        if failure is None:
+            return say("not sent")
+        return say(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
+    if refusal_kind(response) is RefusalKind.ENVELOPE:
+        code = code_of(response)
+        if code is None or abs(code) > _LARGEST_CODE:
+            return say("{status} with a code that is not 0", status=response.status)
+        return say("{status} with code {code}, not 0", status=response.status, code=str(code))
+    if is_page(response):
+        return say("{status} with a page of HTML", status=response.status)
+    return say(f"{response.status} {named_media_type(response.media_type)}")
+
+
+def answers_in_words(exchanges: Iterable[Exchange]) -> Message:
+    """The distinct answers, the first few of them."""
+    distinct = list(dict.fromkeys(map(answer_in_words, exchanges)))
+    if not distinct:
+        return say("nothing was sent")
+    more = [say("{n} more", n=len(distinct) - _MOST_ANSWERS)] if len(distinct) > _MOST_ANSWERS else []
+    return message_of(joined([*distinct[:_MOST_ANSWERS], *more], ", "))
 
 
 def is_granted(exchange: Exchange) -> bool:

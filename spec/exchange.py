@@ -207,15 +207,6 @@ class Exchange:
         """True if the interface document promises a success, by all that the run knows about the token."""
         return self.valid and self.number not in self.excused
 
-    @property
-    def summary(self) -> str:
-        """Answer in a few words, without data of the service: `404 application/json`."""
-        if self.response:
-            return f"{self.response.status} {named_media_type(self.response.media_type)}"
-        if self.failure is None:
-            return "not sent"
-        return self.failure.message if self.failure.kind is FailureKind.LIMIT else self.failure.kind.value
-
 
 def named_media_type(media_type: str) -> str:
     """The name of a common media type. Others are not shown: a service may write anything there, even a token."""

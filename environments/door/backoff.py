@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from environments.door.budget import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind, refused_or_lost, succeeded
-from spec.exchange import VALID, Exchange, FailureKind, Response
+from spec.exchange import VALID, FailureKind, Response
 from spec.message import Text, say
 
 WAITS_S = (1.0, 2.0, 4.0)
@@ -28,9 +29,38 @@ IN_VAIN = (
     "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
     "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
 )
+NOT_CONNECTED = (FailureKind.NO_CONNECTION, FailureKind.TLS)
+"""Failures before anything was sent."""
+OUTAGE = say("no answer but {statuses} for {seconds} s: run it again")
+NOT_AGAIN = say("a gateway answered in the place of the service, and what may have moved money is not sent again")
+_BETWEEN_OUTAGES_S = 5.0
+"""Two operations share an outage if no more seconds lie between the last answer to one and the first to the other: a
+run pauses up to 4 seconds."""
 _WRONG_TOKEN = "", False
 _MOST_TIMEOUTS = _MOST_LOCKS = 2
 _MOST_FAILED_IN_A_ROW = 5
+
+
+@dataclass
+class _Outage:
+    """A time in which nothing but a gateway answered for an operation, by the clock of the run. `in_vain` are the
+    operations of the valid requests that waited in vain."""
+
+    since: float
+    until: float
+    statuses: set[int] = field(default_factory=set)
+    in_vain: set[str] = field(default_factory=set)
+
+    def with_other(self, other: _Outage) -> _Outage:
+        """The time from the beginning of the first to the end of the last."""
+        until = max(self.until, other.until)
+        return _Outage(self.since, until, self.statuses | other.statuses, self.in_vain | other.in_vain)
+
+    @property
+    def in_words(self) -> Text:
+        """One line."""
+        statuses = ", ".join(map(str, sorted(self.statuses)))
+        return OUTAGE.of(statuses=statuses, seconds=round(self.until - self.since))
 
 
 class Backoff:
@@ -44,6 +74,8 @@ class Backoff:
         self._on_the_wire: list[Sending] = []
         self._want_it_empty, self._paused_until = 0, 0.0
         self._in_vain: set[tuple[str, bool]] = set()
+        self._outages: dict[str, _Outage] = {}
+        self._ended_outages: list[_Outage] = []
         self._locks = Counter[str]()
 
     def locks_out(self, operation: str) -> bool:
@@ -97,6 +129,7 @@ class Backoff:
         Beside others, that halves the number of places, unless it was halved since the request left.
         """
         response = sending.exchange.response
+        self._follow_outages(sending)
         if succeeded(sending.exchange):
             self._in_vain.discard(_WRONG_TOKEN)
         if response is None:
@@ -128,17 +161,50 @@ class Backoff:
             goes_again = sending.repeatable if is_unknown else not sending.executes
         sending.put_off += 1
         if exchange.valid and not goes_again:
-            self._unsent[IN_VAIN].add(exchange.operation)
+            if not is_unknown:
+                self._unsent[IN_VAIN].add(exchange.operation)
+            elif sending.repeatable:
+                self._outages[exchange.operation].in_vain.add(exchange.operation)
+            else:
+                self._unsent[NOT_AGAIN].add(exchange.operation)
         return goes_again
 
+    def _follow_outages(self, sending: Sending) -> None:
+        """Take note of how long nothing but a gateway answers for an operation. Another answer ends that."""
+        exchange, now = sending.exchange, self._ending.clock()
+        if exchange.response is None:
+            return
+        if refusal_kind(exchange.response) is RefusalKind.GATEWAY:
+            outage = self._outages.setdefault(exchange.operation, _Outage(now - exchange.elapsed_s, now))
+            outage.until = now
+            outage.statuses.add(exchange.response.status)
+        elif exchange.operation in self._outages:
+            self._ended_outages.append(self._outages.pop(exchange.operation))
+
+    @property
+    def outages(self) -> dict[Text, set[str]]:
+        """The operations whose valid requests waited in vain while nothing but a gateway answered, by how long that
+        was."""
+        merged: list[_Outage] = []
+        for outage in sorted([*self._ended_outages, *self._outages.values()], key=lambda outage: outage.since):
+            if merged and outage.since <= merged[-1].until + _BETWEEN_OUTAGES_S:
+                merged[-1] = merged[-1].with_other(outage)
+            else:
+                merged.append(outage)
+        return {outage.in_words: outage.in_vain for outage in merged if outage.in_vain}
+
     def _may_be_lost_again(self, sending: Sending) -> bool:
-        """True for a connection that was refused, and for one that was dropped, where nothing can have moved."""
-        kind = refused_or_lost(sending.exchange)
+        """True for a connection that was refused, and for one that was dropped, where nothing can have moved. On a kept
+        connection an answer that is not HTTP may be the rest of another one, so the request goes again over a fresh
+        connection."""
+        kind, failure = refused_or_lost(sending.exchange), sending.exchange.failure
+        is_a_rest = kind is FailureKind.NOT_HTTP and failure is not None and failure.kept
         sending.lost += 1
         if kind is FailureKind.NO_CONNECTION and sending.lost <= len(_RESTARTS_S):
             self._pause(_RESTARTS_S[sending.lost - 1])
             return True
-        return kind is FailureKind.DROPPED and sending.repeatable and sending.lost == 1
+        is_dropped = kind is FailureKind.DROPPED or is_a_rest
+        return is_dropped and sending.repeatable and sending.lost == 1
 
     def _pause(self, seconds: float) -> None:
         """Keep all threads from sending."""
@@ -151,11 +217,11 @@ class UnreachableError(NotSentError):
 
 class Liveness:
     """Ends the run when the target is gone, and leaves an operation alone that does not answer. `unreachable` says why
-    the target is gone; empty while it is there. `ask` sends a read that succeeded once more, if there was one."""
+    the target is gone; empty while it is there. `look_whether_gone` asks what was answered before."""
 
-    def __init__(self, ask: Callable[[], Exchange | None]) -> None:
+    def __init__(self, look_whether_gone: Callable[[], bool]) -> None:
         self.unreachable = ""
-        self._ask = ask
+        self._look_whether_gone = look_whether_gone
         self._timeouts = Counter[str]()
         self._failed_in_a_row = 0
 
@@ -170,18 +236,15 @@ class Liveness:
 
     def notice(self, sending: Sending) -> None:
         """Take note of an answer, or of none; a limit of the suite counts as an answer. After several of none, or
-        without a connection, ask: a target that still answers only drops invalid requests, or one handshake."""
+        without a connection, ask: a target that still answers only drops requests to some operations, or one
+        handshake."""
         failure, operation = sending.exchange.failure, sending.intent.operation
         if failure is None or failure.kind is FailureKind.LIMIT:
             self._failed_in_a_row = self._timeouts[operation] = 0
             return
         self._failed_in_a_row += 1
         self._timeouts[operation] += failure.kind is FailureKind.TIMEOUT
-        if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in (
-            FailureKind.NO_CONNECTION,
-            FailureKind.TLS,
-        ):
+        if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED:
             self._failed_in_a_row = 0
-            answer = self._ask()
-            if answer is None or answer.response is None:
+            if self._look_whether_gone():
                 self.unreachable = failure.message

@@ -9,7 +9,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from filelock import FileLock, Timeout
@@ -133,7 +133,8 @@ class Budget:
     def __init__(self, limits: Limits) -> None:
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts, self.kept_to_ask_again = Counter[str](), Counter[str]()
-        self._prepared = self._being_prepared = 0
+        self._prepared, self._being_prepared = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
+        self._sharing, self._awaiting_valid = frozenset[str](), set[str]()
         self._turn = 0.0
 
     def take_request(self, sending: Sending) -> None:
@@ -166,29 +167,54 @@ class Budget:
         """Give the room of one execution back: nothing was executed."""
         self._counts["executions"] -= 1
 
+    def share_transfers(self, operations: Collection[str], valid: Collection[str]) -> None:
+        """Share limits.transfers among these operations, of which these get valid bodies, too."""
+        self._sharing, self._awaiting_valid = frozenset(operations), set(valid)
+
     def refuse_transfer(self, sending: Sending) -> None:
         """Raises LimitError for a request that may prepare a transfer, where no place is left for one."""
-        if sending.intent.operation in PREPARING and self._prepared >= self.limits.transfers:
+        if sending.intent.operation in PREPARING and not self._has_place(sending, self._prepared):
             raise LimitError(_SPENT.of(setting="transfers", limit=self.limits.transfers))
+
+    def _has_place(self, sending: Sending, places: Counter[tuple[str, bool]]) -> bool:
+        """True if these places, taken by operation and by whether the body was valid, leave one. A second valid body to
+        an operation leaves a place for the first one to each other. Invalid bodies share equally what the valid ones
+        leave."""
+        operation, limit = sending.intent.operation, self.limits.transfers
+        left = limit - places.total()
+        if sending.intent.valid:
+            kept = 0 if operation in self._awaiting_valid else len(self._awaiting_valid)
+            return left > kept
+        taken_by_valid = sum(count for (_, valid), count in places.items() if valid)
+        share = (limit - taken_by_valid) // max(1, len(self._sharing))
+        return left > 0 and (operation not in self._sharing or places[operation, False] < share)
 
     @contextmanager
     def transfer(self, sending: Sending) -> Iterator[None]:
         """Keep the place of a transfer while a request is sent that may prepare one; a refusal gives it back. Where
         only requests on the wire have places, waits for what becomes of them. Raises LimitError where none is left."""
-        if sending.intent.operation not in PREPARING:
+        operation = sending.intent.operation
+        if operation not in PREPARING:
             yield
             return
-        limit = self.limits.transfers
-        self.ending.wait_for(lambda: self._prepared >= limit or self._prepared + self._being_prepared < limit)
+        place = operation, sending.intent.valid
+        self.ending.wait_for(
+            lambda: (
+                not self._has_place(sending, self._prepared)
+                or self._has_place(sending, self._prepared + self._being_prepared)
+            )
+        )
         self.refuse_transfer(sending)
-        self._being_prepared += 1
+        if sending.intent.valid:
+            self._awaiting_valid.discard(operation)
+        self._being_prepared[place] += 1
         is_prepared = True
         try:
             yield
             is_prepared = may_have_prepared(sending.exchange)
         finally:
-            self._being_prepared -= 1
-            self._prepared += is_prepared
+            self._being_prepared[place] -= 1
+            self._prepared[place] += is_prepared
 
     def take(self, what: str, *, reserve: int = 0) -> None:
         """Count one request or execution. Raises LimitError when no more than the reserve is left."""

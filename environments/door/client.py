@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
 from typing import Any
 from urllib.parse import quote
 
 import requests
 
+from environments.door.backoff import NOT_CONNECTED
 from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
@@ -81,24 +82,45 @@ class Client:
         return [self.door.exchange(self._request(documented.method, path, **sent), Intent("")) for path in paths]
 
     def preflight(self) -> str:
-        """Send a read, or only connect where none is permitted. Gives the reason for which the target cannot be
-        reached, else nothing. A limit of the suite is none."""
+        """Send reads and the execution of a synthetic code until one is answered, or only connect where no read is
+        permitted. Gives the reason why the target cannot be reached, else nothing: no connection can be made, or none
+        of these is answered. One operation that does not answer says nothing of the others."""
         if "read" not in self.door.permission.allow:
             return self.door.wire.connect(self.door.permission.base_url)
-        listed = self.send("listAccounts", valid=True)
-        if listed.response and turns_away(listed.response):
-            without = ANOTHER if self.door.budget.limits.wrong_tokens else NO_HEADER
-            wrong = self.send("listAccounts", credential=without)  # the end of the run compares the two answers
-            self.token_is_refused = self._ask_all_whether_refused(wrong)
-        return listed.failure.message if listed.failure and listed.failure.kind is not FailureKind.LIMIT else ""
+        first_failure = ""
+        for operation, path_parameter in self._harmless():
+            exchange = self.send(operation, path_parameter, valid=operation == "listAccounts")
+            failure = exchange.failure
+            if failure is None:
+                self._look_whether_the_token_is_refused(exchange, path_parameter)
+                return ""
+            if failure.kind is FailureKind.LIMIT:
+                return ""
+            first_failure = first_failure or failure.message
+            if failure.kind in NOT_CONNECTED:
+                break
+        return first_failure
 
-    def _ask_all_whether_refused(self, wrong: Exchange) -> bool:
-        """Ask each read, and for the execution of a synthetic code, where that is permitted, until one answers
-        neither that the token is refused, nor with 403, a redirect or a page as a wrong token gets."""
-        places = dict.fromkeys(READS, self.door.keys.account or synthetic())
+    def _harmless(self) -> Iterator[tuple[str, str]]:
+        """Each read, listAccounts first, and the execution of a synthetic code if that is permitted, with its path
+        parameter."""
+        for operation in sorted(READS, key="listAccounts".__ne__):
+            yield operation, self.door.keys.account or synthetic()
         if "execute" in self.door.permission.allow:
-            places["executePix"] = synthetic()
-        return all(_is_refused(self.send(*each), wrong) for each in places.items())
+            yield "executePix", synthetic()
+
+    def _look_whether_the_token_is_refused(self, answered: Exchange, path_parameter: str) -> None:
+        """If the first answer turns the token away, ask all, until one answers neither that the token is refused, nor
+        with 403, a redirect or a page as a wrong token gets."""
+        if answered.response is None or not turns_away(answered.response):
+            return
+        without = ANOTHER if self.door.budget.limits.wrong_tokens else NO_HEADER
+        # The end of the run compares the two answers.
+        wrong = self.send(answered.operation, path_parameter, credential=without)
+        for operation, place in self._harmless():
+            if not _is_refused(self.send(operation, place), wrong):
+                return
+        self.token_is_refused = True
 
     def _request(
         self,

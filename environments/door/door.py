@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 import requests
 
 from environments.credentials import Target
-from environments.door.backoff import Backoff, Liveness
+from environments.door.backoff import NOT_CONNECTED, Backoff, Liveness
 from environments.door.budget import CUT, STOPPED, Budget
 from environments.door.event_log import JournalError
 from environments.door.execution_guard import ExecutionGuard
@@ -26,7 +26,8 @@ from environments.door.outgoing import Decision, Intent, LimitError, NotSentErro
 from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
-from spec.exchange import Exchange, Failure, FailureKind, Request, Response
+from spec.exchange import VALID, Exchange, Failure, FailureKind, Request, Response
+from spec.interface import MARK, READS
 from spec.message import Text
 
 T = TypeVar("T")
@@ -85,7 +86,7 @@ class Door:
             journal.ending = self.ending
         self.backoff = Backoff(budget, self.unsent)
         self.token_monitor = TokenMonitor(target.secrets, target.refresh, self._ask, self.backoff.clear_the_wire)
-        self.liveness = Liveness(self._read_again)
+        self.liveness = Liveness(self._look_whether_gone)
         self.guard.read_again = self._read_again
         self.wire, self.close = wire, wire.close
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
@@ -184,6 +185,35 @@ class Door:
     def _read_again(self) -> Exchange | None:
         """Send the last read that succeeded once more. None where there was none, or a limit keeps it."""
         return self._ask(self.token_monitor.witness) if self.token_monitor.witness else None
+
+    def _look_whether_gone(self) -> bool:
+        """Ask reads, and the execution of a synthetic code, that were answered before, one of each operation, until
+        one is answered again. True if none is, or if no connection can be made."""
+        before = self._answered_before()
+        if not before:
+            return self.wire.connect(self.permission.base_url) != ""
+        answers = []
+        for exchange in before:
+            answer = self._ask(exchange)
+            if answer is None:
+                continue  # a limit keeps it, so nothing is known
+            if answer.response is not None:
+                return False
+            answers.append(answer)
+            if answer.failure and answer.failure.kind in NOT_CONNECTED:
+                break
+        return bool(answers)
+
+    def _answered_before(self) -> list[Exchange]:
+        """The last harmless request to each operation that was answered, the newest first."""
+        newest = dict[str, Exchange]()
+        for exchange in reversed(self.exchanges):
+            if exchange.response is None or exchange.credential != VALID:
+                continue
+            names_no_code = MARK in exchange.request.last_segment
+            if exchange.operation in READS or (exchange.operation == "executePix" and names_no_code):
+                newest.setdefault(exchange.operation, exchange)
+        return list(newest.values())
 
     def _attempt(self, sending: Sending) -> None:
         if meeting := sending.meeting:  # before a place is taken: who waits for another one keeps nobody from the wire

@@ -10,7 +10,7 @@ from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical, outcome_of
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.preparing import Prepared
-from spec.answers import grants_protected_result, is_granted, refuses_the_token
+from spec.answers import answer_in_words, grants_protected_result, is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.message import Text
 
@@ -213,7 +213,7 @@ class ExecutionGuard:
             self.first_executed = self.first_executed or code * executes
         if not executes and grants_protected_result(exchange):
             self._granted_to_anybody = True
-        why = f"its execution was refused ({exchange.summary})" if outcome is Outcome.REFUSED else ""
+        why = f"its execution was refused ({answer_in_words(exchange)})" if outcome is Outcome.REFUSED else ""
         self.prepared.settle(code, why)
         if executes:
             self._unknown_in_a_row = self._unknown_in_a_row + 1 if outcome is Outcome.UNKNOWN else 0

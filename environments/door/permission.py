@@ -100,8 +100,9 @@ def names(text: str, key: str) -> bool:
 
 
 def _read(body: bytes) -> Any:
+    """The body with each number as the text that it is: some are beyond a float, or too long for an int."""
     try:
-        return json.loads(body)
+        return json.loads(body, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
         return parse_qs(body.decode("utf-8", "replace"))
 

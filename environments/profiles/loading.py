@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -174,7 +174,12 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     except ValidationError as error:  # what is missing may be there under an unknown key, which comes first
         told = sorted(error.errors(include_url=False), key=lambda each: each["type"] != _UNKNOWN)
         raise ProfileError(*dict.fromkeys(_problem(each, read, name, base_url) for each in told)) from None
-    return Profile(**vars(file), name=path.stem, path=path, redirected=redirected)
+    profile = Profile(**vars(file), name=path.stem, path=path, redirected=redirected)
+    names_transfers = "transfers" in (data.get("limits") or {})
+    if names_transfers or not profile.is_sandbox:
+        return profile
+    # Nothing there is worth anything, and a service may accept every invalid body.
+    return replace(profile, limits=replace(profile.limits, transfers=profile.limits.requests))
 
 
 def from_example(values: Mapping[str, str], path: Path) -> str:

@@ -226,7 +226,8 @@ class Limits:
     executions: Count = 5
     """Transfers executed."""
     transfers: Whole = 20
-    """Transfers prepared, and PIX transactions created."""
+    """Transfers prepared, and PIX transactions created; on a sandbox by default as many as requests. Each operation
+    gets an equal share."""
     wrong_tokens: Whole = 20
     """Wrong tokens for each of the two documented operations; 0: none, to any operation."""
     requests: Count = 2000

@@ -24,7 +24,7 @@ from spec.rules.table import (
     text_in,
     type_of,
 )
-from spec.rules.tax_document import is_fully_masked, is_fully_visible, is_unmasked
+from spec.rules.tax_document import is_fully_masked, is_fully_visible, is_unmasked, lost_its_zeros
 
 
 @rule("executePix.id.matches")
@@ -39,6 +39,8 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
     document = text_in(exchange, "document")
     if is_fully_visible(document):
         return _of("document", "document-clear", exchange, digits=sum(map(str.isdigit, document)))
+    if lost_its_zeros(document):
+        return _of("document", "document-zeros", exchange, digits=sum(map(str.isdigit, document)))
     place, _ = member_in(envelope_in(exchange), "data")
     documented = {(place, name) for name in names_in(exchange)}
     leaves = dict(leaves_of(json_in(exchange)))

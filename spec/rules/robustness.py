@@ -6,7 +6,7 @@ import html
 import json
 import re
 
-from spec.answers import RefusalKind, refusal_kind
+from spec.answers import RefusalKind, answer_in_words, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response, kept_beside
 from spec.findings import Finding, finding
 from spec.json_text import leaves_of, pointer
@@ -15,6 +15,10 @@ from spec.rules.table import InconclusiveError, rule
 
 ROBUSTNESS = ("serverError", "stackTrace", "connection")
 """The requirements of every operation that all of its exchanges answer for."""
+
+
+_BROKEN = {FailureKind.DROPPED: "dropped", FailureKind.NOT_HTTP: "not-http"}
+"""Failures without a response that the service alone can cause, with what is found."""
 
 
 @rule("*.serverError")
@@ -40,8 +44,8 @@ def no_stack_trace(exchange: Exchange) -> Finding | None:
 def no_dropped_connection(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure
-    if failure and failure.kind is FailureKind.DROPPED and not failure.kept:
-        return finding("dropped", request=sent(exchange))
+    if failure and failure.kind in _BROKEN and not failure.kept:
+        return finding(_BROKEN[failure.kind], request=sent(exchange))
     _response_in(exchange)
     return None
 
@@ -54,7 +58,7 @@ def _traces(response: Response) -> list[str]:
 
 def _response_in(exchange: Exchange) -> Response:
     if exchange.response is None:
-        raise InconclusiveError(say("no answer: {answer}", answer=say(exchange.summary)))
+        raise InconclusiveError(say("no answer: {answer}", answer=answer_in_words(exchange)))
     return exchange.response
 
 

@@ -11,7 +11,7 @@ import fnmatch
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spec.answers import data_of, find, is_judged_as_success
+from spec.answers import answer_in_words, data_of, find, is_judged_as_success
 from spec.exchange import Exchange, Response
 from spec.facts import is_name
 from spec.findings import Finding
@@ -47,7 +47,7 @@ def rule(pattern: str) -> Callable[[Rule], Rule]:
 def success_in(exchange: Exchange) -> Response:
     """The response, where it is judged as a success."""
     if exchange.response is None or not is_judged_as_success(exchange):
-        raise InconclusiveError(say("no success to judge: {answer}", answer=say(exchange.summary)))
+        raise InconclusiveError(say("no success to judge: {answer}", answer=answer_in_words(exchange)))
     return exchange.response
 
 

@@ -40,6 +40,8 @@ _ONE_BY_ONE = re.compile(r"[^0-9A-WYZ]*[0-9](?:[^0-9A-WYZ]+[0-9]){10}(?:(?:[^0-9
 """With anything between all of them: a mask as long as the document has no place for so many."""
 _WRITTEN = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9A-Z]{2}(?:\.[0-9A-Z]{3}){2}/[0-9A-Z]{4}-[0-9]{2}")
 _DISAGREES = -100
+_NUMBER = re.compile(rf"[1-9](?:{_BETWEEN}[0-9])*")
+"""Digits alone. A number has no 0 in front, and a text that begins or ends with punctuation was cut there."""
 
 
 class _Clear(NamedTuple):
@@ -70,6 +72,18 @@ def is_fully_visible(document: str) -> bool:
     if len(_letters(text)) < 11:  # a CPF has 11
         return False
     return bool(_ONE_BY_ONE.fullmatch(text)) or _is_all_shown(text) or any(map(_is_a_document, _clear(text)))
+
+
+def lost_its_zeros(document: str) -> bool:
+    """True if the digits are a whole CPF or CNPJ whose leading zeros are missing, as those of a number are.
+
+    A truncated document may look alike by chance: two numbers of a hundred have the check digits of one of both.
+    """
+    text = _plain(document)
+    digits = _letters(text)
+    if not _NUMBER.fullmatch(text):
+        return False
+    return bool(cpf.is_valid(digits.zfill(11)) or cnpj.is_valid(digits.zfill(14)))
 
 
 def is_unmasked(document: str, text: str) -> bool:

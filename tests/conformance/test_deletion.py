@@ -6,20 +6,21 @@ import pytest
 
 from environments.profiles.loading import NO_DELETION
 from environments.profiles.model import Profile
-from spec.answers import is_granted
+from spec.answers import answers_in_words, is_granted
 from spec.exchange import Exchange
+from spec.message import say
 from tests.harness.judging import assert_found, assert_holds, observe, require_supplied, requirement, rules_of
 from tests.traffic.judgements import json_is_understood, warn_of
 from tests.traffic.observations import answers_to, no_answer, values_of
 from tests.traffic.registrar import Registrations
-from tests.traffic.registration import NOTHING_TO_DELETE
+from tests.traffic.registration import nothing_to_delete
 
 
 @pytest.fixture(scope="session")
 def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that were registered just before."""
     require_supplied("deletePixKey" in profile.requests, NO_DELETION)
-    require_supplied(registrations.deletions, NOTHING_TO_DELETE)
+    require_supplied(registrations.deletions, nothing_to_delete(registrations))
     return registrations.deletions
 
 
@@ -34,7 +35,7 @@ def test_what_is_granted_is_deleted(deletions, traffic):
     """A key whose deletion was granted is not listed at the end; of others, those that are gone are warned about."""
     keys = traffic.client.door.keys
     granted = list(filter(is_granted, deletions))
-    require_supplied(granted, "no key was deleted")
+    require_supplied(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
 
     warn_of("kept", keys.kept(granted))
     warn_of("besides", granted if keys.lost_besides else [])
@@ -43,7 +44,9 @@ def test_what_is_granted_is_deleted(deletions, traffic):
 @requirement("deletePixKey.contentType.accepted")
 def test_json_is_understood(deletions):
     """A deletion sent as application/json is understood."""
-    assert_found(json_is_understood(deletions, "no key was deleted"))
+    assert_found(
+        json_is_understood(deletions, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
+    )
 
 
 @requirement("deletePixKey.data")

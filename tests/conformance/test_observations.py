@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from spec.answers import answers_in_words
 from spec.interface import PREPARING, READS, operations
+from spec.message import say
 from tests.harness.judging import each, observe, require_supplied, requirement
 from tests.traffic.observations import (
     answers_to,
@@ -42,7 +44,8 @@ def test_token_of_a_read(operation, traffic):
     """A read wants the token, or does not."""
     granted, without = visit(traffic, operation)
     wanted = wants_the_token(without, granted)
-    require_supplied(wanted, "no answer that could show it")
+    answers = answers_in_words([granted, without])
+    require_supplied(wanted, say("with the token and without: {answers}", answers=answers))
 
     observe(wanted, granted, without)
 
@@ -63,6 +66,9 @@ def test_token_of_what_writes(traffic):
 def test_refusals(operation, traffic):
     """Requests are refused in these ways."""
     sent = refusals_of(operation, traffic)
+    if "fuzz" in traffic.profile.allow:
+        answers = answers_in_words(traffic.targeted(operation))
+        require_supplied(sent, say("nothing was refused: {answers}", answers=answers))
     require_supplied(sent, NOTHING_REFUSED)
     values = refused_values(sent, unknown_code(traffic) if operation == "executePix" else None)
 

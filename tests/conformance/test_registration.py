@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports.wording import listed
+from spec.answers import answers_in_words
 from spec.interface import KEY_TYPES
 from spec.message import say
 from tests.harness.judging import (
@@ -234,7 +235,7 @@ def test_another_account_in_the_body(traffic):
 def test_formats_of_keys(registrations):
     """Keys of each type are accepted in these formats."""
     formats = formats_of_granted(registrations)
-    require_supplied(formats, "no key was registered")
+    require_supplied(formats, say("no key was registered: {answers}", answers=answers_in_words(registrations.answers)))
 
     observe(formats, *registrations.accepted[:5])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -64,7 +64,8 @@ class Collector:
             )
             run.not_executed += _not_executed(door)
         run.grants = Grants.of_exchanges(door.exchanges)
-        run.unsent = {why: [name for name in operations() if name in names] for why, names in door.unsent.items()}
+        run.outages = {why: _in_order(names) for why, names in door.backoff.outages.items()}
+        run.unsent = {why: _in_order(names) for why, names in door.unsent.items()} | run.outages
         whole = set(
             chain(
                 *(one.exchanges for one in run.results if self._shows or one.verdict == Verdict.FAIL),
@@ -87,6 +88,11 @@ class Collector:
     def evidence(self, exchange: Exchange) -> Evidence:
         """An exchange as it may be shown."""
         return evidence(exchange, self.resending)
+
+
+def _in_order(names: Container[str]) -> list[str]:
+    """The operations in the order of the interface document."""
+    return [name for name in operations() if name in names]
 
 
 def _not_executed(door: Door) -> Iterator[Message]:

@@ -9,7 +9,16 @@ from environments.door.door import Door
 from environments.door.journal import Outcome
 from environments.secret_values import ACCOUNT
 from reports.run import Note, NoteKind, outcome_unknown
-from spec.answers import ABOUT_THE_REQUEST, PASSING, RefusalKind, execution_results, is_granted, refused_or_lost
+from spec.answers import (
+    ABOUT_THE_REQUEST,
+    PASSING,
+    RefusalKind,
+    answer_in_words,
+    answers_in_words,
+    execution_results,
+    is_granted,
+    refused_or_lost,
+)
 from spec.exchange import Exchange
 from spec.message import Text, joined, say
 from spec.rules import Reproduction
@@ -48,7 +57,7 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
                 say(
                     "number {number} of accounts: refused by every operation ({answer}): check accounts",
                     number=number,
-                    answer=sent[0].summary,
+                    answer=answer_in_words(sent[0]),
                 ),
             )
     if len(seen := reproduction.otherwise_alone) >= 3:  # fewer may be passing trouble
@@ -124,28 +133,28 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
 
 
 def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
-    """The codes that were refused; nothing if all that refused one may be a conflict with what was beside it. A refusal
-    that carries a result is none: its transfer was executed, or may have been."""
+    """The codes that were refused, and by which answers; nothing if all that refused one may be a conflict with what
+    was beside it. A refusal that carries a result is none: its transfer was executed, or may have been.
+
+    If all supplied codes of a sandbox were refused, an earlier run may have executed them: a sandbox has no journal.
+    """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
     refused = [exchange for exchange in executions if _refuses_a_code(exchange)]
     if all(exchange.beside and refused_or_lost(exchange) is RefusalKind.CONFLICT for exchange in refused):
         return
+    line = say(
+        "{number} of {all} transaction codes were refused: {answers}",
+        number=len(refused),
+        all=len(executions),
+        answers=answers_in_words(refused),
+    )
     supplied = [
         exchange for exchange in executions if not door.guard.prepared.has(unquote(exchange.request.last_segment))
     ]
-    is_a_sandbox = door.guard.journal is None
-    if is_a_sandbox and supplied and all(exchange in refused for exchange in supplied):
-        yield say(
-            "all {number} transactions.codes were refused, and a sandbox keeps no journal: did an earlier run execute "
-            "them? transactions.prepare has each run prepare its own",
-            number=len(supplied),
-        )
-        return
-    yield say(
-        "{number} of {all} transaction codes were refused: expired, or executed by an earlier run",
-        number=len(refused),
-        all=len(executions),
-    )
+    all_supplied_refused = bool(supplied) and all(exchange in refused for exchange in supplied)
+    question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
+    is_asked = all_supplied_refused and door.guard.journal is None
+    yield joined((line, question if is_asked else ""))
 
 
 def _refuses_a_code(exchange: Exchange) -> bool:

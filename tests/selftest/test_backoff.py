@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 import requests
 
-from environments.door.backoff import IN_VAIN, Backoff, Liveness
+from environments.door.backoff import IN_VAIN, NOT_AGAIN, OUTAGE, Backoff, Liveness
 from environments.door.budget import Budget, Ending
 from environments.door.outgoing import Intent, Sending
 from environments.profiles.model import Limits
@@ -84,7 +84,9 @@ def test_a_request_goes_again_three_times(status, after, waits, backoff, time):
     A 403 that names a time is a lock. Then its answer stands, and what to set is said. An operation may be down for as
     long as the run lasts: it is not waited for again, others are."""
     assert seconds_of(backoff, time, request_to(), *[(status, after)] * 4) == [*waits, None]
-    assert backoff._unsent == {IN_VAIN: {"listAccounts"}}
+    seconds = sum(waits)
+    outage = OUTAGE.of(statuses=str(status), seconds=seconds)
+    assert backoff._unsent | backoff.outages == {outage if status > 500 else IN_VAIN: {"listAccounts"}}
     assert [seconds_of(backoff, time, request_to(id), (503,)) for id in ("listAccounts", "getBalance")] == [[None], [1]]
 
 
@@ -107,12 +109,12 @@ def test_what_may_have_moved_money_does_not_go_again(backoff):
     decided = [answered(backoff, sending, status, "7") for status in (503, 429) for sending in (execution, transfer)]
 
     assert decided == [False, False, False, True]
-    assert backoff._unsent == {IN_VAIN: {"executePix", "transferInternal"}}
+    assert backoff._unsent == {NOT_AGAIN: {"executePix", "transferInternal"}, IN_VAIN: {"executePix"}}
 
 
 def test_one_failed_handshake_is_no_end_where_a_read_is_answered():
     """The target is there."""
-    sending, liveness = request_to(), Liveness(lambda: answer("listAccounts", {}))
+    sending, liveness = request_to(), Liveness(lambda: False)
     sending.exchange = failed(FailureKind.TLS)
     liveness.notice(sending)
 

@@ -2,9 +2,11 @@
 which codes were refused."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from environments.door.preparing import Prepared
 from spec.findings import Conclusion
 from spec.rules import Reproduction
 from tests.harness.door_notes import _codes_refused
@@ -49,10 +51,13 @@ def test_an_execution_says_nothing_of_another_code(make, is_alone):
     assert [each.alone for each in judgement.findings] == [is_alone]
 
 
+_DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared()))
+
+
 @pytest.mark.parametrize(("status", "beside", "refused"), [(409, 1, 0), (409, 0, 1), (404, 1, 1)])
 def test_a_conflict_with_what_is_beside_a_code_is_no_refusal_of_it(status, beside, refused):
     """Of two executions at the same time a right service may refuse one."""
     seen = answer("executePix", {}, status=status, beside=beside)
-    told = [f"{refused} of 2 transaction codes were refused: expired, or executed by an earlier run"] * refused
+    told = [f"{refused} of 2 transaction codes were refused: {status} application/json"] * refused
 
-    assert list(map(str, _codes_refused([seen, execution(EXECUTION)]))) == told
+    assert list(map(str, _codes_refused(_DOOR, [seen, execution(EXECUTION)]))) == told

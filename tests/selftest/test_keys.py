@@ -126,6 +126,18 @@ def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable,
     assert result_of(model, "deletePixKey.exists").verdict == "pass"
 
 
+@pytest.mark.parametrize(
+    "number", ["-1e400", "1e999999", pytest.param("9" * 5000, id="long"), "1.50", "NaN", "-Infinity"]
+)
+def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, a_run):
+    """A float would be infinite, and an integer of 5000 digits an error: a report shows neither."""
+    body = f'{{"pixKeyType": "EMAIL", "pixKey": {number}}}'
+    a_run.client.send("registerPixKey", "pixconf-account", body=body.encode())
+    [key] = a_run.door.keys._keys
+
+    assert (key.value, str(key.name)) == (number, f"EMAIL {number}"[:80])
+
+
 @pytest.mark.parametrize(("account", "beside"), [("ac-0001", 1), ("pixconf-account", 0)])
 def test_a_list_beside_another_request_or_of_another_account_says_nothing(account, beside):
     """It may be older than the other request; and a key of the operator would count as one that the service made."""

@@ -194,11 +194,10 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
 
     codes = {"codes": [CODE, OTHER]}
     own = {**codes, "prepare": PREPARE}
-    asked = "did an earlier run execute them? transactions.prepare has each run prepare its own"
-    said = f"all 2 transactions.codes were refused, and a sandbox keeps no journal: {asked}"
+    asked = "did an earlier run execute them? transactions.prepare makes new ones for each run"
 
-    assert refused_codes(sandbox=ADDRESS, transactions=codes) == [said]
-    assert refused_codes(sandbox=ADDRESS, transactions=own) == [said]
+    assert asked in str(refused_codes(sandbox=ADDRESS, transactions=codes))
+    assert asked in str(refused_codes(sandbox=ADDRESS, transactions=own))
     elsewhere = bank_profile(tmp_path, transactions=codes)
     start_journal(elsewhere)
     assert asked not in str(refused_codes(transactions=codes))
@@ -389,7 +388,7 @@ def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
     bank.finish = lambda _, name, other: Response(200, b'{"code": 200}') if name == "createPix" else other
     model = whole_run(bank, bank_profile(tmp_path, transactions={"prepare": PREPARE}), "executePix.json")
 
-    assert ": 200 with a code other than 0, which is read as a refusal)" in str(
+    assert "no transfer was prepared: 200 with code 200, not 0" in str(
         next(result.message for _, result in model.requirements() if result.message)
     )
     assert "code_at" not in str(notes_of(model))

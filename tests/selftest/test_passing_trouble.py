@@ -2,6 +2,8 @@
 that passes is no fault.
 """
 
+import re
+import threading
 from dataclasses import replace
 
 import pytest
@@ -12,6 +14,9 @@ from spec.findings import Conclusion
 from spec.rules import Reproduction
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.proof.directly import try_in_memory
+from tests.selftest.services.one_run import journal_in
+from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw, as_bytes, is_real, reset
 
 
 class NotReady(Service):
@@ -45,6 +50,105 @@ def test_one_503_of_what_may_move_money_leaves_no_question(path, operation):
     assert trial.exit_status == 0
     assert (bodies.count(b"{}"), len(bodies)) == (1, 2)
     assert str(trial.notes[-1]) == BY_A_GATEWAY
+
+
+class IsDown(Raw):
+    """Nothing but 503 is answered from the first registration of a phone number on, for some seconds."""
+
+    SECONDS = 9.0
+
+    def __init__(self):
+        super().__init__()
+        self.is_up_again = threading.Event()
+        self.timer = threading.Timer(self.SECONDS, self.is_up_again.set)
+
+    def answer(self, connection, request):
+        if self.timer.ident is None and b'"PHONE"' in request.body and self.is_granted(request):
+            self.timer.start()
+        if self.timer.ident is not None and not self.is_up_again.is_set():
+            connection.sendall(as_bytes(Response(503, b"{}", (("Content-Type", "application/json"),))))
+        else:
+            super().answer(connection, request)
+
+
+class IsKilled(Raw):
+    """It ends after some answers: no connection is accepted any more."""
+
+    AFTER = 40
+
+    def answer(self, connection, request):
+        super().answer(connection, request)
+        if len(self.seen) >= self.AFTER:
+            self._stopped.set()
+            self._listener.close()
+            reset(connection)
+
+
+@pytest.fixture(scope="module")
+def after_an_outage(tmp_path_factory):
+    """A run whose service was down for nine seconds while keys were registered."""
+    with IsDown() as service:
+        return run(
+            write_profile(tmp_path_factory.mktemp("down"), service.base_url), "-k", "registerPixKey or getBalance"
+        )
+
+
+def test_an_outage_is_told_with_its_seconds(after_an_outage):
+    """Neither a limit nor the profile is named: the service was not there."""
+    told = " ".join([*after_an_outage.document["notes"], *after_an_outage.rows("not-exercised").values()])
+
+    assert after_an_outage.status == 6, after_an_outage.output
+    assert re.search(r"no answer but 503 for \d+ s: run it again", told)
+    assert "limits.rate" not in after_an_outage.output
+
+
+def test_an_outage_alone_is_the_cause_of_what_it_kept(after_an_outage):
+    """Of no requirement of the operation something else is asked."""
+    told = {why for name, why in after_an_outage.rows("not-exercised").items() if name.startswith("registerPixKey")}
+
+    assert {re.sub(r"\d+ s", "N s", why) for why in told} == {"no answer but 503 for N s: run it again"}
+
+
+def test_a_service_that_is_killed_is_the_cause_alone(tmp_path):
+    """Of all that was not exercised, and of no other line."""
+    with IsKilled() as service:
+        ended = run(write_profile(tmp_path, service.base_url, limits={"timeout": 5, "parallel": 1}))
+    why = set(ended.rows("not-exercised").values())
+
+    assert ended.status == 7, ended.output
+    assert why == {"the target cannot be reached: the connection is refused"}
+    assert "exchange 0" not in ended.output
+    assert "supply" not in ended.output
+
+
+CODE_44304 = Response(200, b'{"code": 44304, "data": {}}', (("Content-Type", "application/json"),))
+MEDIA_TYPE = Response(415, b"{}", (("Content-Type", "application/json"),))
+
+
+@pytest.mark.parametrize(
+    ("response", "answer_told"), [(CODE_44304, "200 with code 44304, not 0"), (MEDIA_TYPE, "415 application/json")]
+)
+@pytest.mark.parametrize("sandbox", [True, False], ids=["a sandbox", "no sandbox"])
+def test_refused_codes_are_told_by_the_answer(response, answer_told, sandbox, tmp_path):
+    """And by no guess. A sandbox has no journal, so the line asks whether an earlier run executed them."""
+
+    class Refuses(Raw):
+        def answer(self, connection, request):
+            is_execution = is_real(request.path) and self.is_granted(request)
+            connection.sendall(as_bytes(response if is_execution else self.service.respond(request)))
+
+    with Refuses() as service:
+        changes = {} if sandbox else {"sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
+        journal_in(tmp_path)
+        ended = run(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix or listAccounts")
+    question = "; did an earlier run execute them? transactions.prepare makes new ones for each run"
+    told = ended.rows("not-exercised")
+
+    line = f"1 of 1 transaction codes were refused: {answer_told}" + question * sandbox
+    assert line in ended.document["notes"]
+    assert told["executePix.json"] == f"no success to judge: {answer_told}"
+    assert answer_told in told["executePix.request.sufficient"]
+    assert answer_told in told["executePix.token.accepted"]
 
 
 ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")

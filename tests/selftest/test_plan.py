@@ -67,7 +67,7 @@ def test_what_is_not_permitted_is_listed_with_its_permission(plan):
         in lines
     )
     assert "  none is registered" in lines
-    assert "transfers: at most 0 may succeed (limits.transfers: 60; bodies: 0)" in lines
+    assert "transfers: at most 0 may succeed (limits.transfers: 2000; bodies: 0)" in lines
     assert "  no execution: it needs execute in allow" in lines
 
 
@@ -90,7 +90,7 @@ def test_the_plan_says_what_is_at_stake(sandbox, plan):
         "deleted each time, unless a list showed it before the run",
         "deleted each time, unless a list showed it before the run" if sandbox else "stays: it is not disposable",
     ]
-    assert re.search(r"\ntransfers: at most \d+ may succeed \(limits.transfers: 60; ", "\n".join(lines))
+    assert re.search(r"\ntransfers: at most \d+ may succeed \(limits.transfers: (20|2000); ", "\n".join(lines))
     assert ("of any amount" if sandbox else "of at most the amount of the profile") in "\n".join(lines)
 
 

@@ -1,12 +1,16 @@
 """What is wrong with the set-up is said first, in one line with what to do, and no row fails for it."""
 
+import socket
+
 import pytest
 
 from environments.sandbox import Refusal, Response, Service
 from reports.verdicts import RunVerdict
 from spec.interface import READS, operations
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.one_run import ADDRESS, BOTH, Bank, bank_profile, notes_of, whole_run
+from tests.selftest.services.one_run import ADDRESS, BOTH, Bank, Run, bank_profile, notes_of, whole_run
+from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw, as_bytes, reset, served_by
 
 CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 NO_CERTIFICATE = Response(400, b"<html><center>No required SSL certificate was sent</center></html>")
@@ -16,6 +20,42 @@ FORMS = {
     "login page": Response(302, b"", (("Location", "/login"),)),
     "another code": Response(200, b'{"code": 401, "data": {}}'),
 }
+
+
+class BreaksOneOperation(Raw):
+    """It answers all requests but those to the list of accounts."""
+
+    def answer(self, connection, request):
+        if request.path == "/v1/accounts":
+            self.break_off(connection)
+        else:
+            super().answer(connection, request)
+
+
+class Drops(BreaksOneOperation):
+    def break_off(self, connection):
+        reset(connection)
+
+
+class Hangs(BreaksOneOperation):
+    def break_off(self, connection):
+        self._stopped.wait()
+
+
+class AnswersNoHttp(BreaksOneOperation):
+    def break_off(self, connection):
+        connection.sendall(b"garbage\r\n\r\n")
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class AnswersTheExecutionAlone(Raw):
+    """It answers only the execution of a code."""
+
+    def answer(self, connection, request):
+        if request.path.startswith("/v1/execute/"):
+            super().answer(connection, request)
+        else:
+            reset(connection)
 
 
 class Refuses(Service):
@@ -32,6 +72,60 @@ class Refuses(Service):
 
     def finish(self, request, operation, response):
         return self.form if response.status == 401 else response
+
+
+@pytest.mark.parametrize(
+    ("make", "connection", "why"),
+    [
+        (Drops, "fail", "connection dropped"),
+        (AnswersNoHttp, "fail", "not HTTP"),
+        (Hangs, "not-exercised", "no answer in time"),
+    ],
+)
+def test_one_operation_that_is_not_answered_is_a_finding_about_it(make, connection, why, tmp_path):
+    """The others are tested. A service that hangs breaks no statement: the document does not say how long an answer
+    takes. So the run is incomplete."""
+    with make() as service:
+        profile = write_profile(tmp_path, service.base_url, limits={"timeout": 5})
+        ended = run(profile, "-k", "listAccounts or getBalance or registerPixKey.exists")
+    verdicts = {row["id"]: row["verdict"] for row in ended.document["requirements"]}
+    of_others = {verdict for name, verdict in verdicts.items() if not name.startswith("listAccounts")}
+
+    assert ended.status == (1 if connection == "fail" else 6), ended.output
+    assert verdicts["listAccounts.connection"] == connection
+    assert "not-exercised" not in of_others
+    assert ended.rows("not-exercised")["listAccounts.exists"].startswith(f"no valid request succeeded ({why})")
+
+
+@served_by(AnswersTheExecutionAlone)
+def test_a_target_that_executes_is_reached(service, a_run):
+    """No read is answered, but a synthetic code is."""
+    assert a_run.client.preflight() == ""
+
+
+def test_a_target_that_answers_nothing_is_not_reached(tmp_path):
+    """Whatever it is asked. The reason is that of the first request."""
+    with Drops() as service:
+        service.answer = lambda connection, request: reset(connection)
+        run_of_all = Run(service, tmp_path)
+
+        assert run_of_all.client.preflight() == "the connection was dropped without an answer"
+        assert {exchange.operation for exchange in run_of_all.door.exchanges} == {*READS, "executePix"}
+
+
+def test_a_read_that_breaks_later_does_not_end_the_run(tmp_path):
+    """Another one is asked before the target counts as gone."""
+    with Drops() as service:
+        a_run = Run(service, tmp_path)
+        service.break_off = lambda connection: connection.sendall(as_bytes(Response(200, b"{}")))
+        a_run.client.send("getBalance", "ac-0001", valid=True)
+        a_run.client.send("listAccounts", valid=True)
+        del service.break_off
+        for _ in range(12):
+            a_run.client.send("listAccounts", valid=True)
+
+        assert a_run.client.send("getBalance", "ac-0001").response.status == 200
+        assert a_run.door.liveness.unreachable == ""
 
 
 def test_a_fault_of_the_set_up_is_said_first():

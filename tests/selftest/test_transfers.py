@@ -21,6 +21,7 @@ from environments.sandbox import Request, Response
 from spec.exchange import Response as Answer
 from spec.interface import MARK, PREPARING, operations
 from spec.json_text import leaves_of
+from spec.rules import ROBUSTNESS
 from tests.selftest.exchanges import execution
 from tests.selftest.services.one_run import (
     ADDRESS,
@@ -109,8 +110,54 @@ def test_no_more_transfers_succeed_than_the_limit(ended):
     counts = Counter(name for name, _ in service.prepared)
 
     assert len(service.prepared) == LIMIT
-    assert set(counts) == set(PREPARING)
-    assert max(counts.values()) - min(counts.values()) < LIMIT // 2
+    assert counts == dict.fromkeys(PREPARING, LIMIT // len(PREPARING))
+
+
+def test_invalid_bodies_share_what_valid_ones_leave(ended):
+    """Each operation gets one valid body, and as many invalid ones as each other."""
+    service, _ = ended
+
+    assert Counter(name for name, _ in service.invalid) == dict.fromkeys(PREPARING, LIMIT // len(PREPARING) - 1)
+
+
+@pytest.mark.parametrize("limit", [2, 4])
+def test_one_operation_leaves_a_place_for_the_first_valid_body_to_each_other(limit, service, tmp_path):
+    """Also if transactions.prepare asks for more transfers than there is room for."""
+    a_run = Run(service, tmp_path, transfers=limit)
+    a_run.door.budget.share_transfers(PREPARING, PREPARING)
+    for _ in range(6):
+        a_run.client.send("createPix", json=PREPARE["json"], valid=True)
+    for operation in PREPARING:
+        a_run.client.send(operation, json={}, valid=True)
+
+    assert Counter(seen.path for seen in service.seen) == {operations()[name].path: 1 for name in PREPARING}
+
+
+def test_classes_that_were_not_sent_are_named(ended):
+    """By each robustness requirement of the operation: it was tested by the others alone."""
+    _, model = ended
+    told = {one.id: str(result.message) for one, result in model.requirements()}
+    said = told["transferP2p.serverError"]
+
+    assert said.startswith(f"not sent, as limits.transfers ({LIMIT}) is spent: body: ")
+    assert "; to: missing, null, an object, an array, an empty text, " in said
+    assert said.endswith("; generated requests")
+    assert {told[f"transferP2p.{what}"] for what in ROBUSTNESS} == {said}
+
+
+def test_on_a_sandbox_there_is_room_for_every_class(tmp_path):
+    """Without limits.transfers in the profile, whatever the service accepts."""
+    service = AcceptsEverything()
+    limits = {"requests": 2000, "timeout": 60}
+    allow = ["read", "create-pix", "transfer", "fuzz"]
+    profile = bank_profile(tmp_path, allow=allow, sandbox="127.0.0.1", transactions=None, limits=limits)
+    model = whole_run(service, profile, among=BOTH)
+    told = {one.id: str(result.message) for one, result in model.requirements()}
+    sent = Counter(name for name, _ in service.prepared)
+
+    assert not [note for note in notes_of(model) if "limits." in note]
+    assert {told[f"{name}.{what}"] for name in PREPARING for what in ROBUSTNESS} == {""}
+    assert all(sent[name] > 60 for name in PREPARING)
 
 
 def test_a_limit_that_is_reached_changes_no_verdict(ended):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from reports.verdicts import RequirementResult, Verdict, deviation
-from spec.answers import refused_or_lost
+from spec.answers import answer_in_words, refused_or_lost
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding
 from spec.message import say
@@ -35,7 +35,7 @@ class Findings:
         elif exchange.number:
             self.taken.append((case, exchange))
         else:
-            self.cut = self.cut or exchange.summary
+            self.cut = self.cut or str(answer_in_words(exchange))
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
         """A result for each requirement that an exchange could show; of what a class of requests shows, only that it

@@ -14,9 +14,11 @@ from spec.answers import (
     ABOUT_THE_CALLER,
     ABOUT_THE_REQUEST,
     RefusalKind,
+    answer_in_words,
     execution_results,
     grants_protected_result,
     is_done,
+    is_granted,
     is_refusal,
     refused_or_lost,
     succeeded,
@@ -35,7 +37,6 @@ _SHOWN_BY_A_PAIR = f"{_EXECUTE}.id.matches"
 _TOKEN = f"{_EXECUTE}.token.required"
 _SHOWN_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
 """The requirements that codes with a wrong token are for."""
-_OTHER_CODE = say("200 with a code other than 0, which is read as a refusal")
 _LEAST_WITH_A_PAIR = 4
 """Executions: one first, one that is offered with wrong tokens before, and the two at the same time."""
 _IN_COMPANY = slice(1, 3)
@@ -104,6 +105,18 @@ def execute(traffic: Traffic) -> Executions:
 def ask_in_the_end(traffic: Traffic) -> None:
     """The code that was executed first, without a token and with a wrong one, as right behind its execution."""
     ask_again(traffic.client)
+
+
+def _why_no_code(preparation: Exchange) -> Text:
+    """Reason why the answer to a preparation gave no code."""
+    answer = answer_in_words(preparation)
+    if not is_granted(preparation):
+        return say("no transfer was prepared: {answer}", answer=answer)
+    return say(
+        "no transaction code at transactions.prepare.code_at (exchange {number}: {answer})",
+        number=preparation.number,
+        answer=answer,
+    )
 
 
 class _Sender:
@@ -186,12 +199,8 @@ class _Sender:
         prepared = dict.fromkeys(guard.prepared.codes_of(self.found.preparations))
         if not supplied and not prepared:
             why: Text = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
-            for seen in self.found.preparations[-1:]:
-                why = say(
-                    "no transaction code at transactions.prepare.code_at (exchange {number}: {answer})",
-                    number=seen.number,
-                    answer=_OTHER_CODE if refused_or_lost(seen) is RefusalKind.ENVELOPE else seen.summary,
-                )
+            for preparation in self.found.preparations[-1:]:
+                why = _why_no_code(preparation)
             self.found = replace(self.found, missing=left_out or why)
         yield from ((code, True) for code in prepared)
 

@@ -10,7 +10,16 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from environments.door.permission import synthetic
-from spec.answers import ABOUT_THE_CALLER, RefusalKind, is_granted, is_page, refusal_kind, refused_or_lost, succeeded
+from spec.answers import (
+    ABOUT_THE_CALLER,
+    RefusalKind,
+    answer_in_words,
+    is_granted,
+    is_page,
+    refusal_kind,
+    refused_or_lost,
+    succeeded,
+)
 from spec.exchange import VALID, Exchange
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
@@ -69,7 +78,8 @@ def _find_out(traffic: Traffic, operation: str) -> Judgement:
     lasting = next((seen for seen in answers if not is_passing(seen)), None) or _send_for_nobody(traffic, operation)
     if not is_passing(lasting):
         return _by_difference(traffic, lasting)
-    return inconclusive(say("no valid request succeeded ({answer})", answer=say(lasting.summary)), lasting)
+    shown = lasting if lasting.number else next(iter(answers), lasting)  # one without a number was not sent
+    return inconclusive(say("no valid request succeeded ({answer})", answer=answer_in_words(shown)), shown)
 
 
 def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:

@@ -8,6 +8,8 @@ from environments.door.preparing import amounts_of
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from spec.answers import (
     RefusalKind,
+    answer_in_words,
+    answers_in_words,
     data_of,
     grants_protected_result,
     is_granted,
@@ -42,7 +44,7 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     statuses = {answer.response.status for answer in answers if answer.response}
     if statuses == {401}:
         return _why_it_is_refused(traffic, operation, answers[0])
-    seen = ", ".join(map(str, sorted(statuses))) or say("no answer")
+    seen = answers_in_words(answers) if answers else say("no answer")
     return inconclusive(say("no valid request succeeded ({answer})", answer=seen), *answers[:1])
 
 
@@ -91,7 +93,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
     granted = list(filter(is_granted, told))
     for name, seen in ((code, granted), ("result-in-refusal", told), *others):
         if seen:
-            return deviates(finding(name, credentials=credentials_of(seen), answer=say(seen[0].summary)), *seen)
+            return deviates(finding(name, credentials=credentials_of(seen), answer=answer_in_words(seen[0])), *seen)
     if unread := [seen for seen in refusable if is_granted(seen) and seen.response and seen.response.broken]:
         return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_of(unread)), *unread)
     return holds(*refusable[:MOST_CITED])
@@ -99,7 +101,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     """Deviates where a refused registration has registered its key."""
-    refused = (say("{type}: {answer}", type=type_sent(seen), answer=say(seen.summary)) for seen in effects)
+    refused = (say("{type}: {answer}", type=type_sent(seen), answer=answer_in_words(seen)) for seen in effects)
     return deviates(finding("refusal-with-effect", refused=joined(refused, ", ")), *effects) if effects else holds()
 
 
@@ -108,7 +110,7 @@ def no_refusal_was_executed(executions: Executions) -> Judgement:
     refused = executions.executed_and_refused
     if not refused:
         return holds()
-    return deviates(finding("executed-and-refused", answer=say(refused[0].summary)), *refused[:MOST_CITED])
+    return deviates(finding("executed-and-refused", answer=answer_in_words(refused[0])), *refused[:MOST_CITED])
 
 
 def warn_of(code: str, seen: list[Exchange]) -> None:
@@ -121,8 +123,8 @@ def warn_of(code: str, seen: list[Exchange]) -> None:
 # -- the documented request is enough -----------------------------------------------------------------------------
 
 _NOT_UNDERSTOOD = say(
-    "no registration was understood: perhaps the service expects another body, or the account holds as many keys as it "
-    "may"
+    "no registration was understood ({answers}): perhaps the service expects another body, or the account holds as "
+    "many keys as it may"
 )
 
 
@@ -134,7 +136,10 @@ def needs_more(executions: Executions) -> Judgement:
     sent_with_more = list(filter(succeeded, executions.sent_with_more))
     if sent_with_more and len(prepared) >= 2:
         return deviates(finding("needs-more"), *prepared, *sent_with_more)
-    why = say("no code was executed as documented: supply more, or set transactions.prepare.count to 3 or more")
+    why = say(
+        "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to 3 or more",
+        answers=answers_in_words(prepared or executions.answers),
+    )
     return inconclusive(why, *(prepared or executions.answers)[:1], *sent_with_more)
 
 
@@ -153,7 +158,9 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
         return registrations.broken[requirement_id]
     if registrations.understood:
         return holds(*registrations.understood[:1])
-    why = say("no registration as documented was understood") if registrations.broken else _NOT_UNDERSTOOD
+    why = _NOT_UNDERSTOOD.of(answers=answers_in_words(registrations.answers))
+    if registrations.broken:
+        why = say("no registration as documented was understood")
     if requirement_id == "registerPixKey.contentType.accepted":
         return json_is_understood(registrations.answers, why)
     return inconclusive(why, *registrations.answers[:1])
@@ -189,24 +196,31 @@ def _shown(seen: Exchange, field: str) -> object:
 # -- one of many answers ------------------------------------------------------------------------------------------
 
 
+_NOTHING_TO_JUDGE = say("no answer to judge")
+
+
 def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
     """The judgement that one answer at least keeps the requirement: for an example that cannot hold in every answer."""
     judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
     ranks = (Conclusion.HOLDS, Conclusion.INCONCLUSIVE, Conclusion.DEVIATES)
-    none = inconclusive(say("no code was executed"))
+    refused = say("no code was executed: {answers}", answers=answers_in_words(answers))
+    none = inconclusive(refused if answers else say("no code was executed"))
     return min(judged, key=lambda judgement: ranks.index(judgement.conclusion), default=none)
 
 
-def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction) -> Judgement:
+def never_broken(
+    requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction, not_sent: Text = ""
+) -> Judgement:
     """The judgement that no request to the operation breaks the requirement, of which the first is shown; generated
     invalid ones are judged apart."""
     operation = requirement_id.partition(".")[0]
     seen = [each for each in exchanges if each.operation == operation and (each.valid or not each.part)]
-    if not any(each.response for each in seen):
-        return inconclusive(say("no answer to judge"))
     judged = [(each, reproduction.judge(requirement_id, each)) for each in seen]
     if broken := [each for each, judgement in judged if judgement.deviates]:
         return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
+    if not any(each.response for each in seen):
+        answers = joined(answer_in_words(each) for each in seen)
+        return inconclusive(say("no answer to judge: {answers}", answers=answers) if seen else _NOTHING_TO_JUDGE)
     once = {each: judgement.why for each, judgement in judged if judgement.why}
     shown = [each for each, judgement in judged if judgement.holds]
-    return holds(*once, *shown[:1], why=joined(once.values()))
+    return holds(*once, *shown[:1], why=joined([*once.values(), not_sent]))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from spec.answers import ABOUT_THE_REQUEST, RefusalKind, refused_or_lost, registered
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, answer_in_words, refused_or_lost, registered
 from spec.exchange import Exchange
 from spec.facts import is_name
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
@@ -53,7 +53,7 @@ def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
     found, refused, name = registrar.found, tried[-1], type_sent(tried[-1])
     if understood := [seen for seen in tried if is_understood(seen) or seen in found.effects]:
         return holds(understood[0])
-    kind, answer = refused_or_lost(refused), say(refused.summary)
+    kind, answer = refused_or_lost(refused), answer_in_words(refused)
     why = say("no {type} key was registered: {answer}", type=name, answer=answer)
     if found.broken or kind not in {*ABOUT_THE_REQUEST, RefusalKind.FORBIDDEN}:
         return inconclusive(why, refused)

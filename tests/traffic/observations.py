@@ -14,6 +14,7 @@ from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from reports.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import (
     RefusalKind,
+    answers_in_words,
     code_of,
     is_granted,
     is_page,
@@ -215,10 +216,13 @@ def values_of(answers: Iterable[Exchange]) -> ObservedValues:
 
 
 def no_answer(operation: str, traffic: Traffic) -> Text:
-    """Reason why no answer of the operation shows its shape, and what to supply, or to check."""
+    """Reason why no answer of the operation shows its shape, and what to supply, or to check; if no answer lasts, no
+    more than the answers."""
     profile = traffic.profile
-    valid = (seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen))
-    answer = next((say(seen.summary) for seen in valid), say("no answer"))
+    valid = [exchange for exchange in traffic.targeted(operation) if exchange.expects_success]
+    answer = answers_in_words(valid) if valid else say("no answer")
+    if valid and not any(map(counts, valid)):
+        return say("no valid request succeeded ({answer})", answer=answer)
     what = f"requests.{operation}" if profile.accounts and operation not in READS else "accounts"
     if profile.accounts and operation in {*READS, *profile.requests}:
         return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=what)

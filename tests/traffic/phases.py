@@ -104,6 +104,8 @@ def _send_all(
     """Send everything that the tests judge through this client."""
     items = in_scope(items, profile)
     traffic = Traffic(client, profile, reach_of(ids_tested(items, "traffic"), profile), reproduction)
+    preparing = [name for name in PREPARING if traffic.permitted(name)]
+    client.door.budget.share_transfers(preparing, [name for name in preparing if name in profile.requests])
     surveyed = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, surveyed)
     world = None

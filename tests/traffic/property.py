@@ -5,14 +5,17 @@ Three sorts: valid reads, as their success is harmless; each class of invalid re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import cycle, islice
 
 from environments.door.client import Client
 from environments.profiles.model import Profile
+from reports.wording import grouped
+from spec.answers import answer_in_words
 from spec.exchange import Exchange
 from spec.interface import READS, operations
+from spec.message import Text, in_a_row, joined, say
 from spec.rules import Reproduction
 from tests.traffic.case import Case, bounded
 from tests.traffic.collecting import Findings
@@ -54,6 +57,28 @@ class Generation:
         cases = in_turns(self._cases)
         sends = [partial(case.send, self._client.of_part(case.operation)) for case in cases]
         self._sent = list(zip(cases, together.send_all(sends), strict=True))
+
+    def classes_not_sent(self, operation: str, targeted: Iterable[tuple[Case, Exchange]]) -> Text:
+        """The classes of invalid requests to an operation, generated or targeted, of which a limit kept every request,
+        and the limit; else empty."""
+        sent, kept = set[tuple[str, str]](), dict[tuple[str, str], Text]()
+        for case, exchange in (*targeted, *self._sent):
+            name = case.where, case.what
+            if case.operation != operation or case.valid:
+                continue
+            if exchange.number:
+                sent.add(name)
+            else:
+                kept[name] = answer_in_words(exchange)
+        missing = [name for name in kept if name not in sent]
+        parts = [
+            say("{where}: {classes}", where=say(where), classes=in_a_row([say(what) for _, what in names], ", "))
+            if where
+            else say("generated requests")
+            for where, names in grouped(missing, lambda name: name[0]).items()
+        ]
+        limits = joined(kept[name] for name in missing)
+        return say("not sent, as {limits}: {classes}", limits=limits, classes=joined(parts)) if missing else ""
 
     def judge(self, operation: str) -> Findings:
         """Judge the answers to one operation."""

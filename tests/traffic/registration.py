@@ -19,12 +19,12 @@ from uuid import uuid4
 from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER, named
 from environments.profiles.model import PixKey
-from spec.answers import RefusalKind, refused_or_lost, registered
+from spec.answers import RefusalKind, answers_in_words, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
 from spec.findings import inconclusive
 from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing, Place
-from spec.message import say
+from spec.message import Text, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.traffic.key_types import explain_refusals
@@ -46,7 +46,7 @@ from tests.traffic.registrar import (
 from tests.traffic.scenario import Traffic, scenario
 
 _REGISTER = "registerPixKey"
-NOTHING_TO_DELETE = (
+_NOTHING_TO_DELETE = say(
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
 UNDOCUMENTED_TYPES = {"IBAN": "RANDOM", "CELLPHONE": "PHONE", "MAIL": "EMAIL", "TAX_ID": "CNPJ", f"{MARK}type": "CPF"}
@@ -56,6 +56,13 @@ SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusa
 """The requirements that registrations with a wrong token are for."""
 _FOR_OWN_KEY = [Row(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
 _BEHIND = 3  # wrong tokens that go right behind each registration
+
+
+def nothing_to_delete(registrations: Registrations) -> Text:
+    """Reason why no key was deleted: all registrations were refused, or which key to supply."""
+    if registrations.answers and not registrations.accepted:
+        return say("no key was registered: {answers}", answers=answers_in_words(registrations.answers))
+    return _NOTHING_TO_DELETE
 
 
 @scenario(

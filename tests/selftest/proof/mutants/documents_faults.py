@@ -55,6 +55,7 @@ SHOWN = {
     "InEntities": ("in entities of HTML", lambda document: "".join(f"&#{ord(character)};" for character in document)),
     "WithoutWidthBetween": ("plain, with zero-width spaces", "\u200b".join),
     "BetweenMarks": ("digits between marks", "*".join),
+    "WithoutItsLeadingZeros": ("a number, which has lost its zeros", lambda document: "191"),
     "InMarkup": ("digits between tags", "</b><b>".join),
 }  # fmt: skip
 MEANT = {
