@@ -8,7 +8,6 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -60,7 +59,7 @@ def _configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> N
     if explains(config):
         config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
     elif config.getoption("plan"):
-        planner = Planner(profile, partial(plan_of, config, profile, resend))
+        planner = Planner(config, profile, partial(plan_of, config, profile, resend))
         config.pluginmanager.register(planner, "conformance-planner")
     elif not options_given(config, SHOWING):
         _refuse_linked_cache(config)
@@ -119,24 +118,26 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
 class Planner:
     """`--plan` in place of a run: without a target, a token and a report, it prints what would be sent."""
 
-    def __init__(self, profile: Profile, planned: Planned) -> None:
+    def __init__(self, config: pytest.Config, profile: Profile, planned: Planned) -> None:
         self._profile, self._planned = profile, planned
-        self.plan = Plan()
+        _silence_pytest(config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self.plan = self._planned(session.items)
-        return True
-
-    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        terminalreporter.section("plan")
+        """Print the plan, in place of a run."""
+        config, plan = session.config, self._planned(session.items)
         journal, trouble, _ = journal_in_words(self._profile)
         if config.getoption("new_journal"):
             trouble = "--new-journal starts it, and what can be read of an old one still counts"
-        for line in plan_lines(
-            self.plan, self._profile, "; ".join(filter(None, (journal, trouble))), selection(config).text
-        ):
-            terminalreporter.write_line(line)
+        about_the_journal = "; ".join(filter(None, (journal, trouble)))
+        print_lines(plan_lines(plan, self._profile, about_the_journal, selection(config).text))
+        return True
+
+
+def _silence_pytest(config: pytest.Config) -> None:
+    """Have pytest collect the tests and print nothing of its own about it."""
+    config.option.collectonly = False
+    config.option.verbose = -2
 
 
 def explains(config: pytest.Config) -> bool:
@@ -153,8 +154,7 @@ class Explainer:
             raise pytest.UsageError(f"{' and '.join(asked)} each print something; name one of them")
         self._profile = profile
         self._named = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
-        config.option.collectonly = False
-        config.option.verbose = -2  # pytest prints nothing of its own
+        _silence_pytest(config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
