@@ -26,6 +26,7 @@ from reports.page.templates import frame
 from reports.run import Run
 from reports.show import printable
 from reports.terminal import summary
+from reports.verdicts import TESTED
 from reports.wording import first_few
 from reports.writing import (
     PAGE,
@@ -40,6 +41,7 @@ from reports.writing import (
 )
 from spec.message import say_many
 from tests.harness.pen import OurLine
+from tests.harness.selection import keep_failed
 
 Clean = Callable[[str], str]
 """Applied to what is shown of another run, of a record, and of paths."""
@@ -84,6 +86,7 @@ class Reporter:
         if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not run.errors:
             run.errors.append("pytest ended with an internal error: its output says where")
         run.close()
+        _keep_failed(session.config, run)
         is_recorded = consult_record(run, self._clean, accepts=self._accepts)
         self._conclude()
         result = yield
@@ -143,6 +146,12 @@ class Reporter:
             why = f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
             self.run.unwritten = why
             self._write_files()
+
+
+def _keep_failed(config: pytest.Config, run: Run) -> None:
+    results = run.requirements()
+    tested = [requirement.id for requirement, result in results if result.verdict in TESTED]
+    keep_failed(config, tested, [requirement.id for requirement, result in results if result.fails])
 
 
 def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:
