@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,13 @@ from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets
 from reports.earlier_runs import UnreadableError, read_run
-from reports.explanation import explanation, last_run, listing
+from reports.explanation import LastRun, explanation, last_run, last_run_about, listing
 from reports.plan import Plan, plan_lines
 from reports.run import Note, NoteKind
 from reports.show import Display
 from reports.terminal import print_lines
 from reports.wording import one_line
-from reports.writing import RUNS
+from reports.writing import runs_folder
 from spec.message import Text, say
 from spec.requirements import requirements
 from tests.harness.options import HELPING, PRINTING, SHOWING, options_given, refuse_options
@@ -167,8 +167,13 @@ class Explainer:
         if selection(config).narrowed:
             selected = set(map(requirement_of, session.items))
             chosen = [one for one in chosen if one in selected]
-        folder = Path(config.getoption("report_dir") or RUNS / self._profile.name / "latest")
-        run = last_run(folder, Display(listed_secrets(self._profile)).line)
+        run = self._last_run(config, [requirement.id for requirement in chosen])
         if len(chosen) == 1:
             return explanation(chosen[0], config.stash[SCENARIOS](chosen[0].id), run)
         return listing(chosen, run)
+
+    def _last_run(self, config: pytest.Config, ids: Collection[str]) -> LastRun:
+        clean = Display(listed_secrets(self._profile)).line
+        if named := config.getoption("report_dir"):
+            return last_run(Path(named), clean)
+        return last_run_about(ids, runs_folder(self._profile.name), clean)

@@ -17,7 +17,15 @@ from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
 from reports.behaviour import behaviour_of, drifts
-from reports.earlier_runs import accepting, comparison_of, record_of, run_before, write_record
+from reports.earlier_runs import (
+    accepting,
+    comparison_of,
+    newest_comparable,
+    record_of,
+    run_before,
+    runs_of,
+    write_record,
+)
 from reports.formats.conformance_json import RunDocument, document_of
 from reports.formats.github import step_summary, workflow_commands
 from reports.language import language
@@ -35,6 +43,7 @@ from reports.writing import (
     point_latest,
     reason,
     remove_outputs,
+    runs_folder,
     write,
     write_outputs,
     write_sums,
@@ -61,7 +70,8 @@ class Reporter:
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
         self.run, self.folder, self._clean, self._accepts = run, folder, clean, config.getoption("accept")
         self._named = config.getoption("compare_with")
-        self._before = run_before(folder if config.getoption("report_dir") else folder and folder.with_name("latest"))
+        self._is_in_a_folder_of_its_own = bool(config.getoption("report_dir"))
+        self._before = run_before(folder) if self._is_in_a_folder_of_its_own else None
         self._document: RunDocument = {}
         self._sums = ""
         self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
@@ -113,8 +123,17 @@ class Reporter:
 
     def _conclude(self) -> None:
         document = document_of(self.run)
+        self._before = self._before or self._newest_comparable(document)
         self.run.comparison = comparison_of(document, named=self._named, before=self._before, clean=self._clean)
         self._document = document | {"comparison": self.run.comparison}
+
+    def _newest_comparable(self, document: RunDocument) -> RunDocument | None:
+        """The run of the same environment and selection before this one, in the folder that has the runs of the
+        environment. A run that the user gave a folder of its own has none there."""
+        if self.folder is None or self._is_in_a_folder_of_its_own:
+            return None
+        runs = (run for folder, run in runs_of(runs_folder(self.run.profile.name)) if folder != self.folder)
+        return newest_comparable(runs, document)
 
     def _write_files(self) -> dict[str, str]:
         """Write every file but the page. Gives why one could not be written, by its name."""
