@@ -20,7 +20,8 @@ from reports.wording import one_line
 from spec.requirements import requirements
 
 SAME, WORSE, WRONG_USE = 0, 1, 2
-"""Exit statuses: nothing newly fails or is no longer exercised; something does or is; bad input or a wrong command line, in one line."""
+"""Exit statuses: what fails a run holds and is exercised as before; something does not; bad input or a wrong command
+line, in one line."""
 
 
 def text(was: RunDocument, now: RunDocument, clean: Callable[[str], str]) -> Iterator[str]:
@@ -59,9 +60,7 @@ class _OneLineParser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _OneLineParser(prog="python -m reports", description="Say what changed from run A to run B.")
-    parser.add_argument(
-        "command", choices=["compare"], help="exit status 1 if a requirement newly fails or is no longer exercised"
-    )
+    parser.add_argument("command", choices=["compare"], help="exit status 1 if something newly fails")
     for name in ("a", "b"):
         parser.add_argument(name, metavar=name.upper(), help="the conformance.json of a run, or its folder")
     return parser

@@ -21,7 +21,7 @@ from spec.requirements import LEVELS
 MOST_SAID = 6
 _ONE_PLACE = {"spelling": "names", "lower-case-names": "names", "stack-trace": ()}
 """Places of findings whose own pointers do not tell faults apart, by their code; a server error has no pointer."""
-_OF_THE_LEADER = ("level", "verdict", "text", "section", "got", "known_failure")
+_OF_THE_LEADER = ("level", "verdict", "text", "section", "got", "known_failure", "known_until")
 
 
 def findings(requirements: Iterable[ReportEntry]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from reports.behaviour import drift_in_words
 from reports.formats.conformance_json import RunDocument
-from reports.headline import permitted, result_line, sent
+from reports.headline import exception, permitted, result_line, sent
 from reports.run import NoteKind
 from reports.verdicts import ReportEntry, Verdict, fails, is_told_by_none
 from reports.wording import capped
@@ -30,7 +30,7 @@ def step_summary(document: RunDocument) -> str:
 
 
 def _summary(document: RunDocument) -> Iterator[str]:
-    yield f"## PIX conformance: {document['verdict']}"
+    yield f"## PIX conformance: {joined((document['verdict'], exception(document)), ' ')}"
     yield ""
     yield f"{sentence(document)}."
     yield ""
