@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets
 from reports.earlier_runs import UnreadableError, read_run
 from reports.explanation import LastRun, explanation, last_run, last_run_about, listing
+from reports.formats.github import append_to_summary, usage_error_summary
 from reports.plan import Plan, plan_lines
 from reports.run import Note, NoteKind
 from reports.show import Display
@@ -39,9 +41,20 @@ PlanOf = Callable[[pytest.Config, Profile, Container[str], Sequence[pytest.Item]
 
 
 def configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> None:
-    """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
+    """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile. The
+    summary of a job of GitHub has that line, too."""
     if options_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
+    try:
+        _configure_or_refuse(config, plan_of, carry_out)
+    except pytest.UsageError as error:
+        if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with suppress(OSError):  # the terminal says it in any case
+                append_to_summary(path, usage_error_summary(config.getoption("environment"), str(error)))
+        raise
+
+
+def _configure_or_refuse(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> None:
     refuse_options(config)
     take_ids(config)
     try:

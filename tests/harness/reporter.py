@@ -27,7 +27,7 @@ from reports.earlier_runs import (
     write_record,
 )
 from reports.formats.conformance_json import RunDocument, document_of
-from reports.formats.github import step_summary, workflow_commands
+from reports.formats.github import append_to_summary, step_summary, workflow_commands
 from reports.language import language
 from reports.page.rendering import page_title, summary_html
 from reports.page.templates import frame
@@ -39,7 +39,6 @@ from reports.wording import first_few
 from reports.writing import (
     PAGE,
     SUMS,
-    no_link,
     point_latest,
     reason,
     remove_outputs,
@@ -153,8 +152,7 @@ class Reporter:
         """Append to the summary of a job of GitHub, where there is one."""
         try:
             if self.folder and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
-                with open(path, "a", encoding="utf-8", opener=no_link) as file:
-                    file.write(step_summary(self._document))
+                append_to_summary(path, step_summary(self._document))
         except OSError as error:
             return {"the summary of the job": str(error.strerror)}
         return {}
