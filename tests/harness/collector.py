@@ -63,6 +63,10 @@ class Collector:
                 for key in door.keys.not_cleaned_up()
             )
             run.not_executed += _not_executed(door)
+        codes = door.guard.prepared.codes
+        self.resending.preparations = {
+            codes[one.number]: one.request for one in door.exchanges if codes.get(one.number)
+        }
         run.grants = Grants.of_exchanges(door.exchanges)
         run.unsent = {why: [name for name in operations() if name in names] for why, names in door.unsent.items()}
         whole = set(
