@@ -89,8 +89,7 @@ def _next_step(document: dict[str, Any], run: Run) -> str:
 
 
 def _failure(finding: dict[str, Any]) -> Iterator[str]:
-    until = f", until {finding['known_until']}" if "known_until" in finding else ""
-    known = f" [known{until}: {finding['known_failure']}]" if "known_failure" in finding else ""
+    known = f" [known: {finding['known_failure']}]" if "known_failure" in finding else ""
     yield f"FAIL {finding['cause']}{known}"
     yield f"     {finding['text']} ({finding['section']})"
     yield f"     {finding['message']}"
