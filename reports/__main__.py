@@ -9,12 +9,12 @@ import environments.early_signals  # noqa: F401 - it acts when it is imported
 # isort: split
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from environments.secret_values import Secrets
-from reports.comparison import CHANGES, compared
+from reports.comparison import CHANGES, compared, result_line
 from reports.earlier_runs import UnreadableError, read_run
 from reports.formats.conformance_json import RunDocument
 from reports.recorded.reading import judge_files
@@ -24,34 +24,36 @@ from reports.wording import one_line
 from spec.requirements import requirements
 
 SAME, WORSE, WRONG_USE = 0, 1, 2
-"""Exit statuses: nothing got worse; something did; bad input or a wrong command line, in one line."""
+"""Exit statuses: what fails a run holds and is exercised as before; something does not; bad input or a wrong command
+line, in one line."""
 
 
-def text(comparison: RunDocument) -> Iterator[str]:
-    """The `comparison` of a conformance.json as lines of plain text."""
+def text(was: RunDocument, now: RunDocument, clean: Callable[[str], str]) -> Iterator[str]:
+    """What changed from one run to the other as lines of plain text. `clean` is applied to free texts of the runs."""
+    comparison = compared(was, now, clean)
     yield str(comparison["line"])
     for name, words in CHANGES.items():
         yield from [f"{words}:"] * bool(comparison[name])
         yield from (
             f"  {id}: {requirements()[id].text}" if id in requirements() else f"  {id}" for id in comparison[name]
         )
-    yield "something got worse" if comparison["worse"] else "nothing got worse"
+    yield result_line(was, now, comparison)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: nothing got worse; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
+    """0: nothing newly fails; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["recorded"]:
         return judge_files(given[1:])
     options = _parser().parse_args(given)
     display = Display(Secrets())
     try:
-        comparison = compared(read_run(Path(options.a)), read_run(Path(options.b)), display.line)
+        was, now = read_run(Path(options.a)), read_run(Path(options.b))
     except UnreadableError as error:
         print(f"error: {display.line(str(error))}", file=sys.stderr)
         return WRONG_USE
-    print_lines(text(comparison))
-    return WORSE if comparison["worse"] else SAME
+    print_lines(text(was, now, display.line))
+    return WORSE if compared(was, now, display.line)["worse"] else SAME
 
 
 class _OneLineParser(argparse.ArgumentParser):
@@ -62,7 +64,7 @@ class _OneLineParser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _OneLineParser(prog="python -m reports", description="Say what changed from run A to run B.")
-    parser.add_argument("command", choices=["compare"], help="exit status 1 where something got worse")
+    parser.add_argument("command", choices=["compare"], help="exit status 1 if something newly fails")
     for name in ("a", "b"):
         parser.add_argument(name, metavar=name.upper(), help="the conformance.json of a run, or its folder")
     return parser

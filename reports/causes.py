@@ -8,30 +8,73 @@ of them explains the other. Names that are misspelled in the same answers are on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from itertools import chain
 from typing import Any
 
 from reports.verdicts import ReportEntry, Verdict
 from reports.wording import capped, grouped
 from spec.findings import Finding
-from spec.interface import operations
+from spec.interface import MONEY, operations
 from spec.message import Message, Value, joined, say
 from spec.requirements import LEVELS
 
 MOST_SAID = 6
 _ONE_PLACE = {"spelling": "names", "lower-case-names": "names", "stack-trace": ()}
 """Places of findings whose own pointers do not tell faults apart, by their code; a server error has no pointer."""
-_OF_THE_LEADER = ("level", "verdict", "text", "section", "got", "known_failure")
+HARM: Mapping[str, tuple[str, ...]] = {
+    "anybody may move money or register a key": ("*.token.required", "*.token.scheme", "general.otherTokens"),
+    "money or a key of somebody else is taken for another": (
+        *("*.id.matches", "*.value.matches", "*.Key.matches", "*.pixKeyType.undocumented"),
+        *("of-another", "token-mixed-up", "besides", "refusal-with-effect"),
+    ),
+    "personal data are shown": ("*.document.masked",),
+    "an operation cannot be used": (
+        *("*.exists", "*.status", "*.json", "*.envelope.*", "*.token.accepted", "*.request.sufficient"),
+        *("*.body.*", "*.contentType.accepted", "*.pixKeyType.*", "general.versionPrefix"),
+    ),
+    "a member of an answer has another form": ("*",),
+    "the service does not survive an invalid request": ("*.serverError", "*.connection", "*.stackTrace"),
+}
+"""What a deviation does, the worst first: every list of findings has this order. The patterns are those of ids of
+requirements, and codes of findings that are worse than their requirement. Robustness is last, because it is apart from
+conformance in every report."""
+_LAST_HARM = len(HARM) - 1
+_OF_THE_LEADER = ("level", "verdict", "text", "section", "got", "known_failure", "known_until")
 
 
 def findings(requirements: Iterable[ReportEntry]) -> list[dict[str, Any]]:
-    """The findings of a run, failures first. A known failure and a new one have no finding together."""
+    """The findings of a run: failures first, then those that are known, then warnings; the most harmful first, and of
+    equal harm what moves money. A known failure and a new one have no finding together."""
     deviating = [one for one in requirements if one["verdict"] in (Verdict.FAIL, Verdict.WARN)]
-    found = [
-        _finding(sorted(chain(*groups), key=_weight))
+    groups = [
+        sorted(chain(*groups), key=_weight)
         for groups in grouped(grouped(deviating, _place).values(), lambda group: _cause(group[0])).values()
     ]
-    return sorted(found, key=lambda finding: (finding["verdict"] != Verdict.FAIL, "known_failure" in finding))
+    return [_finding(group) for group in sorted(groups, key=_urgency)]
+
+
+def _urgency(group: list[ReportEntry]) -> tuple[bool, bool, int, bool]:
+    """Order of findings. Findings that are equal in it stay in the order of the interface document."""
+    leader = group[0]
+    moves_money = any(_moves_money(one["id"]) for one in group)
+    return leader["verdict"] != Verdict.FAIL, "known_failure" in leader, min(map(_harm, group)), not moves_money
+
+
+def _harm(requirement: ReportEntry) -> int:
+    """The place in HARM of what a requirement deviates in."""
+    if requirement["level"] == "robustness":
+        return _LAST_HARM
+    words = [requirement["id"], *(found.code for found in requirement["found"])]
+    for place, patterns in enumerate(HARM.values()):
+        if any(fnmatchcase(word, pattern) for word in words for pattern in patterns):
+            return place
+    return _LAST_HARM
+
+
+def _moves_money(requirement_id: str) -> bool:
+    operation = operations().get(requirement_id.partition(".")[0])
+    return operation is not None and operation.permission in MONEY
 
 
 def by_requirement(found: Iterable[Mapping[str, Any]], member: str) -> dict[str, str]:

@@ -31,8 +31,35 @@ CHANGES: Mapping[str, Text] = {
 
 def follows(was: RunDocument, now: RunDocument) -> bool:
     """True if the earlier run is one to compare with unasked: it met the service, in the same scope."""
-    met = was["verdict"] in BASES and now["verdict"] in BASES
+    met = met_the_service(was) and met_the_service(now)
     return met and _scope(was) == _scope(now) and read_moment(was["started"]) <= read_moment(now["started"])
+
+
+def met_the_service(run: RunDocument) -> bool:
+    """True if the run came to its end and the service answered."""
+    return run["verdict"] in BASES
+
+
+def result_line(was: RunDocument, now: RunDocument, comparison: RunDocument) -> str:
+    """What became worse, in one line of plain text: `nothing newly fails; drift differs in 2 places`."""
+    failing, warning, untested = (len(comparison[name]) for name in _WORSE)
+    parts = [f"{failing or 'nothing'} newly {'fail' if failing > 1 else 'fails'}"]
+    if untested:
+        parts.append(f"{untested} {'are' if untested > 1 else 'is'} no longer exercised")
+    if warning:
+        parts.append(f"{warning} newly {'warn' if warning > 1 else 'warns'}")
+    if places := _places_of_drift(was) ^ _places_of_drift(now):
+        count = len({place for place, _ in places})
+        parts.append(f"drift differs in {count} {'places' if count > 1 else 'place'}")
+    return "; ".join(parts)
+
+
+_WORSE = ("newly_failing", "newly_warning", "no_longer_exercised")
+
+
+def _places_of_drift(run: RunDocument) -> set[tuple[tuple[str, ...], str]]:
+    """Each place where what was observed contradicts the record, with what is there."""
+    return {((one["id"], one["situation"], one["place"]), one["is"]) for one in run.get("drift", ())}
 
 
 def compared(was: RunDocument, now: RunDocument, clean: Callable[[str], str]) -> RunDocument:

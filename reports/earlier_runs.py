@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import yaml
 from environments.profiles.loading import document
 from environments.profiles.model import ProfileError, shown, today
 from reports.behaviour import Behaviour, PlainData, data_of_behaviour
-from reports.comparison import compared, follows
+from reports.comparison import compared, follows, met_the_service
 from reports.formats.conformance_json import FILE, RunDocument
 from reports.provenance import VERSION
 from reports.wording import read_moment
@@ -60,6 +60,29 @@ def run_before(place: Path | None) -> RunDocument | None:
         return read_run(place) if place else None
     except UnreadableError:
         return None
+
+
+MOST_READ = 100
+"""Runs of an environment that are looked at: reading one takes some milliseconds, and old runs are never deleted."""
+
+
+def runs_of(environment: Path) -> Iterator[tuple[Path, RunDocument]]:
+    """The runs in the folder of an environment, each with its own folder, the newest first. Folders are named by the
+    moment when their run started. What cannot be read is left out, and so are links, such as `latest`."""
+    try:
+        folders = [each for each in environment.iterdir() if each.is_dir() and not each.is_symlink()]
+    except OSError:
+        return
+    for folder in sorted(folders, reverse=True)[:MOST_READ]:
+        if run := run_before(folder):
+            yield folder, run
+
+
+def newest_comparable(runs: Iterable[RunDocument], now: RunDocument) -> RunDocument | None:
+    """The first of these runs that the later one is compared with unasked."""
+    if not met_the_service(now):
+        return None
+    return next((was for was in runs if follows(was, now)), None)
 
 
 def comparison_of(

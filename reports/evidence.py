@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from environments.door.wrong_tokens import BY_NAME, FORMS, INVALID_CREDENTIALS
 from environments.profiles.model import Profile
@@ -31,12 +31,21 @@ UNDOCUMENTED = "(an undocumented path)"
 EXECUTES = "# this line moves money: the run has sent the code in it, so set its variable to another one"
 OFFERED = "# this line may move money: set its variable to another code, or to an executed one if the finding says so"
 MAY_MOVE = "# this line may move money"
-_LONGEST, _LARGEST = 4_000, 100_000
-"""Characters of a line that a body takes, and bytes of one that a shell passes on."""
+_LONGEST, _LARGEST, _LARGEST_ARGUMENT = 4_000, 150_000, 100_000
+"""Characters of a line that a body takes, characters of a body that are looked at, and bytes that a shell passes on as
+one argument."""
 _OMITTED = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
 _OF_THE_PROFILE = {"account": "accounts", "key": "pix_keys", "code": "", "identifier": "requests"}
 """Known values whose variable has their name, and the number of their place in the profile; with its key there. What a
 code is of is said in a line of its own."""
+_FILES = {
+    "token": ("token file", "auth.token_file"),
+    "cacert": ("ca bundle", "tls.ca_bundle"),
+    "cert": ("client cert", "tls.client_cert"),
+    "key": ("client key", "tls.client_key"),
+}
+"""Files that a profile names: the variable for the path, which is of another machine than the reader's, and the key of
+the profile that has it."""
 _DOCUMENTS = {11: "CPF", 14: "CNPJ"}
 """Tax documents by their number of characters."""
 _WRONG = "<another token>"
@@ -52,8 +61,17 @@ _REWRITTEN = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
 """Parts of an address that curl reads as more than their characters."""
 _PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
 """A personal member within a body that is no JSON, such as a form."""
-_SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9[\]])(?P=repeated){199,}|[^ -~]+.?|'", re.DOTALL)
-"""Long runs of one character; what is no ASCII, and one more, as a shell drops a line end at the end of an output."""
+_SPECIAL = re.compile(
+    r"(?P<repeated>[A-Za-z0-9[\]])(?P=repeated){199,}"
+    r"|(?P<unit>[!-&(-,.-~][ -&(-~]{1,11}?)(?P=unit){199,}"
+    r"|[^ -~]+.?|'",
+    re.DOTALL,
+)
+"""Long runs of one character or of a few, such as `{"a":`; what is no ASCII, and one more, as a shell drops a line end
+at the end of an output."""
+_TELLS_NOTHING = re.compile(r"-?\d{0,3}|-?\d+[eE][+-]?\d+|-?\d{21,}|-?[A-Za-z]+")
+"""Words of a body that name nobody: NaN and the like, and numbers that are too short or too long for an account, a tax
+document or a telephone."""
 
 
 def outline(exchange: Exchange) -> Evidence:
@@ -96,26 +114,29 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     """The line that sends the request. Before it a comment where the line moves money, or may, one that says which
     transfer it was, one that says where variables come from, and what makes a wrong token of the right one, where a
     shell can."""
-    options = "curl" + " --http1.0" * (HTTP_1_0 in exchange.written)
+    options = ["--http1.0"] if HTTP_1_0 in exchange.written else []
     if exchange.response and exchange.response.json.error:  # perhaps only where a coding is accepted
-        options += " --compressed"
-    line = resending.curl(exchange.request).replace("curl", options, 1)
+        options.append("--compressed")
+    line = resending.curl(exchange.request, *options)
+    preparation = resending.preparation_of(exchange) if exchange.operation == "executePix" else None
+    in_the_address = [part.expression for part in sent.url if isinstance(part, Redacted) and part.expression in line]
     if exchange.operation == "executePix" and resending.has_real_code(exchange.request):
         yield EXECUTES if exchange.credential == VALID else OFFERED
-        in_the_address = [
-            part.expression for part in sent.url if isinstance(part, Redacted) and part.expression in line
-        ]
         if in_the_address and (transfer := _transfer_in(exchange)):
             yield f"# {in_the_address[-1][2:-3]}: of a transfer with {transfer}"
     elif exchange.operation in PREPARING and exchange.valid:
         yield MAY_MOVE
-    every = chain(sent.url, *(value for _, value in sent.headers), sent.body)
-    asked = (part for part in every if isinstance(part, Redacted) and part.origin and part.expression in line)
+    lines = [line]
+    if preparation and in_the_address:
+        variable_of_the_code = in_the_address[-1][2:-3]
+        lines.insert(0, resending.prepares(preparation, variable_of_the_code))
+    asked = resending.asked("\n".join(lines), *([sent, resending.sent(preparation)] if preparation else [sent]))
     if told := dict.fromkeys(f"{part.expression[2:-3]}: {part.origin}" for part in asked):
         yield f"# {'; '.join(told)}".replace(_WRONG, exchange.credential)
     if (form := BY_NAME.get(exchange.credential)) and form.filter:
         yield f'WRONG_TOKEN=$(printf %s "{resending.token}" | tr -d "[:space:]" | {form.filter})'
-    yield line
+    yield f"# shows it: {exchange.response.status if exchange.response else 'no answer'}"
+    yield from lines
 
 
 def _transfer_in(exchange: Exchange) -> str:
@@ -163,12 +184,17 @@ class Resending:
         self.display, self._profile = display, profile.path.name
         auth, tls = profile.auth, profile.tls
         file, phrase = auth.token_file, tls.client_key_passphrase_env
-        self.token = f"$(cat {shlex.quote(str(file))})" if file else _variable(auth.token_env or "PIX_TOKEN")
+        self.preparations: Mapping[str, Request] = {}  # what prepared the codes that the run prepared, by code
+        self._files = {_variable(name): key for name, key in _FILES.values()}
+        token_file, _ = _FILES["token"]
+        self.token = f'$(cat "{_variable(token_file)}")' if file else _variable(auth.token_env or "PIX_TOKEN")
         self._named = {"token": self.token} | {
             f"header {each.name}": _variable(each.env) for each in profile.headers if each.env
         }
-        files = {"cacert": tls.ca_bundle, "cert": tls.client_cert, "key": tls.client_key, "proxy": profile.proxy}
-        self._options = [f"--{option} {shlex.quote(str(value))}" for option, value in files.items() if value]
+        files = {"cacert": tls.ca_bundle, "cert": tls.client_cert, "key": tls.client_key}
+        self._options = [f'--{option} "{_variable(_FILES[option][0])}"' for option, path in files.items() if path]
+        self._options += [f"--proxy {shlex.quote(profile.proxy)}"] if profile.proxy else []
+        self._code_at = profile.transactions.prepare.code_at if profile.transactions.prepare else ""
         self._options += [f'--pass "{_variable(phrase)}"'] if phrase else []
 
     def sent(self, request: Request) -> Sent:
@@ -180,8 +206,7 @@ class Resending:
             return Sent(url, headers, [Redacted("", f"… ({len(request.body)}{CUT}")], is_whole=False)
         times: Counter[str] = Counter()
         body = [part for token in tokens(text) for part in self._token(token, times)]
-        fits = "\0" not in text and not text.endswith("\n") and len(word(body)) <= _LONGEST
-        return Sent(url, headers, body, fits)
+        return Sent(url, headers, body, is_whole=len(_piped(body)) <= _LONGEST)
 
     def has_real_code(self, request: Request) -> bool:
         """True if the address of an execution has a code that the suite did not make up, however it is written. One
@@ -189,11 +214,34 @@ class Resending:
         code = request.last_segment
         return not code.startswith(MARK) or self.display.known.has(code)
 
-    def curl(self, request: Request) -> str:
+    def asked(self, line: str, *sent: Sent) -> Iterator[Redacted]:
+        """What a person has to set before the line: values of these requests, and files that the profile names."""
+        for each in sent:
+            for part in chain(each.url, *(value for _, value in each.headers), each.body):
+                if isinstance(part, Redacted) and part.origin and part.expression in line:
+                    yield part
+        for expression, key in self._files.items():
+            if expression in line:
+                yield Redacted(expression, origin=f"{self._profile}, {key}")
+
+    def preparation_of(self, execution: Exchange) -> Request | None:
+        """The request that prepared the code of an execution, if the run prepared it."""
+        code = urlsplit(execution.request.url).path.rpartition("/")[2]
+        return self.preparations.get(code) or self.preparations.get(unquote(code))
+
+    def prepares(self, preparation: Request, variable: str) -> str:
+        """A line that prepares a transfer and sets the variable to its code, unless somebody has set it."""
+        name = self._code_at.rpartition("/")[2]
+        if not re.fullmatch(r"[A-Za-z_][\w-]*", name):
+            return f"# {variable} is at {self._code_at} of the answer to: {self.curl(preparation)}"
+        found = f"""sed -n 's/.*"{name}" *: *"\\{{0,1\\}}\\([^",}}]*\\).*/\\1/p' | head -n 1"""
+        return f'[ "${{{variable}:-}}" ] || {variable}=$({self.curl(preparation)} | {found})'
+
+    def curl(self, request: Request, *options: str) -> str:
         """A line that sends it again, once the variables in it are set. One that cannot be whole is a comment."""
         sent, size = self.sent(request), len(request.body)
-        names = [name.lower() for name, _ in sent.headers]
-        words = ["curl -sS -i", *self._options]
+        names, pipe = [name.lower() for name, _ in sent.headers], ""
+        words = [" ".join(["curl", *options, "-sS -i"]), *self._options]
         words += ["--globoff --path-as-is"] * bool(_REWRITTEN.search(request.url))
         words += ["--head" if request.method == "HEAD" else f"-X {shlex.quote(request.method)}"]
         for name, value in sent.headers:
@@ -201,8 +249,12 @@ class Resending:
                 words.append(f"-H {word([f'{name}: ', *value] if any(value) else [f'{name};'])}")
         if size or "content-length" in names:
             words += ["-H 'Content-Type:'"] * ("content-type" not in names)
-            words += [f"--data-raw {word(sent.body)}"] * sent.is_whole
-        line = " ".join([*words, word(sent.url)])
+            # An argument of a shell holds no NUL, loses the line ends at its end, and may not be too long.
+            is_argument = size <= _LARGEST_ARGUMENT and b"\0" not in request.body and not request.body.endswith(b"\n")
+            pipe = "" if is_argument else f"{_required(sent.body)}{{ {_piped(sent.body)}; }} | "
+            body = f"--data-raw {word(sent.body)}" if is_argument else "--data-binary @-"
+            words += [body] * sent.is_whole
+        line = f"{pipe}{' '.join([*words, word(sent.url)])}" if sent.is_whole else " ".join([*words, word(sent.url)])
         return line if sent.is_whole else f"# not the whole request, which has a body of {size} bytes: {line}"
 
     def _value(self, placeholder: str) -> Redacted:
@@ -265,6 +317,8 @@ def _is_masked(token: Token) -> bool:
     """True for what a personal member holds, unless it is made up, or says nothing."""
     if token.kind == "name" or token.text in ("true", "false", "null") or not token.is_personal:
         return False
+    if token.kind == "word" and _TELLS_NOTHING.fullmatch(token.text):
+        return False
     return not token.content.startswith(MARK) and shape(token.content) != token.content
 
 
@@ -285,10 +339,42 @@ def word(parts: Iterable[Part]) -> str:
 
 
 def _special(match: re.Match[str]) -> str:
-    """A command that makes what single quotes cannot hold, or not in one short line."""
-    piece, repeated = match[0], match["repeated"]
-    if piece == "'":
-        return "'\"'\"'"
+    """What single quotes cannot hold, or not in one short line, in a word."""
+    return "'\"'\"'" if match[0] == "'" else f"'\"$({_made(match)})\"'"
+
+
+def _made(match: re.Match[str]) -> str:
+    """A command that prints such a piece."""
+    piece, repeated, unit = match[0], match["repeated"], match["unit"]
+    if repeated:
+        return f"head -c {len(piece)} /dev/zero | tr '\\000' '{repeated}'"
+    if unit:
+        return f"yes {shlex.quote(unit)} | head -n {len(piece) // len(unit)} | tr -d '\\n'"
     octal = "".join(f"\\{byte:03o}" for byte in piece.encode("utf-8", "surrogateescape"))
-    made = f"head -c {len(piece)} /dev/zero | tr '\\000' '{repeated}'" if repeated else f"printf '{octal}'"
-    return f"'\"$({made})\"'"
+    return f"printf '{octal}'"
+
+
+def _piped(parts: Iterable[Part]) -> str:
+    """Commands that print the parts one after the other, whatever bytes they hold."""
+    commands = []
+    for redacted, group in groupby(parts, key=lambda part: part.expression if isinstance(part, Redacted) else ""):
+        if redacted:
+            commands.append(f'printf %s "{redacted}"')
+            continue
+        text, end = "".join(map(str, group)), 0
+        for match in _SPECIAL.finditer(text):
+            commands += _printed(text[end : match.start()])
+            commands.append(_made(match))
+            end = match.end()
+        commands += _printed(text[end:])
+    return "; ".join(commands)
+
+
+def _required(parts: Iterable[Part]) -> str:
+    """What stops a line before its pipe if a variable is missing: curl would send the rest of the body otherwise."""
+    names = dict.fromkeys(part.expression for part in parts if isinstance(part, Redacted))
+    return "".join(f': "{name}" && ' for name in names)
+
+
+def _printed(text: str) -> list[str]:
+    return [f"printf %s {shlex.quote(text)}"] if text else []

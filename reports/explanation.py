@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -10,7 +10,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from reports.earlier_runs import UnreadableError, read_run
+from reports.comparison import met_the_service
+from reports.earlier_runs import UnreadableError, read_run, runs_of
+from reports.formats.conformance_json import RunDocument
 from reports.wording import moment_in_words, needed_for
 from reports.writing import PAGE
 from spec.interface import operations
@@ -54,9 +56,21 @@ class LastRun:
 def last_run(place: Path, clean: Callable[[str], str]) -> LastRun:
     """The run in that folder. The file is read as untrusted: `clean` is applied to what is shown of it."""
     try:
-        run = read_run(place)
+        return _shown(place, read_run(place), clean)
     except UnreadableError as error:
         return LastRun(f"no last run: {clean(str(error))}")
+
+
+def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str], str]) -> LastRun:
+    """The newest run in the folder of an environment that met the service and is about all these requirements. A run
+    of others tells nothing of them. Without such a run it is the newest of all."""
+    for folder, run in runs_of(environment):
+        if met_the_service(run) and {entry["id"] for entry in run["requirements"]}.issuperset(ids):
+            return _shown(folder, run, clean)
+    return last_run(environment / "latest", clean)
+
+
+def _shown(place: Path, run: RunDocument, clean: Callable[[str], str]) -> LastRun:
     narrowed = f" (only {run['selection']})" if run["selection"] else ""
     whom = clean(f"{run['environment']['name']} at {run['environment']['base_url']}{narrowed}")
     line = f"{whom}, {moment_in_words(run['started'])}: {run['verdict']}; {place / PAGE}"

@@ -39,14 +39,17 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True)
 class Headline:
-    """`word` is the verdict, `scope` what was permitted and selected, `sentence` what the verdict rests on."""
+    """`word` is the verdict, `exception` what a green verdict does not cover, `scope` what was permitted and selected,
+    `sentence` what the verdict rests on."""
 
     word: Text
     scope: Text
     sentence: Text
+    exception: Text = ""
 
     def __str__(self) -> str:
-        return f"{joined((self.word, self.scope), ', ')}: {self.sentence}"
+        verdict = joined((self.word, self.exception), " ")
+        return f"{joined((verdict, self.scope), ', ')}: {self.sentence}"
 
 
 def headline(document: Mapping[str, Any]) -> Headline:
@@ -58,7 +61,27 @@ def headline(document: Mapping[str, Any]) -> Headline:
         return Headline(word, "", joined((why, say("this is no verdict on the service"))))
     scope = [document["recorded"] or permitted(document["environment"]["allow"])]
     scope += [say("only {selection}", selection=document["selection"])] if document["selection"] else []
-    return Headline(word, joined(scope, ", "), joined(_sentence(document)))
+    return Headline(word, joined(scope, ", "), joined(_sentence(document)), exception(document))
+
+
+def exception(document: Mapping[str, Any]) -> Text:
+    """Failures that the word "conformant" does not cover, because the profile lists them: `except 1 known failure,
+    until 2027-01-31`. Empty for any other verdict, which never says that everything is right."""
+    if document["verdict"] != RunVerdict.CONFORMANT or not known_failures(document):
+        return ""
+    return say("except {known}", known=_known_until(document))
+
+
+def _known_until(document: Mapping[str, Any]) -> Message:
+    """The number of known failures, and the day after which the first of them fails a run."""
+    known = [one for one in document["requirements"] if "known_failure" in one]
+    counted = known_in_words(len(known))
+    days = sorted({one["known_until"] for one in known if "known_until" in one})
+    if not days:
+        return counted
+    if len(days) == 1 and all("known_until" in one for one in known):
+        return say("{known}, until {day}", known=counted, day=days[0])
+    return say("{known}, the first until {day}", known=counted, day=days[0])
 
 
 def run_line(document: Mapping[str, Any]) -> Text:
@@ -107,8 +130,10 @@ def result_line(document: Mapping[str, Any]) -> Text:
         failed = say_many(
             "fails {levels} requirement", "fails {levels} requirements", n=len(failing), levels=level_by_level(failing)
         )
-    if known:
-        parts = {"failed": failed, "known": known_in_words(known)}
+    if exception(document):
+        failed = say("no other failure")
+    elif known:
+        parts = {"failed": failed, "known": _known_until(document)}
         failed = say("{failed} besides {known}", **parts) if failing else say("{failed} except {known}", **parts)
     return say("{failed}, {tested} of {testable} tested", failed=failed, tested=tested, testable=testable)
 

@@ -76,6 +76,7 @@ class RequirementResult:
     why: Text = ""
     exchanges: tuple[int, ...] = ()  # numbers of evidence
     known: str = ""  # the reason of the profile for a failure that it lists
+    known_until: date | None = None  # the last day on which the profile lists it
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -128,6 +129,8 @@ def is_told_by_none(document: Mapping[str, Any]) -> bool:
 def entry_of(requirement: Requirement, result: RequirementResult, elapsed_s: float) -> ReportEntry:
     """The entry of a requirement in conformance.json, which the page shows, too."""
     known = {"known_failure": result.known} if result.known else {}
+    if result.known_until:
+        known["known_until"] = result.known_until.isoformat()
     told = {"expected": result.expected, "got": result.got} if result.findings else {}
     return {
         "id": requirement.id,
@@ -211,7 +214,7 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     if result.verdict == Verdict.FAIL and entry.is_past(today):
         return result, say("its last day {day} has passed", day=str(entry.until))
     if result.verdict == Verdict.FAIL:
-        return replace(result, known=entry.reason), ""
+        return replace(result, known=entry.reason, known_until=entry.until), ""
     if result.verdict != Verdict.PASS:
         return result, ""
     if entry.strict:

@@ -28,9 +28,14 @@ OUTPUTS: Mapping[str, Callable[[RunDocument], str]] = {
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
+def runs_folder(environment: str) -> Path:
+    """The folder that has a folder for each run of an environment: reports/runs/<environment>."""
+    return RUNS / environment
+
+
 def run_folder(environment: str, started: datetime) -> Path:
     """A new folder name for a run: reports/runs/<environment>/<UTC start time>-<suffix>."""
-    return RUNS / environment / f"{started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+    return runs_folder(environment) / f"{started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
 class UnsafeFolderError(Exception):

@@ -25,7 +25,7 @@ from spec.requirements import interface_document
 
 FILE = "conformance.json"
 _MONEY = (EXECUTES, OFFERED, MAY_MOVE)
-FORMAT = "1.5"
+FORMAT = "1.6"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 RunDocument = dict[str, Any]
 

@@ -1,7 +1,8 @@
 """Output for GitHub: a summary of the job in Markdown, and annotations as workflow commands.
 
 The job of a public repository is public: here are ids and texts of requirements, words of the suite and counts, and
-no text of the service, its address, the profile or the command line.
+no text of the service, its address, the profile or the command line. One summary has more: if a job is red and no
+requirement says why, it has the environment, the target and the alerts as the terminal prints them.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Iterator
 
 from reports.behaviour import drift_in_words
 from reports.formats.conformance_json import RunDocument
-from reports.headline import permitted, result_line, sent
+from reports.headline import exception, permitted, result_line, run_line, sent
 from reports.run import NoteKind
 from reports.verdicts import ReportEntry, Verdict, fails, is_told_by_none
-from reports.wording import capped
+from reports.wording import capped, one_line
+from reports.writing import no_link
 from spec.message import joined, message_of, say_many
 from spec.requirements import requirements
 
@@ -30,11 +32,11 @@ def step_summary(document: RunDocument) -> str:
 
 
 def _summary(document: RunDocument) -> Iterator[str]:
-    yield f"## PIX conformance: {document['verdict']}"
+    yield f"## PIX conformance: {joined((document['verdict'], exception(document)), ' ')}"
     yield ""
     yield f"{sentence(document)}."
     yield ""
-    yield from _alerts(document)
+    yield from _cause(document) if is_told_by_none(document) else _alerts(document)
     yield from _counts(document)
     yield from _table("Failing", [one for one in document["findings"] if fails(one)])
     yield from _table("Known failures", [one for one in document["findings"] if "known_failure" in one])
@@ -55,6 +57,27 @@ def sentence(document: RunDocument) -> str:
         sent(document),
     ]
     return str(joined(parts))
+
+
+def _cause(document: RunDocument) -> Iterator[str]:
+    """Why a run is red, if no requirement says it: the environment and the target, and each alert with its advice. The
+    lines are code, so that nothing in them is Markdown."""
+    yield "```text"
+    yield one_line(str(run_line(document)))
+    yield from (f"! {one_line(str(alert['text']))}" for alert in document["alerts"])
+    yield "```"
+    yield ""
+
+
+def usage_error_summary(environment: str, error: str) -> str:
+    """Markdown about a run that did not start, because the command line or the profile is wrong."""
+    return f"## PIX conformance: no run\n\n```text\n{one_line(environment)}\nerror: {one_line(error)}\n```\n"
+
+
+def append_to_summary(path: str, text: str) -> None:
+    """Append to the summary of a job. Raises OSError."""
+    with open(path, "a", encoding="utf-8", opener=no_link) as file:
+        file.write(text)
 
 
 def _alerts(document: RunDocument) -> Iterator[str]:

@@ -20,7 +20,7 @@ from reports.comparison import CHANGES
 from reports.evidence import Evidence
 from reports.explanation import fix_for
 from reports.formats.conformance_json import RunDocument
-from reports.headline import headline, left_out, permitted, result_line, run_line
+from reports.headline import exception, headline, left_out, permitted, result_line, run_line
 from reports.json_tokens import is_json_like, tokens
 from reports.page.figures import by_heading, tile, timeline
 from reports.page.templates import template
@@ -31,7 +31,7 @@ from reports.wording import grouped, level_by_level
 from spec.findings import Finding
 from spec.interface import operations
 from spec.json_text import pointer, read_json
-from spec.message import Message, say
+from spec.message import Message, joined, say
 from spec.requirements import requirements
 
 DIGESTED = {"Requirements": "ledger_sha256", "Schema": "schema_sha256", "Profile": "profile_sha256"}
@@ -52,7 +52,7 @@ def summary_html(run: Run, document: RunDocument) -> str:
 def page_title(document: RunDocument) -> Message:
     """The title of the page: whom the run asked, and the verdict."""
     verdict, name = document["verdict"], printable(document["environment"]["name"])
-    told = result_line(document) if verdict == RunVerdict.PARTIAL else say(verdict)
+    told = result_line(document) if verdict == RunVerdict.PARTIAL else joined((say(verdict), exception(document)), " ")
     return say("PIX conformance: {name}: {verdict}", name=name, verdict=told)
 
 

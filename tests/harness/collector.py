@@ -63,6 +63,10 @@ class Collector:
                 for key in door.keys.not_cleaned_up()
             )
             run.not_executed += _not_executed(door)
+        codes = door.guard.prepared.codes
+        self.resending.preparations = {
+            codes[one.number]: one.request for one in door.exchanges if codes.get(one.number)
+        }
         run.grants = Grants.of_exchanges(door.exchanges)
         run.outages = {why: _in_order(names) for why, names in door.backoff.outages.items()}
         run.unsent = {why: _in_order(names) for why, names in door.unsent.items()} | run.outages

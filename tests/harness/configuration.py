@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,13 +19,14 @@ from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets
 from reports.earlier_runs import UnreadableError, read_run
-from reports.explanation import explanation, last_run, listing
+from reports.explanation import LastRun, explanation, last_run, last_run_about, listing
+from reports.formats.github import append_to_summary, usage_error_summary
 from reports.plan import Plan, plan_lines
 from reports.run import Note, NoteKind
 from reports.show import Display
 from reports.terminal import print_lines
 from reports.wording import one_line
-from reports.writing import RUNS
+from reports.writing import runs_folder
 from spec.message import Text, say
 from spec.requirements import requirements
 from tests.harness.options import HELPING, PRINTING, SHOWING, options_given, refuse_options
@@ -40,9 +41,20 @@ PlanOf = Callable[[pytest.Config, Profile, Container[str], Sequence[pytest.Item]
 
 
 def configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> None:
-    """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
+    """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile. The
+    summary of a job of GitHub has that line, too."""
     if options_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
+    try:
+        _configure_or_refuse(config, plan_of, carry_out)
+    except pytest.UsageError as error:
+        if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with suppress(OSError):  # the terminal says it in any case
+                append_to_summary(path, usage_error_summary(config.getoption("environment"), str(error)))
+        raise
+
+
+def _configure_or_refuse(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> None:
     try:
         protect()
         refuse_options(config)
@@ -60,7 +72,7 @@ def _configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> N
     if explains(config):
         config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
     elif config.getoption("plan"):
-        planner = Planner(profile, partial(plan_of, config, profile, resend))
+        planner = Planner(config, profile, partial(plan_of, config, profile, resend))
         config.pluginmanager.register(planner, "conformance-planner")
     elif not options_given(config, SHOWING):
         _refuse_linked_cache(config)
@@ -124,24 +136,26 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
 class Planner:
     """`--plan` in place of a run: without a target, a token and a report, it prints what would be sent."""
 
-    def __init__(self, profile: Profile, planned: Planned) -> None:
+    def __init__(self, config: pytest.Config, profile: Profile, planned: Planned) -> None:
         self._profile, self._planned = profile, planned
-        self.plan = Plan()
+        _silence_pytest(config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self.plan = self._planned(session.items)
-        return True
-
-    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        terminalreporter.section("plan")
+        """Print the plan, in place of a run."""
+        config, plan = session.config, self._planned(session.items)
         journal, trouble, _ = journal_in_words(self._profile)
         if config.getoption("new_journal"):
             trouble = "--new-journal starts it, and what can be read of an old one still counts"
-        for line in plan_lines(
-            self.plan, self._profile, "; ".join(filter(None, (journal, trouble))), selection(config).text
-        ):
-            terminalreporter.write_line(line)
+        about_the_journal = "; ".join(filter(None, (journal, trouble)))
+        print_lines(plan_lines(plan, self._profile, about_the_journal, selection(config).text))
+        return True
+
+
+def _silence_pytest(config: pytest.Config) -> None:
+    """Have pytest collect the tests and print nothing of its own about it."""
+    config.option.collectonly = False
+    config.option.verbose = -2
 
 
 def explains(config: pytest.Config) -> bool:
@@ -158,8 +172,7 @@ class Explainer:
             raise pytest.UsageError(f"{' and '.join(asked)} each print something; name one of them")
         self._profile = profile
         self._named = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
-        config.option.collectonly = False
-        config.option.verbose = -2  # pytest prints nothing of its own
+        _silence_pytest(config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -172,8 +185,13 @@ class Explainer:
         if selection(config).narrowed:
             selected = set(map(requirement_of, session.items))
             chosen = [one for one in chosen if one in selected]
-        folder = Path(config.getoption("report_dir") or RUNS / self._profile.name / "latest")
-        run = last_run(folder, Display(listed_secrets(self._profile)).line)
+        run = self._last_run(config, [requirement.id for requirement in chosen])
         if len(chosen) == 1:
             return explanation(chosen[0], config.stash[SCENARIOS](chosen[0].id), run)
         return listing(chosen, run)
+
+    def _last_run(self, config: pytest.Config, ids: Collection[str]) -> LastRun:
+        clean = Display(listed_secrets(self._profile)).line
+        if named := config.getoption("report_dir"):
+            return last_run(Path(named), clean)
+        return last_run_about(ids, runs_folder(self._profile.name), clean)

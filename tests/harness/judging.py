@@ -19,7 +19,7 @@ from spec.findings import Conclusion, Finding, Judgement, templates
 from spec.message import Text, changed, joined, say
 from spec.requirements import requirements
 from spec.rules import ROBUSTNESS, RULES, Reproduction
-from tests.harness.selection import permission_missing_for, requirement_of
+from tests.harness.selection import permission_missing_for, requirement_of, wanted_ids
 
 if TYPE_CHECKING:  # the collector takes what stands here
     from tests.harness.collector import Collector
@@ -89,11 +89,12 @@ def require_permission(permitted: object, missing: Text) -> None:
 @dataclass
 class Recording:
     """Results of one test, its own requirement's first. `error` says what failed in the suite. `reproduction` judges,
-    as it knows what showed again."""
+    as it knows what showed again. `wanted` are the requirements that the run is about."""
 
     own: RequirementResult
     reproduction: Reproduction
     fail_on: Collection[str]
+    wanted: Collection[str]
     others: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     error: str = ""
@@ -178,9 +179,10 @@ def assert_holds(*exchanges: Exchange) -> None:
 
 
 def assert_requirements(results: Iterable[RequirementResult]) -> None:
-    """Record results for the requirement of the running test and for others. The test fails where one of them fails."""
+    """Record results for the requirement of the running test and for others that the run is about. The test fails where
+    one of them fails."""
     recording = current.get()
-    by_id = {result.id: result for result in results}
+    by_id = {result.id: result for result in results if result.id in recording.wanted}
     own = by_id.pop(recording.own.id, None)
     recording.others += by_id.values()
     recording.own = own or recording.own
@@ -221,6 +223,7 @@ class Watcher:
                 RequirementResult(requirement.id, Verdict.PASS),
                 self._collector.reproduction,
                 self._profile.fail_on,
+                wanted_ids(item.config),
             )
             current.set(recording)
             if missing := permission_missing_for(item, requirement, self._profile):

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from environments.profiles.model import Profile
+from spec.requirements import requirements
 from spec.rules import Reproduction
-from tests.harness.selection import ids_of, requirement_of
+from tests.harness.selection import requirement_of, wanted_ids
 from tests.harness.session import SESSION, Session
 
 MARKERS = (
@@ -31,9 +32,9 @@ def pytest_metadata(metadata: dict[str, Any]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what -k does not take."""
-    if expression := getattr(config.option, "ids", ""):
-        ids = ids_of(expression)
+    """Leave out what -k and --last-failed do not take."""
+    ids = wanted_ids(config)
+    if len(ids) < len(requirements()):
         left_out = [item for item in items if (one := requirement_of(item)) is None or one.id not in ids]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

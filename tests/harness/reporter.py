@@ -17,29 +17,39 @@ from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
 from reports.behaviour import behaviour_of, drifts
-from reports.earlier_runs import accepting, comparison_of, record_of, run_before, write_record
+from reports.earlier_runs import (
+    accepting,
+    comparison_of,
+    newest_comparable,
+    record_of,
+    run_before,
+    runs_of,
+    write_record,
+)
 from reports.formats.conformance_json import RunDocument, document_of
-from reports.formats.github import step_summary, workflow_commands
+from reports.formats.github import append_to_summary, step_summary, workflow_commands
 from reports.language import language
 from reports.page.rendering import page_title, summary_html
 from reports.page.templates import frame
 from reports.run import Run
 from reports.show import printable
 from reports.terminal import summary
+from reports.verdicts import TESTED
 from reports.wording import first_few
 from reports.writing import (
     PAGE,
     SUMS,
-    no_link,
     point_latest,
     reason,
     remove_outputs,
+    runs_folder,
     write,
     write_outputs,
     write_sums,
 )
 from spec.message import say_many
 from tests.harness.pen import OurLine
+from tests.harness.selection import keep_failed
 
 Clean = Callable[[str], str]
 """Applied to what is shown of another run, of a record, and of paths."""
@@ -59,7 +69,8 @@ class Reporter:
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
         self.run, self.folder, self._clean, self._accepts = run, folder, clean, config.getoption("accept")
         self._named = config.getoption("compare_with")
-        self._before = run_before(folder if config.getoption("report_dir") else folder and folder.with_name("latest"))
+        self._is_in_a_folder_of_its_own = bool(config.getoption("report_dir"))
+        self._before = run_before(folder) if self._is_in_a_folder_of_its_own else None
         self._document: RunDocument = {}
         self._sums = ""
         self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
@@ -84,6 +95,7 @@ class Reporter:
         if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not run.errors:
             run.errors.append("pytest ended with an internal error: its output says where")
         run.close()
+        _keep_failed(session.config, run)
         is_recorded = consult_record(run, self._clean, accepts=self._accepts)
         self._conclude()
         result = yield
@@ -110,8 +122,17 @@ class Reporter:
 
     def _conclude(self) -> None:
         document = document_of(self.run)
+        self._before = self._before or self._newest_comparable(document)
         self.run.comparison = comparison_of(document, named=self._named, before=self._before, clean=self._clean)
         self._document = document | {"comparison": self.run.comparison}
+
+    def _newest_comparable(self, document: RunDocument) -> RunDocument | None:
+        """The run of the same environment and selection before this one, in the folder that has the runs of the
+        environment. A run that the user gave a folder of its own has none there."""
+        if self.folder is None or self._is_in_a_folder_of_its_own:
+            return None
+        runs = (run for folder, run in runs_of(runs_folder(self.run.profile.name)) if folder != self.folder)
+        return newest_comparable(runs, document)
 
     def _write_files(self) -> dict[str, str]:
         """Write every file but the page. Gives why one could not be written, by its name."""
@@ -131,8 +152,7 @@ class Reporter:
         """Append to the summary of a job of GitHub, where there is one."""
         try:
             if self.folder and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
-                with open(path, "a", encoding="utf-8", opener=no_link) as file:
-                    file.write(step_summary(self._document))
+                append_to_summary(path, step_summary(self._document))
         except OSError as error:
             return {"the summary of the job": str(error.strerror)}
         return {}
@@ -143,6 +163,12 @@ class Reporter:
             why = f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
             self.run.unwritten = why
             self._write_files()
+
+
+def _keep_failed(config: pytest.Config, run: Run) -> None:
+    results = run.requirements()
+    tested = [requirement.id for requirement, result in results if result.verdict in TESTED]
+    keep_failed(config, tested, [requirement.id for requirement, result in results if result.fails])
 
 
 def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:

@@ -25,7 +25,7 @@ _LEAVES_OUT = {
     "deselect": "--deselect",
     "ignore": "--ignore",
     "ignore_glob": "--ignore-glob",
-    "lf": "--last-failed",
+    "last_failed": "--last-failed",
     "stepwise": "--stepwise",
 }
 """Further options of pytest that leave tests out, by the name of their value."""
@@ -48,11 +48,54 @@ def only_selftests(config: pytest.Config) -> bool:
 
 
 def take_ids(config: pytest.Config) -> None:
-    """Take -k from pytest. UsageError for a word in it that is no requirement and no group of requirements."""
+    """Take -k and --last-failed from pytest, which selects tests, and a test may judge many requirements. UsageError
+    for a word in -k that is no requirement and no group of requirements."""
     option = config.option
     option.ids, option.keyword = option.keyword, ""
+    option.last_failed, option.lf = getattr(option, "lf", False), False
     if option.ids:
         ids_of(option.ids)
+
+
+def wanted_ids(config: pytest.Config) -> frozenset[str]:
+    """The requirements that -k and --last-failed leave; all of them without these options."""
+    wanted = frozenset(requirements())
+    if expression := getattr(config.option, "ids", ""):
+        wanted &= ids_of(expression)
+    if getattr(config.option, "last_failed", False):
+        failed = _failed_last(config)
+        # Without a failure to repeat, pytest runs everything, or nothing with --last-failed-no-failures=none.
+        if failed or config.option.last_failed_no_failures == "none":
+            wanted &= failed
+    return wanted
+
+
+_FAILED = "pix-conformance/failed"
+"""Key in the cache of pytest: by environment, the requirements that failed when they were last tested."""
+
+
+def _failed_last(config: pytest.Config) -> frozenset[str]:
+    failed = _failed_by_environment(config).get(config.getoption("environment"), [])
+    return frozenset(failed) & frozenset(requirements())
+
+
+def keep_failed(config: pytest.Config, tested: Collection[str], failed: Collection[str]) -> None:
+    """Note in the cache of pytest which requirements failed, for --last-failed. What this run did not test is kept."""
+    cache = getattr(config, "cache", None)  # none with -p no:cacheprovider
+    if cache is None:
+        return
+    before = _failed_last(config) - frozenset(tested)
+    name = config.getoption("environment")
+    cache.set(_FAILED, _failed_by_environment(config) | {name: sorted(before | frozenset(failed))})
+
+
+def _failed_by_environment(config: pytest.Config) -> dict[str, list[str]]:
+    """What the cache holds; nothing if somebody else wrote something else there."""
+    cache = getattr(config, "cache", None)
+    kept = cache.get(_FAILED, {}) if cache else {}
+    if not isinstance(kept, dict):
+        return {}
+    return {name: ids for name, ids in kept.items() if isinstance(ids, list) and all(isinstance(id, str) for id in ids)}
 
 
 def ids_of(expression: str) -> frozenset[str]:
@@ -82,11 +125,19 @@ def group_of(name: str, option: str) -> frozenset[str]:
     """The requirement of that name, and those whose ids begin with it and a dot. UsageError where there is none."""
     group = frozenset(id for id in requirements() if f"{id}.".startswith(f"{name}."))
     if not group:
-        near = get_close_matches(name.lower(), by_letters := {id.lower(): id for id in requirements()}, 1)
+        by_letters = {each.lower(): each for each in _ids_and_groups()}
+        near = get_close_matches(name.lower(), by_letters, 1)
         hint = f'did you mean "{by_letters[near[0]]}"?' if near else "pytest --list names them all"
         what = f"{_shown(name)}: no such requirement" if name else "name one"
         raise pytest.UsageError(f"{option}: {what}; {hint}")
     return group
+
+
+def _ids_and_groups() -> Iterator[str]:
+    """Everything that -k takes: each id, and each group, which is a prefix of ids that ends at a dot."""
+    for id in requirements():
+        parts = id.split(".")
+        yield from (".".join(parts[:length]) for length in range(1, len(parts) + 1))
 
 
 def _shown(text: str) -> str:

@@ -72,10 +72,10 @@ RUNS: dict[str, tuple[type[Service] | None, str, dict[str, Any]]] = {
     "incomplete": (Service, "executePix or listAccounts", {"transactions": None}),
     "unreachable": (None, "", {}),
     "interrupted": (IsStopped, "", TARGETED),
-    "partial": (Service, "", {"allow": ["read"], "language": "pt-BR"}),
+    "partial": (Service, "", {"allow": ["read"], "language": "pt-BR", "sandbox": None}),
 }
-"""Each with its service, the requirements that it is about, all of them by default, and changes of the profile. The page
-of `partial` is in Portuguese."""
+"""Each with its service, the requirements that it is about, all of them by default, and changes of the profile. `partial`
+asks no sandbox, and its page is in Portuguese."""
 
 
 @cache

@@ -9,7 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from tests.selftest.recorded_runs import recorded
+from environments.sandbox import Service
+from tests.selftest.recorded_runs import record, recorded
 from tests.selftest.screenshots import CHROMIUM, DESK, PHONE
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
@@ -96,7 +97,7 @@ def test_one_page(opened):
     assert first_screen == sorted(first_screen)
     assert 0 <= first_screen[0] < first_screen[-1] < DESK["height"]
     assert before == ["executePix.fields.extra", "getBalance.status"]
-    assert findings == [f"finding-{id}" for id in before]
+    assert findings == [f"finding-{id}" for id in reversed(before)]  # by harm
     assert shown(page) == ["getBalance.status"]
     assert "requirements 1" in page.locator('output[aria-live="polite"]').inner_text()
 
@@ -167,3 +168,31 @@ def test_accessibility(opened, viewport, scheme):
 
     assert found.violations_count == 0, found.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+@pytest.fixture(params=["en", "pt-BR"])
+def elsewhere(request, tmp_path):
+    """The report of a run against a target that is no sandbox, in each language."""
+    if request.param == "pt-BR":
+        return recorded("partial").folder / "report.html"
+    return record(tmp_path, Service, allow=["read"], transactions=None, sandbox=None).folder / "report.html"
+
+
+@pytest.mark.parametrize(
+    ("media", "viewport", "share"),
+    [("print", PAPER, 0.6), ("screen", DESK, 0.15), ("screen", PHONE, 0.6)],
+    ids=["paper", "desk", "phone"],
+)
+def test_what_was_left_out_has_room(media, viewport, share, elsewhere, chromium):
+    """Outside a sandbox more was left out, and the reasons are long: on paper and on a phone each has most of the
+    width, and on paper the first page is one page."""
+    page = chromium.new_page(viewport=viewport)
+    page.goto(elsewhere.as_uri())
+    page.emulate_media(media=media)
+    boxes = [each.bounding_box() for each in page.locator(".tile dd").all()]
+    height = page.locator(".first").bounding_box()["height"]
+    page.close()
+
+    assert len(boxes) == 3
+    assert min(box["width"] for box in boxes) > share * viewport["width"]
+    assert media == "screen" or height < PAPER["height"]

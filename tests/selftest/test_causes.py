@@ -112,6 +112,30 @@ def test_a_known_failure_hides_no_new_one():
     ]
 
 
+def test_the_most_harmful_finding_is_first():
+    """An open token check, then money, personal data, what cannot be used, the form of a member, and robustness; of
+    equal harm what moves money, and else the order of the interface document. Warnings follow in the same order."""
+    wrong, mixed_up = finding("type", "/data/x", name="x"), finding("of-another", field="id")
+    by_harm = [
+        row("executePix.token.required", finding("executed", credentials="no token")),
+        row("registerPixKey.token.required", finding("registered", credentials="no token")),
+        row("executePix.value.matches", finding("other-amount")),
+        row("registerPixKey.Success.present", mixed_up),
+        row("executePix.document.masked", finding("document-clear", digits=11)),
+        row("executePix.status", finding("status", status=201)),
+        row("executePix.error.type", finding("type", "/data/error", name="error")),
+        row("registerPixKey.Success.type", finding("type", "/data/Success", name="Success")),
+        row("listAccounts.serverError", finding("server-error", status=500)),
+        row("executePix.digit.type", wrong, known_failure="fixed in 2.4"),
+        row("transferP2p.json", finding("json", error="x"), verdict="warn"),
+        row("executePix.fields.extra", finding("other-fields", names="x"), verdict="warn"),
+    ]
+    in_the_document = sorted(by_harm, key=lambda one: [*requirements()].index(one["id"]))
+
+    assert [one["cause"] for one in findings(in_the_document)] == [one["id"] for one in by_harm]
+    assert in_the_document != by_harm
+
+
 @pytest.fixture
 def run():
     """A run of a few requirements with a failure, a warning, an observation and much to say beside them."""
@@ -176,8 +200,8 @@ def test_order_of_the_summary(run):
         "     also: executePix.digit.type",
         "     exchanges 1 and 8",
         "     reproduce: curl x",
-        "WARN executePix.fields.extra: expected no other fields, got endToEndId",
         "WARN listAccounts.status (getBalance.status): expected status 200, got 201",
+        "WARN executePix.fields.extra: expected no other fields, got endToEndId",
         "not exercised: registerPixKey.status: supply pix_keys",
         "not cleaned up: RANDOM, made by the service and 1 more: not deleted",
         "note: createPix: no generated request was ever accepted",

@@ -3,15 +3,18 @@
 import copy
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from environments.sandbox import Service
+from environments.sandbox import Server, Service
+from reports import writing
 from reports.__main__ import text
 from reports.comparison import CHANGES, compared
 from reports.earlier_runs import comparison_of, run_before
+from reports.wording import moment_in_words
 from tests.selftest.recorded_runs import record, recorded, run_here
-from tests.selftest.services.running import write_profile
+from tests.selftest.services.running import TOKEN, write_profile
 
 ROW, OTHER = "executePix.document.masked", "executePix.name.type"
 STANDINGS = {
@@ -114,12 +117,43 @@ def test_the_line_counts_what_changed():
     now = changed(requirements={ROW: {"verdict": "fail"}})
 
     assert str(compare(now, before)["line"]) == "since 2026-11-20 10:00:00 UTC: 1 newly failing, 1 fixed"
-    assert list(text(compare(now))) == [
+    assert list(text(RUN, now, str)) == [
         "since 2026-11-20 10:00:00 UTC: 1 newly failing",
         "newly failing:",
         f"  {ROW}: The tax document of the counterparty is partly masked.",
-        "something got worse",
+        "1 newly fails",
     ]
+
+
+PLACE = {"id": "executePix.refusal", "situation": "", "place": "/data", "was": "object", "is": "null"}
+SECOND = PLACE | {"place": "/code"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        ({}, {}, "nothing newly fails"),
+        (
+            {"drift": []},
+            {"requirements": {ROW: STANDINGS["warns"]}, "verdict": "drifted", "drift": [PLACE, SECOND]},
+            "nothing newly fails; 1 newly warns; drift differs in 2 places",
+        ),
+        ({"drift": [PLACE]}, {"drift": [PLACE | {"is": "string"}]}, "nothing newly fails; drift differs in 1 place"),
+        ({"drift": [PLACE]}, {"drift": [PLACE]}, "nothing newly fails"),
+        ({}, {"requirements": {ROW: STANDINGS["fails"], OTHER: STANDINGS["fails"]}}, "2 newly fail"),
+        (
+            {},
+            {"requirements": {ROW: STANDINGS["untested"], OTHER: STANDINGS["untested"]}},
+            "nothing newly fails; 2 are no longer exercised",
+        ),
+    ],
+    ids=str,
+)
+def test_the_last_line_says_what_became_worse(before, after, line):
+    """Failures first. A place drifts in one of the runs alone, or to something else."""
+    was = changed(**{"started": RUN["started"]} | before)
+
+    assert list(text(was, changed(**after), str))[-1] == line
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
@@ -173,3 +207,48 @@ def test_a_run_that_cannot_be_read_is_a_usage_error(tmp_path):
 
     assert (refused.status, refused.run, fetched.exists()) == (4, None, False)
     assert re.fullmatch(rf"ERROR: {re.escape(str(path))}: [^\n]+\n+", refused.output)
+
+
+# -- the newest comparable run ----------------------------------------------------------------------------------------
+
+
+class IsRepaired(Service):
+    """A list fails until somebody repairs it."""
+
+    is_broken = True
+
+    def finish(self, request, operation, response):
+        is_list = operation == "listAccounts" and response.status == 200
+        return replace(response, status=201) if self.is_broken and is_list else response
+
+
+@pytest.fixture
+def service(tmp_path, monkeypatch):
+    """A service, and what runs pytest at it and gives the lines. The reports go where those of an environment go."""
+    monkeypatch.setattr(writing, "RUNS", tmp_path / "runs")
+    service = IsRepaired(token=TOKEN["PIX_TOKEN"])
+    with Server(service) as server:
+        changes = {"allow": ["read"], "transactions": None, "fail_on": ["documented", "implied", "robustness"]}
+        profile = write_profile(tmp_path, server.base_url, **changes).rename(tmp_path / "staging.yaml")
+        yield service, lambda *options: run_here(f"--environment={profile}", *options).output.splitlines()
+
+
+def test_a_run_is_compared_with_the_newest_comparable_one(service, tmp_path):
+    """Runs of another selection in between hide nothing: the next whole run says what was fixed, and since when.
+    --list tells of the newest run about all requirements, --explain of the newest about the one that is named."""
+    service, run = service
+    run()
+    (whole,) = (each for each in (tmp_path / "runs" / "staging").iterdir() if each.name != "latest")
+    when = moment_in_words(json.loads((whole / "conformance.json").read_text())["started"])
+    service.is_broken = False
+    run("-k", "listAccounts.json")
+    listed = run("--list")
+    about_another, about_this = run("--explain", "listAccounts.status"), run("--explain", "listAccounts.json")
+    selected_again, again = run("-k", "listAccounts.json"), run()
+
+    assert f", {when}: non-conformant; {whole}/report.html" in listed[0]
+    assert "  fail           listAccounts.status" in listed
+    assert any(f", {when}: non-conformant; " in line for line in about_another)
+    assert any("(only -k listAccounts.json)" in line for line in about_this)
+    assert f"since {when}: 1 fixed" in again
+    assert [line for line in selected_again if line.startswith("since ")] not in ([], [f"since {when}: 1 fixed"])

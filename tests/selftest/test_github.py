@@ -89,6 +89,25 @@ def test_an_incomplete_run_says_why():
     assert "; no operation succeeded; no failure, 1 of 2 tested" in step_summary(made)
 
 
+@pytest.mark.parametrize(
+    "state",
+    [{"unreachable": "the connection is refused"}, {"errors": ["the suite failed at x: KeyError: 'y'"]}],
+    ids=str,
+)
+def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
+    """If no requirement explains a red job, its summary has the environment, the target, and the alerts with their
+    advice; nothing in them is Markdown."""
+    alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
+    made = document_of(hand_made(*PASSING, profile=PROFILE, said=[alert], **state))
+    lines = step_summary(made).splitlines()
+    start = lines.index("```text")
+    block = lines[start + 1 : lines.index("```", start)]
+
+    assert block[0].startswith("staging at http://127.0.0.1:1, no sandbox: 0 transfers executed")
+    assert "! the token was refused ``` <img>: export another one" in block
+    assert [line for line in block if state.get("unreachable", state.get("errors", [""])[0]) in line]
+
+
 DRIFT = [{"id": id, "situation": OPERATORS, "place": "", "was": OPERATORS, "is": ""} for id in (STATUS, DATA, DATA)]
 
 
@@ -155,3 +174,16 @@ def test_a_service_gives_no_commands(job, tmp_path):
     assert result.output.rindex("\n::") < result.output.rindex("\nverdict: ")
     assert text == f"before\n{step_summary(result.document)}"
     assert "127.0.0.1" not in text
+
+
+def test_a_wrong_command_line_is_in_the_summary(job, tmp_path):
+    """The line that pytest prints, and the environment; nothing was sent."""
+    profile = write_profile(tmp_path, "http://127.0.0.1:9")
+    result = run(profile, "-k", "nowhere", **job)
+    text = (tmp_path / "summary.md").read_text()
+
+    assert result.status == 4
+    assert text == (
+        f"before\n## PIX conformance: no run\n\n```text\n{profile}\n"
+        "error: -k: nowhere: no such requirement; pytest --list names them all\n```\n"
+    )

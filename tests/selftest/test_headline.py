@@ -1,9 +1,16 @@
 """The headline says the verdict, what was permitted, what the verdict rests on and what was left out."""
 
+from dataclasses import replace
+from datetime import date
+
 import pytest
 
+from environments.profiles.model import KnownFailure
+from reports.formats.conformance_json import document_of
 from reports.headline import headline, permitted
 from reports.verdicts import RunVerdict
+from spec.findings import finding
+from tests.selftest.hand_made import SANDBOX, hand_made
 
 EVERYTHING = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
 
@@ -40,6 +47,8 @@ def document(verdict="partial", *rows, allow=("read",), **changes):
 
 
 KNOWN = row("executePix.digit.type", "documented", "fail", known_failure="fixed in 2.4")
+UNTIL = KNOWN | {"known_until": "2027-01-31"}
+LATER = KNOWN | {"known_until": "2027-02-28"}
 FAILING = row("executePix.digit.present", "documented", "fail")
 CRASH = row("executePix.serverError", "robustness", "fail")
 DRIFT = [{"id": "executePix.refusal", "situation": "", "place": "", "was": "401", "is": "403"}]
@@ -60,6 +69,20 @@ WHOLE = {"documented": {"tested": 4, "testable": 4}}
             document("conformant", allow=EVERYTHING, coverage=WHOLE),
             "CONFORMANT, everything permitted: no failure, 4 of 4 tested",
         ),
+        (
+            document("conformant", UNTIL, allow=EVERYTHING, coverage=WHOLE),
+            "CONFORMANT except 1 known failure, until 2027-01-31, everything permitted: no other failure, 4 of 4 tested",
+        ),
+        (
+            document("conformant", LATER, UNTIL, KNOWN, allow=EVERYTHING, coverage=WHOLE),
+            "CONFORMANT except 3 known failures, the first until 2027-01-31, everything permitted: "
+            "no other failure, 4 of 4 tested",
+        ),
+        (
+            document("conformant", KNOWN, allow=EVERYTHING, coverage=WHOLE),
+            "CONFORMANT except 1 known failure, everything permitted: no other failure, 4 of 4 tested",
+        ),
+        (document("partial", UNTIL), "PARTIAL, read only: no failure except 1 known failure, until 2027-01-31, {}"),
         (
             document("drifted", KNOWN, drift=DRIFT * 2, incomplete="no operation succeeded"),
             f"DRIFTED, read only: no operation succeeded; no failure except 1 known failure, {{}}; {SINCE}: 2 places",
@@ -109,3 +132,14 @@ def test_what_is_permitted_is_said_in_words():
     }
 
     assert {str(permitted(allow)): allow for allow in words.values()} == words
+
+
+def test_a_run_says_how_long_a_failure_is_known():
+    """In the headline, at the requirement and at its finding."""
+    known = KnownFailure("executePix.digit.type", "fixed in 2.4", until=date(2999, 1, 31))
+    wrong = finding("type", "/data/digit", name="digit", types="string", type="integer")
+    profile = replace(SANDBOX, known_failures=(known,))
+    made = document_of(hand_made((known.id, "fail", wrong), profile=profile))
+
+    assert "no failure except 1 known failure, until 2999-01-31, 1 of 1 tested" in made["headline"]
+    assert [one["known_until"] for one in (*made["requirements"], *made["findings"])] == ["2999-01-31"] * 2

@@ -147,6 +147,31 @@ class TestTheFirstMinute:
         assert "conformant" not in first.lower()
         assert on_nothing == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED
 
+    @pytest.mark.parametrize(
+        ("verdict", "state"),
+        [
+            (Verdict.PASS, {}),
+            (Verdict.FAIL, {}),
+            (Verdict.PASS, {"drift": [{"id": KIND, "situation": "", "place": "", "was": "a", "is": "b"}]}),
+            (Verdict.PASS, {"ended_by": "limits.duration is over"}),
+        ],
+        ids=["partial", "non-conformant", "drifted", "incomplete"],
+    )
+    def test_every_page_says_what_a_pass_means(self, verdict, state, run):
+        """And what it does not mean, whatever the verdict of the run is."""
+        run.grants.granted, run.record = {"executePix"}, {"accepted": "2026-11-20", "suite_version": "0.1.0"}
+        run.profile = replace(run.profile, drift="fail")
+        vars(run).update(state)
+        add(run, DIGIT, verdict)
+        text = page(run).text
+
+        assert "A requirement passes if it was tested and no answer deviates from it. A pass says nothing about" in text
+
+    def test_where_nothing_was_tested_nothing_is_said_of_a_pass(self, run):
+        add(run, DIGIT, Verdict.NOT_EXERCISED)
+
+        assert "A pass says nothing" not in page(run).text
+
     def test_a_failure_of_an_implied_requirement_alone(self, run):
         add(run, "executePix.id.matches", Verdict.FAIL)
 

@@ -168,6 +168,20 @@ def test_a_check_comes_first(result, checks, runs, checkout):
     assert (status, checkout.output) == ((0, ["left=report"]) if runs else (result, []))
 
 
+def test_the_summary_says_why_there_was_no_run(checkout):
+    """The environment, the target, and the first line of the check that begins with `error:`."""
+    profile = write_profile(checkout.folder, "http://127.0.0.1:9", sandbox=None)
+    profile.rename(checkout.folder / "environments/staging.yaml")
+    ours = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder)}
+    status, output = checkout.run(CHECK="real", STATUS="real", PIX_TOKEN="", **ours)
+    no_token = (checkout.fake / "summary").read_text()
+
+    (error,) = (line for line in output.splitlines() if line.startswith("error: ") and "PIX_TOKEN" in line)
+    assert status == 4
+    assert f"```text\nstaging at http://127.0.0.1:9\n{error}\n```" in no_token
+    assert f"; {error}" in re.search("^::error .*", output, re.MULTILINE)[0]
+
+
 def test_a_kept_journal_has_its_key_in_a_variable(checkout):
     """No later run could read it, and the record of the keys, without."""
     (checkout.folder / "environments/staging.yaml").write_text("journal: kept\n")

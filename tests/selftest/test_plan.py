@@ -141,11 +141,13 @@ def test_codes_that_the_journal_holds_are_not_sent(plan, tmp_path):
 
 
 def test_the_plan_of_the_first_run_has_its_codes(tmp_path):
-    """With --new-journal a run sends them: the plan says so, and starts no journal."""
+    """With --new-journal a run sends them: the plan says so, and starts no journal. pytest prints nothing of its own."""
     profile = write_profile(tmp_path, STAGING, sandbox=None, journal="codes.jsonl", transactions={"codes": CODES})
     printed = run_here(f"--environment={profile}", "--plan", "--new-journal", "-k", "executePix.id").output
 
+    assert printed.startswith("nothing was sent; a run with ")
     assert "  each once: number 1 and number 2 of transactions.codes\n" in printed
+    assert [word for word in ("collected", "test session", "no tests ran", "= plan =") if word in printed] == []
     assert [path.name for path in tmp_path.iterdir()] == ["profile.yaml"]
 
 

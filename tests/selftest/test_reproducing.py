@@ -24,8 +24,8 @@ from tests.harness.session import SESSION
 from tests.selftest.exchanges import answer
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.proof.trial import CONFORMANCE, PYTEST
-from tests.selftest.recorded_runs import WHOLE
-from tests.selftest.services.running import write_profile
+from tests.selftest.recorded_runs import WHOLE, run_here
+from tests.selftest.services.running import TOKEN, write_profile
 from tests.selftest.services.signed import Signing
 
 COMPARED = ("authorization", "content-type", "x-tenant", "x-request-id", "x-pixconf")
@@ -95,7 +95,7 @@ def differences(exchange, got):
     headers = {name.lower(): value for name, value in sent.headers}
     is_prepared = exchange.operation == "executePix" and "pixconf" not in there.path
     told = {"method": (sent.method, got.method), "body": (sent.body, got.body)}
-    told |= {name: (headers.get(name, "").strip(), got.header(name)) for name in COMPARED}
+    told |= {name: (headers.get(name, "").strip(), got.header(name).strip()) for name in COMPARED}
     told |= {} if is_prepared else {"path": (there.path, got.path), "query": (there.query, got.query)}
     return [(name, *values) for name, values in told.items() if values[0] != values[1]]
 
@@ -169,13 +169,14 @@ def test_every_line_that_executes_says_so(code, spelling):
     ("auth", "shown"),
     [
         (Auth(token_env="BANK_TOKEN"), '"${BANK_TOKEN:?}"'),
-        (Auth(token_file=Path("/secrets/the token")), "\"$(cat '/secrets/the token')\""),
+        (Auth(token_file=Path("/secrets/the token")), '"$(cat "${TOKEN_FILE:?}")"'),
         (Auth(token_command=("vault", "--password=hunter2")), '"${PIX_TOKEN:?}"'),
     ],
     ids=["token_env", "token_file", "token_command"],
 )
 def test_the_token_is_where_the_profile_has_it(auth, shown):
-    """A variable, a file, or how it is had; the arguments of a command may be secrets, and are not repeated."""
+    """A variable, a file, or how it is had; the arguments of a command may be secrets, and are not repeated. The path of
+    a file is that of another machine than the reader's."""
     secrets = Secrets()
     secrets.learn_secret("token", "token-4711-abc")
     request = Request("GET", "https://host/v1/accounts", (("Authorization", "Bearer token-4711-abc"),))
@@ -189,3 +190,60 @@ def test_an_answer_that_is_no_json_may_be_one_that_is_compressed():
     seen = answer("listAccounts", b"\x1f\x8b")
 
     assert "curl --compressed " in evidence(seen, Resending(Display(Secrets()), SANDBOX))["curl"]
+
+
+class BreaksOnOddBodies(Service):
+    """A body that is no JSON, or that is nested deeply, ends in an error of the server. The tax document is not masked."""
+
+    def respond(self, request):
+        response = super().respond(request)
+        is_odd = request.method == "POST" and (
+            b"NaN" in request.body or b"[[[[" in request.body or b"\xff" in request.body
+        )
+        return replace(response, status=500) if is_odd else response
+
+    def execution_result(self, transfer):
+        return super().execution_result(transfer) | {"document": "12345678909"}
+
+
+@needs_curl
+def test_the_lines_of_a_report_do_what_they_say(tmp_path):
+    """Whoever has the report, the token and the values of the profile that a line names gets the status that it shows.
+    An execution prepares its own transfer. No path of the machine of the run is in a line."""
+    token_file = tmp_path / "token"
+    token_file.write_text(TOKEN["PIX_TOKEN"])
+    token_file.chmod(0o600)
+    changes = WHOLE | {"auth": {"token_file": str(token_file)}}
+    changes["transactions"] = {"prepare": WHOLE["transactions"]["prepare"]}
+    with Server(BreaksOnOddBodies(token=TOKEN["PIX_TOKEN"])) as server:
+        profile = write_profile(tmp_path, server.base_url, **changes)
+        result = run_here(f"--environment={profile}", f"--report-dir={tmp_path / 'report'}", "-k", REPRODUCED)
+        known = {"TOKEN_FILE": str(token_file), **values_of(load(str(profile)))}
+        lines = {one["cause"]: one["reproduce"] for one in result.document["findings"]}
+        outputs = {
+            cause: subprocess.run(
+                ["bash", "-c", text], env=known, capture_output=True, text=True, errors="replace"
+            ).stdout
+            for cause, text in lines.items()
+        }
+
+    assert {"executePix.document.masked", "registerPixKey.serverError"} <= lines.keys()
+    assert [text for text in lines.values() if str(tmp_path) in text] == []
+    shown = {cause: re.search("^# shows it: (.*)$", text, re.MULTILINE)[1] for cause, text in lines.items()}
+    assert shown == {cause: re.search(r"^HTTP/1.1 (\d+)|$", text)[1] for cause, text in outputs.items()}, lines
+    assert '"document": "12345678909"' in outputs["executePix.document.masked"]
+
+
+REPRODUCED = "executePix.document or registerPixKey.serverError or transferP2p.serverError"
+
+
+def values_of(profile):
+    """What a person exports who has the profile: its accounts, keys and identifiers, and a PATH."""
+    named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys]}
+    named["IDENTIFIER"] = dict.fromkeys(identifiers(profile.bodies))
+    numbered = {
+        kind if at == 1 else f"{kind}_{at}": value
+        for kind, values in named.items()
+        for at, value in enumerate(values, 1)
+    }
+    return numbered | {"PATH": os.environ["PATH"], "SENT_MESSAGE": "x"}

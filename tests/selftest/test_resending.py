@@ -98,9 +98,34 @@ def test_a_known_value_that_is_written_otherwise_is_no_such_variable(written):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_variable_that_is_not_set_stops_the_line(shell):
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"xy" * 2001, b'{"a": "\0"}', b"a line\n", b'{"value": NaN, "pixKey": NaN, "key": -1e400}', b"\xff\0\xfe"),
+        *(
+            b"[" * 20_000 + b"]" * 20_000,
+            b'{"a":' * 20_000 + b"2" + b"}" * 20_000,
+            b'{"key": "pixconf-' + b"x" * 110_000 + b'"}',
+        ),
+    ],
+    ids=["pairs", "zero", "line end", "NaN", "bytes", "deep array", "deep object", "long"],
+)
+def test_an_odd_body_is_literal(body, shell):
+    """The line sends every byte of it, and names no variable: NaN, bytes of zero, deep bodies, long ones."""
+    line = line_of("https://host/", TYPED, body)
+    taken = 'curl() { for given; do :; done; case $* in *--data-binary*) cat ;; *) printf %s "$8" ;; esac; }; '
+    done = subprocess.run([shell, "-c", f"{taken}{line}"], capture_output=True, check=True)
+
+    assert done.stdout == body
+    assert "${" not in line
+    assert len(line) < 1_000
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("more", ["", "\\u0000\n"], ids=["argument", "pipe"])
+def test_a_variable_that_is_not_set_stops_the_line(more, shell):
     """Nothing is sent: not with an empty key."""
-    line = line_of("https://host/", TYPED, f'{{"pixKey": "{KEY}"}}'.encode())
+    line = line_of("https://host/", TYPED, f'{{"pixKey": "{KEY}"}}{more}'.encode())
 
     done = subprocess.run([shell, "-c", f"curl() {{ echo SENT; }}; {line}"], capture_output=True, text=True)
 
@@ -109,9 +134,12 @@ def test_a_variable_that_is_not_set_stops_the_line(shell):
     assert "KEY: " in done.stderr
 
 
-@pytest.mark.parametrize("body", [b"xy" * 2001, b'{"a": "\0"}', b"a line\n", b"value=1&name=Ana"])
+MANY_WORDS = " ".join(map(str, range(2000))).encode()
+
+
+@pytest.mark.parametrize("body", [MANY_WORDS, b"value=1&name=Ana"], ids=["large", "form"])
 def test_a_body_that_no_line_can_hold_is_named_only(body):
-    """A large one, one with a byte of zero, one that ends in a line end, a form with somebody's value: a comment."""
+    """A large one that does not repeat, and a form with somebody's value: a comment."""
     line = line_of("https://host/", TYPED, body)
 
     assert line.startswith(f"# not the whole request, which has a body of {len(body)} bytes: curl")

@@ -12,7 +12,7 @@ import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
-from environments.sandbox import Service
+from environments.sandbox import Server, Service
 from spec.interface import MONEY, READS, operations_reached
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of, selection
@@ -21,7 +21,8 @@ from tests.selftest.proof.directly import collected, try_in_memory
 from tests.selftest.proof.gate import plain
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import CONFORMANCE
-from tests.selftest.recorded_runs import record
+from tests.selftest.recorded_runs import WHOLE, record
+from tests.selftest.services.running import TOKEN, run, write_profile
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 PROFILE = load("sandbox")
@@ -74,6 +75,8 @@ EXPECTED = "expected ids of requirements, or of groups of them, with and, or, no
 @pytest.mark.parametrize(
     ("expression", "line"),
     [
+        ("executePix.dat", '-k: executePix.dat: no such requirement; did you mean "executePix.date"?'),
+        ("registerPixKeys", '-k: registerPixKeys: no such requirement; did you mean "registerPixKey"?'),
         ("executepix.json", '-k: executepix.json: no such requirement; did you mean "executePix.json"?'),
         ("executePix or test_existence", "-k: test_existence: no such requirement; pytest --list names them all"),
         ("executePix.", f"-k: executePix.: {EXPECTED}"),
@@ -173,7 +176,7 @@ def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
 @pytest.mark.parametrize(
     ("name", "option"),
     [
-        ("lf", "--last-failed"), ("stepwise", "--stepwise"), ("deselect", "--deselect"), ("ignore", "--ignore"),
+        ("last_failed", "--last-failed"), ("stepwise", "--stepwise"), ("deselect", "--deselect"), ("ignore", "--ignore"),
         ("ignore_glob", "--ignore-glob"),
     ],
 )  # fmt: skip
@@ -185,3 +188,38 @@ def test_what_leaves_tests_out_narrows(name, option, monkeypatch):
     after = selection(config)
 
     assert (before.narrowed, after.narrowed, after.text) == (False, True, option)
+
+
+class FailsInThreePlaces(Service):
+    """Both results have a member of another type, and one list fails."""
+
+    def execution_result(self, transfer):
+        return super().execution_result(transfer) | {"digit": 6}
+
+    def registration_result(self, registration):
+        return super().registration_result(registration) | {"Message": 7}
+
+    def finish(self, request, operation, response):
+        return replace(response, status=500) if operation == "listEntries" else response
+
+
+def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
+    """Of a test that judges many requirements only what failed counts. A run about something else keeps the failures."""
+    runs = []
+    for service, selected in (
+        (FailsInThreePlaces, ["-m", ""]),
+        (Service, ["-k", "listAccounts.json"]),
+        (FailsInThreePlaces, ["-m", "", "--last-failed"]),
+        (Service, ["-m", "", "--last-failed"]),
+    ):
+        with Server(service(token=TOKEN["PIX_TOKEN"])) as server:
+            profile = write_profile(tmp_path, server.base_url, limits=WHOLE["limits"])
+            result = run(profile, *selected)
+            runs.append({row["id"]: row["verdict"] for row in result.document["requirements"]})
+    whole, other, again, fixed = runs
+
+    failed = {id for id, verdict in whole.items() if verdict == "fail"}
+    assert failed == {"executePix.digit.type", "registerPixKey.Message.type", "listEntries.serverError"}
+    assert other.keys() == {"listAccounts.json"}
+    assert again == dict.fromkeys(failed, "fail")
+    assert fixed == dict.fromkeys(failed, "pass")
