@@ -35,7 +35,10 @@ _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 
 def protect() -> None:
-    """Switch core dumps off. ProfileError, in one line, for a variable that has secrets written down."""
+    """Switch core dumps off. ProfileError, in one line, for a variable that has secrets written down, and for an
+    interpreter that leaves out assertions: libraries rely on theirs."""
+    if sys.flags.optimize:
+        raise ProfileError("Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O")
     for name in filter(os.environ.get, TRACING):
         raise ProfileError(f"{name} has tokens and codes written down; unset it")
     if sys.platform != "win32":

@@ -146,6 +146,7 @@ class Run:
     unreachable: str = ""
     journal_trouble: bool = False
     interrupted: bool = False
+    stopped: Text = ""  # why pytest ran only some of the tests, such as -x
     unwritten: str = ""
     finished: datetime | None = None
 
@@ -302,7 +303,7 @@ class Run:
             return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
         if missing := missing_permission(requirement, self.profile.allow):
             return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing)
-        why = say("no test reached it")
+        why = self.stopped or say("no test reached it")
         if self.unreachable:
             why = say("the target cannot be reached: {why}", why=message_of(self.unreachable))
         return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, why)

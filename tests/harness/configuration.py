@@ -134,7 +134,7 @@ class Planner:
         if config.getoption("new_journal"):
             trouble = "--new-journal starts it, and what can be read of an old one still counts"
         for line in plan_lines(
-            self.plan, self._profile, "; ".join(filter(None, (journal, trouble))), selection(config).text
+            self.plan, self._profile, "; ".join(filter(None, (journal, trouble))), selection(config)
         ):
             terminalreporter.write_line(line)
 
@@ -164,7 +164,7 @@ class Explainer:
 
     def _lines(self, session: pytest.Session) -> Iterator[str]:
         config, chosen = session.config, [one for one in requirements().values() if one.id in self._named]
-        if selection(config).narrowed:
+        if selection(config):
             selected = set(map(requirement_of, session.items))
             chosen = [one for one in chosen if one in selected]
         folder = Path(config.getoption("report_dir") or RUNS / self._profile.name / "latest")
