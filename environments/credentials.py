@@ -40,7 +40,9 @@ _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 def protect() -> None:
     """Switch core dumps off. ProfileError, in one line, for a variable that names another service than the profile, or
-    has secrets written down."""
+    has secrets written down, and for an interpreter that leaves out assertions: libraries rely on theirs."""
+    if sys.flags.optimize:
+        raise ProfileError("Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O")
     if ADDRESS_OF_OTHERS in os.environ:
         raise ProfileError(f"{ADDRESS_OF_OTHERS} {NOT_FROM_A_VARIABLE}; unset it")
     for name in filter(os.environ.get, TRACING):

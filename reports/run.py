@@ -147,6 +147,7 @@ class Run:
     unreachable: str = ""
     journal_trouble: bool = False
     interrupted: bool = False
+    stopped: Text = ""  # why pytest ran only some of the tests, such as -x
     unwritten: str = ""
     finished: datetime | None = None
 
@@ -308,7 +309,7 @@ class Run:
             return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
         if missing := missing_permission(requirement, self.profile.allow):
             return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing)
-        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, say("no test reached it"))
+        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, self.stopped or say("no test reached it"))
 
     @property
     def _cannot_be_reached(self) -> Text:

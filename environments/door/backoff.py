@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from environments.door.budget import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
@@ -145,8 +147,7 @@ class Backoff:
     def _may_be_put_off_again(self, sending: Sending, response: Response) -> bool:
         """Pause, so that a request can go again: not an execution, nor what may have moved money behind a gateway. That
         may give up on every invalid request. After one that waited in vain none of its sort waits."""
-        exchange, value = sending.exchange, response.header("Retry-After").strip()
-        named = float(value[:9]) if value.isdecimal() else None  # seconds (RFC 9110 section 10.2.3), and no date
+        exchange, named = sending.exchange, _seconds_named(response)
         is_unknown = refusal_kind(response) is RefusalKind.GATEWAY
         waits = (0.0,) if is_unknown and not exchange.valid else WAITS_S
         sort = exchange.operation if exchange.valid else "", exchange.credential == VALID
@@ -209,6 +210,21 @@ class Backoff:
     def _pause(self, seconds: float) -> None:
         """Keep all threads from sending."""
         self._paused_until = max(self._paused_until, self._ending.clock() + seconds)
+
+
+def _seconds_named(response: Response) -> float | None:
+    """The seconds that Retry-After asks for (RFC 9110 section 10.2.3), None where it names no time. A date counts from
+    the Date of the same answer, because the clocks of two machines differ; and as a date knows no parts of a second, it
+    is at least one second away."""
+    value = response.header("Retry-After").strip()
+    if value.isdecimal():
+        return float(value[:9])
+    try:
+        until, date = parsedate_to_datetime(value), response.header("Date")
+        asked_at = parsedate_to_datetime(date) if date else datetime.now(UTC)
+        return max(WAITS_S[0], (until - asked_at).total_seconds())
+    except (TypeError, ValueError, OverflowError):  # no date, or one without its zone
+        return None
 
 
 class UnreachableError(NotSentError):

@@ -78,10 +78,18 @@ def journal_of(
 
 
 def _logs_of(profile: Profile | None) -> tuple[Path, LogKey]:
-    """The file of the journal, one for each user of a machine, or the one that the profile names; and its key."""
-    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    path = (profile and profile.journal) or Path(state).expanduser() / "pix-conformance" / "journal.jsonl"
+    """The file of the journal, one for each user of a machine, or the one that the profile names; and its key. Raises
+    ProfileError."""
+    path = (profile and profile.journal) or _state_folder() / "pix-conformance" / "journal.jsonl"
     return path, LogKey(path.with_suffix(".key"), resolve_journal_key(profile) if profile else None)
+
+
+def _state_folder() -> Path:
+    """The folder of what belongs to this user of the machine. Raises ProfileError for a user without one."""
+    try:
+        return Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser()
+    except RuntimeError:  # neither HOME nor an entry in passwd, as in a container
+        raise ProfileError("the journal has no place, as this user has no home; set XDG_STATE_HOME or HOME") from None
 
 
 def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:

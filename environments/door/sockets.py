@@ -4,11 +4,12 @@ the run ends. `requests` knows a deadline for the next byte only.
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
 from contextlib import suppress
-from http.client import HTTPResponse, parse_headers
+from http.client import HTTPException, HTTPResponse, parse_headers
 from typing import Any
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -124,13 +125,41 @@ def _hang_up(connection: Any) -> None:
     _of_this_thread.deadline.sock = None
 
 
+class MalformedHeaderError(HTTPException):
+    """A line of the headers is none. `http.client` reads no header after it, and takes no notice."""
+
+
+class _Head:
+    """The lines before a body, without the blanks before the colon of a header: RFC 9112 section 5.1 has a proxy remove
+    them, and curl and browsers do. `http.client` reads no header from such a line on."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readline(self, limit: int = -1) -> bytes:
+        """One line of at most so many bytes."""
+        return _BLANKS_BEFORE_COLON.sub(rb"\1:", self._file.readline(limit))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+_BLANKS_BEFORE_COLON = re.compile(rb"^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:")
+"""The name of a header (RFC 9110 section 5.6.2), and the blanks after it."""
+
+
 class _FinalResponse(HTTPResponse):
-    """Reads past interim answers (RFC 9110 section 15.2), of which `http.client` knows 100 alone; and no body whose
-    length is no number, which `http.client` ignores."""
+    """Reads past interim answers (RFC 9110 section 15.2), of which `http.client` knows 100 alone; and no answer with a
+    malformed header, nor with a length that is no number, which `http.client` ignores."""
 
     def begin(self) -> None:
+        file: Any = self.fp
+        self.fp = _Head(file)  # type: ignore[assignment]  # as much of a file as reads a head
         super().begin()
+        self.fp = file
         _of_this_thread.deadline.head = self
+        if self.headers.defects:
+            raise MalformedHeaderError
         if not self.headers.get("Content-Length", "0").strip().isdigit():
             raise InvalidHeader
 

@@ -24,7 +24,7 @@ from urllib3 import exceptions
 from environments.credentials import resolve_passphrase
 from environments.door.budget import Ending
 from environments.door.outgoing import Sending
-from environments.door.sockets import POOLS, ConnectedError, Deadline, Watchdog
+from environments.door.sockets import POOLS, ConnectedError, Deadline, MalformedHeaderError, Watchdog
 from environments.profiles.model import Profile, ProfileError
 from spec.exchange import HTTP_1_0, Failure, FailureKind, Response
 from spec.json_text import MAX_VALUES
@@ -190,6 +190,11 @@ _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
     (exceptions.InvalidHeader, FailureKind.NOT_HTTP, "the content length is not one number"),
     (exceptions.DecodeError, FailureKind.NOT_HTTP, "the content coding is {coding}, the body is not"),
     (ConnectionError, FailureKind.DROPPED, "the connection was dropped without an answer"),
+    (
+        MalformedHeaderError,
+        FailureKind.LIMIT,
+        "a line of the headers is no header: the suite cannot read the lines after it",
+    ),
     (LineTooLong, FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)"),
 )
 

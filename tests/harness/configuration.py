@@ -148,7 +148,7 @@ class Planner:
         if config.getoption("new_journal"):
             trouble = "--new-journal starts it, and what can be read of an old one still counts"
         about_the_journal = "; ".join(filter(None, (journal, trouble)))
-        print_lines(plan_lines(plan, self._profile, about_the_journal, selection(config).text))
+        print_lines(plan_lines(plan, self._profile, about_the_journal, selection(config)))
         return True
 
 
@@ -182,7 +182,7 @@ class Explainer:
 
     def _lines(self, session: pytest.Session) -> Iterator[str]:
         config, chosen = session.config, [one for one in requirements().values() if one.id in self._named]
-        if selection(config).narrowed:
+        if selection(config):
             selected = set(map(requirement_of, session.items))
             chosen = [one for one in chosen if one in selected]
         run = self._last_run(config, [requirement.id for requirement in chosen])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib.metadata import entry_points
 from typing import NoReturn
 
 import pytest
@@ -44,16 +46,23 @@ SHOWING = {
 def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> pytest.OptionGroup:
     """Add the group that the options of the suite go into. A wrong option is one line; the option of pytest-xdist is
     refused in words of the suite where that is not loaded, too."""
-    parser.optparser.error = _refuse_usage  # type: ignore[method-assign]
+    parser.optparser.error = partial(_refuse_usage, pluginmanager)  # type: ignore[method-assign]
     group = parser.getgroup("conformance")
     if not pluginmanager.hasplugin("xdist"):
         group._addoption("-n", "--numprocesses", help=SUPPRESS)
     return group
 
 
-def _refuse_usage(message: str) -> NoReturn:
-    """UsageError in one line, in place of argparse's own error, which has four."""
-    raise pytest.UsageError(f"{message.removeprefix('argument ')}; pytest --help lists the options")
+def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str) -> NoReturn:
+    """UsageError in one line, in place of argparse's own error, which has four. An option that is not known may be that
+    of an installed plugin: only plugins that are named are loaded."""
+    hint = "pytest --help lists the options"
+    loaded = pluginmanager.has_plugin
+    plugins = [plugin for plugin in entry_points(group="pytest11") if not loaded(plugin.value)]
+    names = sorted(plugin.name for plugin in plugins if not loaded(plugin.name))
+    if message.startswith("unrecognized arguments") and names:
+        hint += f"; those of an installed plugin need its name: -p {' or -p '.join(names)}"
+    raise pytest.UsageError(f"{message.removeprefix('argument ')}; {hint}")
 
 
 def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:

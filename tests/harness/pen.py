@@ -7,13 +7,14 @@ import logging
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TextIO
 
 import pytest
 
 from reports.show import Display, printable
+from tests.harness.process import INTERNAL_ERROR
 
 _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
 """Colours and carriage returns, which pytest writes to a terminal."""
@@ -65,6 +66,18 @@ class Pen:
         if report.failed:
             self.pytest_internalerror()
 
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_terminal_summary(self) -> Generator[None, object, object]:
+        """Let others say what the user asked them for, such as --durations, or a plugin that -p names. What pytest says
+        of tests comes before and after it."""
+        if self._terminal:
+            self._terminal.is_ours_alone = False
+        try:
+            return (yield)
+        finally:
+            if self._terminal:
+                self._terminal.is_ours_alone = self._quiet
+
     def _record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
         record = self._records(*args, **kwargs)
         if isinstance(record.args, tuple):  # a library may log what a service wrote
@@ -92,6 +105,7 @@ class Pen:
 
     def _crashed(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         sys.stderr.write(self._display.foreign("".join(traceback.format_exception(kind, error, trace))))
+        raise SystemExit(INTERNAL_ERROR)  # Python would end with 1, which is a verdict on the service
 
 
 class _GuardedFile:

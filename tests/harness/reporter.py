@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Generator
+import sys
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from html import escape
 from importlib.resources import files
@@ -26,7 +27,7 @@ from reports.earlier_runs import (
     runs_of,
     write_record,
 )
-from reports.formats.conformance_json import RunDocument, document_of
+from reports.formats.conformance_json import FILE, RunDocument, document_of
 from reports.formats.github import append_to_summary, step_summary, workflow_commands
 from reports.language import language
 from reports.page.rendering import page_title, summary_html
@@ -47,15 +48,13 @@ from reports.writing import (
     write_outputs,
     write_sums,
 )
-from spec.message import say_many
+from spec.message import say, say_many
 from tests.harness.pen import OurLine
-from tests.harness.selection import keep_failed
+from tests.harness.process import lost_output
+from tests.harness.selection import keep_failed, requirement_of
 
 Clean = Callable[[str], str]
 """Applied to what is shown of another run, of a record, and of paths."""
-_SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
-"""Exit statuses after which pytest asks for a summary: a target that is gone at the start and an internal error have
-none of its own."""
 
 
 class Reporter:
@@ -82,43 +81,73 @@ class Reporter:
             remove_outputs(self.folder)
             if hasattr(session.config.option, "htmlpath"):
                 plugins.register(HtmlPage(self.run, self.folder / PAGE), "conformance-html")
+        plugins.register(LastWord(self), "conformance-last-word")
         terminal = plugins.get_plugin("terminalreporter")
         if self._github and terminal is not None:
             terminal.write_line(OurLine(f"::stop-commands::{self._github}"))
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """The run is about what is selected, also where `-x` ends it early."""
+        selected = (requirement_of(item) for item in session.items)
+        self.run.selected.update(requirement.id for requirement in selected if requirement)
+
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """Before pytest-html writes its page, the results stand; after it, the other files are written. Then pytest
-        asks for a summary, or never does."""
+        """Before pytest-html writes its page, the results stand; after it, the other files are written."""
         run = self.run
+        if exitstatus == pytest.ExitCode.USAGE_ERROR:
+            return (yield from self._leave_nothing())
         run.interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
         if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not run.errors:
             run.errors.append("pytest ended with an internal error: its output says where")
+        if stopped := session.shouldfail or session.shouldstop:
+            run.stopped = say("pytest stopped before its test: {why}", why=str(stopped))
         run.close()
         _keep_failed(session.config, run)
-        is_recorded = consult_record(run, self._clean, accepts=self._accepts)
+        run.unwritten = run.unwritten or lost_output()
+        consult_record(run, self._clean, accepts=self._accepts)
         self._conclude()
         result = yield
         self._rewrite_with(self._write_files())
         self._rewrite_with(self._write_summary_of_job())
-        if exitstatus in (0, 1, 6, 7):
-            session.exitstatus = run.result().verdict.exit_status or (0 if is_recorded else 3)
-        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None and exitstatus not in _SUMMED_UP_BY_PYTEST:
-            terminal.ensure_newline()
-            self.pytest_terminal_summary(terminal, exitstatus)
         return result
 
-    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
-        """The summary; none where pytest says in one line what is wrong, such as a path that is not there."""
+    def _leave_nothing(self) -> Generator[None, object, object]:
+        """pytest says in one line what is wrong, such as a path that is not there. There was no run."""
+        result = yield
+        if self.folder:
+            remove_outputs(self.folder)
+            with suppress(OSError):  # a folder of the user, with files of others
+                self.folder.rmdir()
+        return result
+
+    def say_the_end(self, session: pytest.Session, exitstatus: int) -> None:
+        """Print the summary, and end the process with the status of its last line."""
         if exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
-        report = self.run.unwritten or (str(self.folder / PAGE) if self.folder else "")
-        terminalreporter.section("conformance")
-        *lines, verdict = summary(self._document, self.run, self._clean(report), self._sums)
+        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            terminal.ensure_newline()
+            terminal.section("conformance")
+            for line in self._last_lines():
+                terminal.write_line(OurLine(line))
+        if lost := lost_output():
+            if not self.run.unwritten:
+                self._rewrite_because(lost)
+            print(f"ERROR: {lost}", file=sys.stderr)
+        session.exitstatus = self.run.result().verdict.exit_status
+
+    def _last_lines(self) -> Iterator[str]:
+        *lines, verdict = summary(self._document, self.run, self._clean(self._report()), self._sums)
         commands = (f"::{self._github}::", *workflow_commands(self._document)) if self._github else ()
-        for line in (*lines, *commands, verdict):
-            terminalreporter.write_line(OurLine(line))
+        yield from (*lines, *commands, verdict)
+
+    def _report(self) -> str:
+        """What the summary says of the report: why a part of it is missing, or the path of its page; without
+        pytest-html there is none, and conformance.json stands in its place."""
+        if self.run.unwritten or not self.folder:
+            return self.run.unwritten
+        return next((str(path) for path in (self.folder / PAGE, self.folder / FILE) if path.exists()), "")
 
     def _conclude(self) -> None:
         document = document_of(self.run)
@@ -160,9 +189,13 @@ class Reporter:
     def _rewrite_with(self, failed: dict[str, str]) -> None:
         """Write the files once more where one could not be written: the run is not green, and the others say so."""
         if failed and not self.run.unwritten:
-            why = f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
-            self.run.unwritten = why
-            self._write_files()
+            self._rewrite_because(
+                f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
+            )
+
+    def _rewrite_because(self, why: str) -> None:
+        self.run.unwritten = why
+        self._write_files()
 
 
 def _keep_failed(config: pytest.Config, run: Run) -> None:
@@ -171,9 +204,23 @@ def _keep_failed(config: pytest.Config, run: Run) -> None:
     keep_failed(config, tested, [requirement.id for requirement, result in results if result.fails])
 
 
-def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:
-    """Compare the run with the record, or write what it observed: gives false where that could not be written. The
-    results of the run stand."""
+class LastWord:
+    """Lets the reporter speak after everybody else: what a plugin prints or decides at the end stands before the
+    verdict, which is the last line and the exit status."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
+        """All files are written, and all summaries of others are printed."""
+        result = yield
+        self._reporter.say_the_end(session, exitstatus)
+        return result
+
+
+def consult_record(run: Run, clean: Clean, *, accepts: bool) -> None:
+    """Compare the run with the record, or write what it observed. The results of the run stand."""
     was = behaviour_of(run.record["observations"], clean) if run.record else {}
     name = clean(shown(run.profile.record))
     reasons = {  # why nothing is accepted; without a token everything looks refused
@@ -194,11 +241,11 @@ def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:
             write_record(run.profile.record, accepted)
         except OSError as error:
             run.accepted = f"not accepted: {name} cannot be written: {error.strerror}"
-            return False
+            run.unwritten = run.unwritten or f"{name} cannot be written: {error.strerror}"
+            return
         requirements = say_many("{n} requirement", "{n} requirements", n=len(accepted["observations"]))
         run.record = accepted
         run.accepted = f"accepted: {name} ({requirements})"
-    return True
 
 
 # -- report.html ------------------------------------------------------------------------------------------------------
@@ -247,9 +294,10 @@ class HtmlPage:
             self.run.unwritten = self.run.unwritten or f"{self.path} cannot be written: {reason(error)}"
             with suppress(OSError):  # a folder that cannot be written holds no half of a page
                 self.path.unlink()
-            for plugin in _pages(session.config):  # pytest-html would still tell where the page is
-                session.config.pluginmanager.unregister(plugin)
             return None
+        finally:
+            for plugin in _pages(session.config):  # the summary tells where the page is
+                session.config.pluginmanager.unregister(plugin)
 
 
 def _pages(config: pytest.Config) -> list[BaseReport]:

@@ -32,15 +32,6 @@ _LEAVES_OUT = {
 _LONGEST = 100
 
 
-@dataclass(frozen=True)
-class Selection:
-    """`text` is what the user typed, None for a whole run. `narrowed`: the verdict is about the selected requirements
-    alone. A marker expression leaves tests out, and no requirements."""
-
-    text: str | None
-    narrowed: bool
-
-
 def only_selftests(config: pytest.Config) -> bool:
     """True if every path on the command line lies under tests/selftest: no verdict on a service."""
     paths = [_path(config, arg.split("::")[0]) for arg in config.args]
@@ -144,16 +135,16 @@ def _shown(text: str) -> str:
     return shortened(printable(one_line(text)), _LONGEST)
 
 
-def selection(config: pytest.Config) -> Selection:
-    """The selection of the user."""
+def selection(config: pytest.Config) -> str | None:
+    """The selection as the user typed it, None for a whole run. The verdict is about what it selects alone."""
     given = config.option
     narrowing = [f"-k {given.ids}"] if given.ids else []
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         narrowing += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
     for name, option in _LEAVES_OUT.items():
         narrowing += [option] * bool(getattr(given, name, None))
-    marked = [f"-m {given.markexpr}"] if given.markexpr else []
-    return Selection(" ".join([*narrowing, *marked]) or None, narrowed=bool(narrowing))
+    narrowing += [f"-m {given.markexpr}"] if given.markexpr else []
+    return " ".join(narrowing) or None
 
 
 def ids_tested(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:

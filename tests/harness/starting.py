@@ -25,7 +25,7 @@ from tests.harness.judging import Watcher
 from tests.harness.options import examples_of
 from tests.harness.pen import Pen
 from tests.harness.reporter import Reporter
-from tests.harness.selection import requirement_of, selection
+from tests.harness.selection import selection
 from tests.harness.session import SESSION, Interruption, Session
 
 CarryOut = Callable[[Session, Interruption], object]
@@ -40,8 +40,8 @@ def open_run(config: pytest.Config, profile: Profile, resend: Container[str], ca
     run = Run(
         profile,
         target.base_url,
-        chosen.text,
-        narrowed=chosen.narrowed,
+        chosen,
+        narrowed=chosen is not None,
         seed=secrets.randbelow(10**9) if given is None else given,
         examples=examples_of(config, profile),
     )
@@ -61,7 +61,7 @@ def open_run(config: pytest.Config, profile: Profile, resend: Container[str], ca
 def open_recorded(config: pytest.Config, profile: Profile) -> None:
     """Register what judges recorded traffic in place of a run: no target is opened, and no secret is fetched."""
     files, profile, chosen = files_of(config.getoption("recorded")), recorded_profile(profile), selection(config)
-    run = RecordedRun(profile, profile.base_url, chosen.text, narrowed=chosen.narrowed)
+    run = RecordedRun(profile, profile.base_url, chosen, narrowed=chosen is not None)
     _register(config, run, Display(listed_secrets(profile)), controller=Judge(run, files))
 
 
@@ -100,6 +100,5 @@ class Judge:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self._run.selected.update(one.id for one in map(requirement_of, session.items) if one)
         self._run.take(tally_of_all(self._files, self._run.profile, session.config.getoption("scheduler")))
         return True

@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 import requests
@@ -13,6 +15,7 @@ from environments.profiles.model import Limits
 from spec.exchange import FailureKind
 from tests.selftest.exchanges import answer, failed
 
+NOON = "Mon, 05 Jan 2026 12:00:00 GMT"
 LATER = (423, 429, 502, 503, 504)
 
 
@@ -50,7 +53,7 @@ def request_to(operation="listAccounts", *, code=None, **intent):
 
 def answered(backoff, sending, status, after=None):
     """True where the request goes again after this answer."""
-    headers = (("Retry-After", after),) if after is not None else ()
+    headers = (("Date", NOON), ("Retry-After", after)) if after is not None else ()
     intent = sending.intent
     sending.exchange = answer(intent.operation, b"{}", status=status, headers=headers, valid=intent.valid)
     return backoff.decide(sending)
@@ -74,14 +77,15 @@ def seconds_of(backoff, time, sending, *answers):
     ("status", "after", "waits"),
     [
         *((status, None, [1, 2, 4]) for status in LATER),
-        (429, "Mon, 05 Jan 2026 12:00:00 GMT", [1, 2, 4]),
+        (429, "Mon, 05 Jan 2026 12:00:07 GMT", [7, 7, 7]),
+        (503, "Mon, 05 Jan 2026 11:59:00 GMT", [1, 1, 1]),
+        (503, "Mon, 05 Jan 2026", [1, 2, 4]),
         (503, "7", [7, 7, 7]),
         (403, "7", [7, 7, 7]),
     ],
 )
 def test_a_request_goes_again_three_times(status, after, waits, backoff, time):
-    """When the service says, or after 1, 2 and 4 seconds, also where a date is named: the clocks of two machines differ.
-    A 403 that names a time is a lock. Then its answer stands, and what to set is said. An operation may be down for as
+    """When the service says, in seconds or as a date by its own clock, or else after 1, 2 and 4 seconds. A 403 that names a time is a lock. Then its answer stands, and what to set is said. An operation may be down for as
     long as the run lasts: it is not waited for again, others are."""
     assert seconds_of(backoff, time, request_to(), *[(status, after)] * 4) == [*waits, None]
     seconds = sum(waits)
@@ -90,11 +94,24 @@ def test_a_request_goes_again_three_times(status, after, waits, backoff, time):
     assert [seconds_of(backoff, time, request_to(id), (503,)) for id in ("listAccounts", "getBalance")] == [[None], [1]]
 
 
-@pytest.mark.parametrize(("status", "after"), [(403, None), (401, "1"), (500, "1"), (409, None), (429, "61")])
+@pytest.mark.parametrize(
+    ("status", "after"),
+    [(403, None), (401, "1"), (500, "1"), (409, None), (429, "61"), (429, "Mon, 05 Jan 2026 12:01:01 GMT")],
+)
 def test_what_is_not_waited_for(status, after, backoff, time):
     """A refusal that does not say "later", and one that asks for more than a minute."""
     assert seconds_of(backoff, time, request_to(), (status, after)) == [None]
     assert time.now == 0
+
+
+def test_a_date_counts_from_now_where_the_answer_has_none(backoff, time):
+    """By the clock of this machine."""
+    sending, soon = request_to(), datetime.now(UTC) + timedelta(seconds=30)
+    headers = (("Retry-After", format_datetime(soon, usegmt=True)),)
+    sending.exchange = answer("listAccounts", b"{}", status=429, headers=headers, valid=True)
+
+    assert backoff.decide(sending)
+    assert backoff._paused_until == pytest.approx(30, abs=3)
 
 
 def test_a_gateway_that_refuses_an_invalid_request_is_asked_once_more_at_once(backoff, time):

@@ -2,15 +2,20 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from zipfile import ZipFile
 
+import pytest
+from hatchling.build import build_editable
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from spec.requirements import read_yaml
+from tests.selftest.services.running import environment
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -35,6 +40,7 @@ def distributions(files):
 FILES = [ROOT / "conftest.py", *(path for folder in OWN for path in (ROOT / folder).rglob("*.py"))]
 SUITE = [path for path in FILES if not path.is_relative_to(ROOT / "tests/selftest")]
 PLUGINS = {name.partition(".")[0] for name in PROJECT["tool"]["pytest"]["ini_options"]["addopts"] if name[0] != "-"}
+PLUGINS -= OWN
 
 
 def test_what_is_imported_is_declared():
@@ -54,3 +60,104 @@ def test_every_version_of_python_is_tried():
 
     assert workflow["jobs"]["suite"]["strategy"]["matrix"]["python"] == named
     assert PROJECT["project"]["requires-python"] == f">={named[0]}"
+
+
+# Private names of libraries
+
+BY_OTHERS = {"_asdict", "_replace", "_value_"}
+"""Documented names of tuples and enumerations that begin with an underscore."""
+OF_COPIES = {"_part"}
+"""Members of our own that are set on a copy of an object."""
+_, _, SECTION = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("## Private names of libraries")
+TABLE = [line.strip("| ").split(" | ") for line in SECTION.splitlines() if line.startswith("| ") and "`" in line]
+ROWS = {row[0].partition(" `")[0]: row for row in TABLE}
+
+
+def is_private(name):
+    return name.startswith("_") and not name.startswith("__")
+
+
+def defined_in(tree):
+    """Names that a file gives to functions, classes, members and variables."""
+    nodes = list(ast.walk(tree))
+    names = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return names | {node.attr for node in nodes if isinstance(node, ast.Attribute) and is_set_on_itself(node)}
+
+
+def is_set_on_itself(node):
+    return isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def private_names(name):
+    """The private names of others that a file uses: nobody of us defines them, or it sets or extends those of others."""
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] not in OWN:
+            parts = node.module.split(".")
+            if parts[1:2] in (["internal"], ["core"], ["junitparser"]) or any(map(is_private, parts[:1])):
+                yield ".".join(parts[:2])
+        elif isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in BY_OTHERS | OF_COPIES:
+            is_extended = isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "super"
+            is_set = isinstance(node.ctx, ast.Store) and not is_set_on_itself(node)
+            files = DEFINED_IN.get(node.attr, set())
+            if not files or is_set or (is_extended and files == {name}):
+                yield node.attr
+
+
+TREES = {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in SUITE}
+DEFINED_IN = {}
+"""Files of ours that define a name, by the name."""
+for file, tree in TREES.items():
+    for defined in defined_in(tree):
+        DEFINED_IN.setdefault(defined, set()).add(file)
+
+
+def test_every_private_name_stands_in_the_table():
+    """ARCHITECTURE.md names it beside the file that uses it."""
+    missing = {
+        (name, file)
+        for file in TREES
+        for name in private_names(file)
+        if not any(name in names and f"`{file}`" in files for _, names, files in ROWS.values())
+    }
+
+    assert missing == set()
+
+
+@pytest.mark.parametrize("library", sorted(ROWS.keys() - {"Python 3.11 to 3.14"}))
+def test_a_library_with_private_names_has_an_upper_bound(library):
+    """The table and pyproject.toml name the same versions."""
+    requirement = USED[library]
+    lower, upper = re.search(r"`>=([^,]+),<(.+)`", ROWS[library][0]).groups()
+
+    assert {str(each) for each in requirement.specifier} == {f">={lower}", f"<{upper}"}
+
+
+def test_the_newest_pytest_is_no_longer_kept_out():
+    """Nothing uses the decorator whose test ids it changed."""
+    assert USED["pytest"].specifier.contains("9.2.0")
+
+
+# What pip install -e takes
+
+
+def test_an_installation_brings_the_dependencies_and_none_of_our_folders(tmp_path, monkeypatch):
+    """tests, spec and reports are names that others use: no file and no path leads to ours."""
+    monkeypatch.chdir(ROOT)
+    wheel = ZipFile(tmp_path / build_editable(str(tmp_path)))
+    metadata = wheel.read("pix_conformance-0.1.0.dist-info/METADATA").decode()
+
+    assert {name.partition("/")[0] for name in wheel.namelist()} == {"pix_conformance-0.1.0.dist-info"}
+    assert "Requires-Dist: schemathesis" in metadata
+    assert re.search("Requires-Dist: ruff.*extra == .dev", metadata)
+
+
+def test_folders_of_others_do_not_win_over_ours(tmp_path):
+    """A regular package of the same name, wherever it stands on the path, wins over a folder without __init__.py."""
+    for name in sorted(OWN):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError('this is the package of another project')")
+    command = [sys.executable, "-m", "pytest", "-q", "--explain=executePix.json"]
+    ended = subprocess.run(command, cwd=ROOT, env=environment(PYTHONPATH=str(tmp_path)), capture_output=True, text=True)
+
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from tests.selftest.proof.trial import try_target
+from tests.selftest.proof.trial import results_of, run_of, try_target
 from tests.selftest.recorded_runs import recorded
+from tests.selftest.services.running import sandbox_at
 from tests.selftest.witnesses import installed, lint, prism, validate
 
 pytestmark = [
@@ -15,7 +16,7 @@ pytestmark = [
 
 TOKEN = "a-token-for-prism"
 NO_TOKEN_IS_CHECKED = {"executePix.token.required", "registerPixKey.token.required"}
-"""Prism asks for a token and takes any: the only thing in which what it serves is not what the document owes."""
+"""Prism asks for a token and takes any."""
 ASKED_FOR_BY_PYTEST_HTML = 'Duplicate form control name "filter_checkbox"'
 """The script of pytest-html finds its boxes by that name."""
 
@@ -42,3 +43,16 @@ def test_random_answers_that_the_schema_allows_fail_in_nothing_else(tmp_path):
 
     assert {"executePix.token.required"} <= trial.failing <= {*NO_TOKEN_IS_CHECKED, "registerPixKey.serverError"}
     assert (trial.exit_status, trial.errors) == (1, ())
+
+
+def test_a_request_that_ends_the_service_is_found(tmp_path, monkeypatch):
+    """Prism does not survive a path that is no UTF-8. What was in flight beside it may be blamed, too."""
+    for name in ("PIX_SANDBOX_TOKEN", "PIX_TOKEN"):
+        monkeypatch.setenv(name, TOKEN)
+    with prism(tmp_path / "prism.log") as base_url:
+        status, run = run_of("--no-report", f"--environment={sandbox_at(base_url, tmp_path)}")
+    failing = {id for id, result in results_of(run).items() if result.fails}
+    others = {id for id in failing if not id.endswith(".connection")}
+
+    assert (status, run.unreachable != "", "executePix.connection" in failing) == (1, True, True)
+    assert NO_TOKEN_IS_CHECKED <= others <= {*NO_TOKEN_IS_CHECKED, "registerPixKey.serverError"}

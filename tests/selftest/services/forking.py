@@ -16,18 +16,25 @@ from subprocess import PIPE, Popen
 
 import pytest
 
+from tests.harness.process import guard_output
+
 ROOT = Path(__file__).parents[3]
 
 
-def run_pytest(arguments: list[str], environment: dict[str, str]) -> tuple[int, str, float]:
+def run_pytest(arguments: list[str], environment: dict[str, str], stdout: str = "") -> tuple[int, str, float]:
     """Run `python -m pytest` with these arguments and variables, in the checkout, to its end: its exit status, what it
-    printed, and its peak memory in MB."""
+    printed, and its peak memory in MB. `stdout`: the file that takes the output in place of one that can be read."""
     server = _server()
     with tempfile.TemporaryDirectory() as folder:
         printed = [Path(folder, name) for name in ("stdout", "stderr")]
-        print(json.dumps([arguments, environment, list(map(str, printed))]), file=server.stdin, flush=True)
+        descriptors = [stdout or str(printed[0]), str(printed[1])]
+        print(json.dumps([arguments, environment, descriptors]), file=server.stdin, flush=True)
         returncode, peak_kb = json.loads(server.stdout.readline())
-        return returncode, "".join(path.read_text(errors="replace") for path in printed), peak_kb / 1024
+        return (
+            returncode,
+            "".join(path.read_text(errors="replace") for path in printed if path.exists()),
+            peak_kb / 1024,
+        )
 
 
 @cache
@@ -58,6 +65,7 @@ def _become_pytest(arguments: list[str], environment: dict[str, str], printed: l
     os.environ.update(environment)
     for number, path in enumerate((os.devnull, *printed)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
+    guard_output()
     sys.argv = ["pytest", *arguments]
     sys.exit(pytest.main(arguments))
 

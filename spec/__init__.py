@@ -1,0 +1,4 @@
+"""What is required.
+
+A regular package: without this file, any package of this name in the environment would win over the folder.
+"""
