@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from environments.profiles.loading import missing_for_deletions
 from reports.wording import listed
 from spec.interface import KEY_TYPES
 from spec.message import say
@@ -48,7 +49,9 @@ def deletions_needed(profile):
     """Reason why a registration was not tried that may be accepted, and all that it needs."""
     body = say("supply requests.deletePixKey")
     if "delete-keys" in profile.allow:
-        return say("not tried, as the key could not be deleted: {remedy}", remedy=body)
+        needs_a_list = "deletePixKey" in profile.requests
+        remedy = say(missing_for_deletions(profile)) if needs_a_list else body
+        return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)
     missing = [] if "deletePixKey" in profile.requests else [body]
     remedy = listed([say("add delete-keys to allow"), *missing])
     return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)

@@ -129,7 +129,7 @@ def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable,
 @pytest.mark.parametrize(("account", "beside"), [("ac-0001", 1), ("pixconf-account", 0)])
 def test_a_list_beside_another_request_or_of_another_account_says_nothing(account, beside):
     """It may be older than the other request; and a key of the operator would count as one that the service made."""
-    keys = Keys(account="ac-0001")
+    keys = Keys(accounts=("ac-0001",))
     for operation, of_account, seen in (
         ("listPixKeys", "ac-0001", answer("listPixKeys", {"code": 0, "data": [OLD]})),
         ("registerPixKey", "ac-0001", answer("registerPixKey", {}, status=422)),

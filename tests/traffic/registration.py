@@ -283,7 +283,8 @@ def decide_suspicions(registrar: Registrar) -> None:
         is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in found.repeated)
         if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):
             (found.effects if one.exchange.credential == VALID else found.let_in).append(one.exchange)
-            if key := registrar.keys.key_of(one.exchange):
+            key = registrar.keys.key_of(one.exchange)
+            if key and (key.value is not None or registrar.keys.may_tell_random_by_lists):
                 registrar.keys.learn_value(key, one.value)
 
 
