@@ -29,11 +29,13 @@ _LONG = 8
 _LARGE = 1_000_000
 """Numbers from here on may be times; smaller ones may be the status of a key."""
 _LAST_DIGITS = 8
-"""Digits by which a number is known: the local part of a phone number, without country and area. Of a CPF or a CNPJ they
-are enough, too."""
+"""Digits by which a number is known: the local part of a phone number, without country and area. Of a CPF or a CNPJ
+they are enough, too."""
+_FEWEST_DIGITS_SHOWN = 3
+"""Digits that a service leaves of a number, as a rule the last four."""
 _FEW = 40
 """Values of an item of a list. What holds more is a list itself, in which digits of several keys would meet."""
-_MASK = re.compile(r"[*#•●∗＊…]|x{3}|\.\.", re.IGNORECASE)
+_MASK = re.compile(r"[*#•●\u2217\uff0a…]|x{3}|\.\.", re.IGNORECASE)
 """Signs in the place of characters that are hidden."""
 _MORE = re.compile(r"(has)?(more|next).*|.*(cursor|continuation).*")
 """Names of members that say where the list goes on, folded. Their value is empty at its end."""
@@ -179,8 +181,10 @@ class Listing:
 
 
 def is_masked(text: str) -> bool:
-    """True if a text is a masked key, or too short a piece to be a whole one."""
-    return bool(_MASK.search(text)) or ("@" not in text and len(_letters_and_digits(text)) < _LAST_DIGITS)
+    """True if a text is a masked key, or a piece of a number."""
+    is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
+    is_a_piece = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
+    return bool(_MASK.search(text)) or is_a_piece
 
 
 def may_be_masked(text: str, key: str) -> bool:

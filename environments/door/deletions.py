@@ -1,4 +1,4 @@
-"""Permission to delete, and the look at what else is gone: off a sandbox a service may take another key than the named one.
+"""Permission to delete, and the look at what else is gone: a service may take another key than the named one.
 
 Every deletion asks, whoever sends it: a test, a generated request, a sequence, `cleanup`. They go one after the other.
 """
@@ -73,7 +73,7 @@ class Deletions:
             self.stopped = KEY_GONE
         elif listing is None:
             self.stopped = _LIST_LOST
-        elif is_granted(sending.exchange):
+        elif is_granted(sending.exchange) and sending.exchange.request.last_segment == account:
             self._wait_for_its_end(sending, account, listing)
 
     def _wait_for_its_end(self, sending: Sending, account: str, listing: Listing | None) -> None:

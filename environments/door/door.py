@@ -122,7 +122,7 @@ class Door:
             self.ending.refuse,  # First: a run that ends asks nothing more of an answer, and it may have cut this one.
             self.backoff.decide,  # Before the token: "come back later" says nothing about it.
             self.token_monitor.watch,  # It has the token fetched, and the request sent with another one.
-            self.liveness.notice,  # After all that may send it again: an answer that stands shows that the target is up.
+            self.liveness.notice,  # After all that may send it again: an answer that stands shows a target.
             self.deletions.look_at_the_list,  # Last: what is gone shows when the deletion is not sent again.
         )
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands

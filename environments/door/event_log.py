@@ -120,8 +120,8 @@ class KeyRecord(EventLog):
     The record holds the last event of each key that is not gone; one event stands for all keys of unknown value of a
     run, and a record without `run` for those of all runs. Keys and accounts of the profile stand in it as a digest
     alone; synthetic ones, and a key that the service made, in clear, as nothing else could name them later. Each event
-    carries a digest of `base_url`. Events of another address are kept, and nobody acts on them here: the same key may be
-    a customer's there.
+    carries a digest of `base_url`. Events of another address are kept, and nobody acts on them here: the same key may
+    be a customer's there.
     """
 
     base_url: str = ""

@@ -100,11 +100,11 @@ class RunKey:
 class Keys:
     """The state of each key that the run uses, from every exchange. Without `record` nothing is kept for later runs.
 
-    `lists_before` has, by account, the list as it was before the first registration, `last_lists` the last one, which is
-    None if it could not be read. `lost_besides` are the keys that were there before, and that two lists after a deletion
-    did not show any more, although no deletion named them. `started`: the list before the run was read, or a key of the
-    profile was sent, so a list is no longer the one before the run. `account` is the one at which the run registers.
-    What changes a state is called under the lock of the door.
+    `lists_before` has, by account, the list as it was before the first registration, `last_lists` the last one, which
+    is None if it could not be read. `lost_besides` are the keys that were there before, and that two lists after a
+    deletion did not show any more, although no deletion named them. `started`: the list before the run was read, or a
+    key of the profile was sent, so a list is no longer the one before the run. `account` is the one at which the run
+    registers. What changes a state is called under the lock of the door.
     """
 
     def __init__(
@@ -157,8 +157,7 @@ class Keys:
         that was not there before."""
         owned = self._owned.get(value)
         if owned is None:
-            can_be_named = self._is_sandbox or not _NOT_TO_BE_NAMED.fullmatch(value)
-            return can_be_named and not self.was_there_before(value)
+            return (self._is_sandbox or can_be_named(value)) and not self.was_there_before(value)
         if not owned.disposable or owned.state is KeyState.BEFORE:
             return False
         if self._is_sandbox:
@@ -166,8 +165,8 @@ class Keys:
         return self._lists_tell(owned)
 
     def _lists_tell(self, owned: RunKey) -> bool:
-        """True if a whole list of before the run and a list of now say that this run registered a key of the profile, or
-        an earlier one. A list that masks keys cannot tell; nor can one that does not show the key now."""
+        """True if a whole list of before the run and a list of now say that this run registered a key of the profile,
+        or an earlier one. A list that masks keys cannot tell; nor can one that does not show the key now."""
         before = self.lists_before.get(owned.account)
         if before is None or before.incomplete or before.hides_keys:
             return False
@@ -228,6 +227,7 @@ class Keys:
             state = key.state
             self._become(key, KeyState.GONE)
             key.name, key.type, key.value = _MADE, "RANDOM", value
+            key.was_listed, key.was_missed = value is not None, False
             self._become(key, state)
 
     def close(self) -> None:
@@ -312,9 +312,9 @@ class Keys:
             self._take_list(exchange)
 
     def _take_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
-        """A key that is refused may be registered nevertheless: a list shows it, if any. Of one that nobody can name, no
-        list shows that for a synthetic account; and on a sandbox it is looked for only where its request was valid. A
-        status from 500 on says nothing of the key. Without a connection nothing was sent."""
+        """A key that is refused may be registered nevertheless: a list shows it, if any. Of one that nobody can name,
+        no list shows that for a synthetic account; and on a sandbox it is looked for only where its request was valid.
+        A status from 500 on says nothing of the key. Without a connection nothing was sent."""
         failure = exchange.failure
         if registered(exchange):
             self._become(key, KeyState.REGISTERED)
@@ -396,8 +396,8 @@ class Keys:
         return any(plain(text) == plain(one) or may_be_masked(text, one) for one in named)
 
     def _compare_key(self, key: RunKey, value: str, listing: Listing, account: str) -> None:
-        """The state of a key after a list of any account. A service may register a synthetic key at another account than
-        the one that its request names."""
+        """The state of a key after a list of any account. A service may register a synthetic key at another account
+        than the one that its request names."""
         is_shown = listing.shows(value)
         may_be_shown = is_shown or (key.owned and listing.may_show(value))
         if account != (key.account or account):
@@ -429,6 +429,11 @@ class Keys:
     def _event_of(self, key: RunKey) -> str:
         event = _LEFT.get(key.state, GONE)
         return MAYBE if key.owned and event == REGISTERED and self.before is None else event
+
+
+def can_be_named(value: str) -> bool:
+    """True if no service may read the key as another one: a deletion of it can take no other."""
+    return not _NOT_TO_BE_NAMED.fullmatch(value)
 
 
 def name_of(keys: tuple[PixKey, ...], place: int) -> Text:

@@ -251,8 +251,8 @@ class Profile(ProfileFile):
 
     @property
     def deletes_keys(self) -> bool:
-        """True if the profile says how a key is deleted, and permits it. Off a sandbox nothing is deleted without a list
-        that shows what else is gone."""
+        """True if the profile says how a key is deleted, and permits it. Off a sandbox nothing is deleted without a
+        list that shows what else is gone."""
         is_permitted = "delete-keys" in self.allow and "deletePixKey" in self.requests
         return is_permitted and (self.is_sandbox or (self.key_at is not None and "read" in self.allow))
 

@@ -201,12 +201,11 @@ def test_numeric_key_types(registrations, profile):
     """Digits are accepted as key types, or refused."""
     tried = registrations.tried[Attempted.NUMERIC]
     seen = numeric_values(tried)
-    may_be_made = (
-        profile.deletes_keys
-        and not profile.key_at
-        and say("not tried, as a key that the service makes could not be deleted: set key_at")
+    may_be_made = say(
+        "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
+        "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    require_supplied(seen, may_be_made or deletions_needed(profile))
+    require_supplied(seen, may_be_made if profile.deletes_keys else deletions_needed(profile))
 
     observe(seen, *tried)
 

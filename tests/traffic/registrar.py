@@ -38,8 +38,8 @@ UNKNOWN_KEY = say(
 )
 FORGET_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: delete it by hand; then python -m "
-    "environments cleanup {name} --yes forgets it. If nobody else registers keys at this account, disposable: true on the "
-    "RANDOM entry of pix_keys has a run delete the key by what the list shows"
+    "environments cleanup {name} --yes forgets it. If nobody else registers keys at this account, disposable: true on "
+    "the RANDOM entry of pix_keys has a run delete the key by what the list shows"
 )
 _WHOLE = re.compile(r"[\w-]{1,200}")
 """A key that the service made. A masked one has other signs."""
@@ -251,8 +251,8 @@ class Registrar:
         return is_needed
 
     def _delete_what_is_left(self) -> bool:
-        """Delete what the run may delete. True if it tried. A key that may be registered later is there for no deletion,
-        and a refused one of a synthetic account for no list."""
+        """Delete what the run may delete. True if it tried. A key that may be registered later is there for no
+        deletion, and a refused one of a synthetic account for no list."""
         may_be_there = [
             key
             for key in self.keys.not_cleaned_up()
@@ -314,7 +314,7 @@ class Registrar:
 
     def _learn_what_was_made(self) -> None:
         """Learn the values of the keys that the service made, from the last list, on a sandbox or if the profile says
-        that nobody else registers keys there. Where it has more or fewer new ones, somebody else may use the account."""
+        that nobody else registers any there. Where it has more or fewer new ones, somebody else may use the account."""
         if not self.keys.may_tell_random_by_lists:
             return
         shown = self.listing.keys if self.listing else frozenset()
