@@ -15,7 +15,7 @@ from environments.door.run_keys import Keys
 from environments.profiles.loading import NO_KEY_AT, NO_LIST
 from spec.answers import is_granted
 from spec.exchange import Exchange
-from spec.key_list import Listing, plain
+from spec.key_list import Listing
 from spec.message import Text, say
 
 KEY_GONE = say("a deletion took another key than the one that it named, so no further key is deleted")
@@ -78,15 +78,15 @@ class Deletions:
 
     def _wait_for_its_end(self, sending: Sending, account: str, listing: Listing | None) -> None:
         """Read the list until it does not show the deleted key any more."""
-        named = {plain(text) for text in texts_of(sending.exchange.request.body)} - {""}
+        named = texts_of(sending.exchange.request.body)
         waited_s = 0
         for at_s in _WAITS_S:
-            if listing is None or named.isdisjoint(map(plain, listing.keys)):
+            if listing is None or not _shows_any(listing, named):
                 return
             self._ending.sleep(at_s - waited_s)
             waited_s = at_s
             listing = self._read(sending, account)
-        if listing is not None and not named.isdisjoint(map(plain, listing.keys)):
+        if listing is not None and _shows_any(listing, named):
             self.stopped = STILL_THERE.of(seconds=waited_s)
 
     def _is_guarded(self, sending: Sending) -> bool:
@@ -124,3 +124,8 @@ class Deletions:
     def _end(self) -> None:
         self._is_under_way = False
         self._ending.wake()
+
+
+def _shows_any(listing: Listing, texts: list[str]) -> bool:
+    """True if one of the texts stands in the list as a key."""
+    return bool(listing.keys) and any(map(listing.shows, texts))
