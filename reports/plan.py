@@ -112,7 +112,7 @@ def _after(key: PixKey, profile: Profile) -> str:
     if key.type == "RANDOM" and not key.key:
         if key.disposable or profile.is_sandbox:
             return "deleted where Key or key_at tells its value"
-        return "deleted if Key and the list agree on its value; disposable: true trusts the list alone"
+        return "deleted where Key and the list agree on its value"
     if key.disposable or profile.is_sandbox:
         return "deleted each time, unless a list showed it before the run"
     return "stays: it is not disposable"
