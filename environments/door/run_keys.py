@@ -103,8 +103,8 @@ class Keys:
     `lists_before` has, by account, the list as it was before the first registration, `last_lists` the last one, which
     is None if it could not be read. `lost_besides` are the keys that were there before, and that two lists after a
     deletion did not show any more, although no deletion named them. `started`: the list before the run was read, or a
-    key of the profile was sent, so a list is no longer the one before the run. `account` is the one at which the run
-    registers. What changes a state is called under the lock of the door.
+    deletion or a key of the profile was sent, so a list is no longer the one before the run. `account` is the one at
+    which the run registers. What changes a state is called under the lock of the door.
     """
 
     def __init__(
@@ -264,6 +264,8 @@ class Keys:
     def watching(self, sending: Sending) -> Iterator[None]:
         """While a request is on the wire. A registration is written down before it; JournalError."""
         key, state = None, KeyState.NOT_SENT
+        if sending.sent.method == "DELETE":
+            self.started = True  # a list is no longer the one before the run
         if sending.intent.operation == "registerPixKey":
             key = self._named_in(sending.sent.body, sending.sent.last_segment)
             state = key.state

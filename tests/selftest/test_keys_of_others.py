@@ -80,6 +80,24 @@ def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, 
     assert GONE in result.output
 
 
+def test_cleanup_deletes_nothing_more_either(tmp_path, monkeypatch, capsys):
+    """It ends with 6, and the keys that it did not delete stay in the record."""
+    service = DeletesTheOldest()
+    two = [{"type": "EMAIL", "key": f"{name}@pix-conformance.example", "disposable": True} for name in ("qa", "qb")]
+    monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+    with Server(service) as server:
+        run(profile_at(server.base_url, tmp_path, keys=two, allow=["read", "register-keys"]), *OF_KEYS)
+        status = main(["cleanup", str(profile_at(server.base_url, tmp_path, keys=two)), "--yes"])
+        monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+        known = main(["cleanup", str(tmp_path / "profile.yaml")])
+    printed = capsys.readouterr()
+
+    assert (status, known) == (6, 1)
+    assert (len(service.deletions), len(service.lost)) == (1, 1)
+    assert "a deletion took another key than the one that it named" in printed.err
+    assert "gone: " not in printed.out
+
+
 def test_nothing_is_deleted_without_key_at(tmp_path):
     """The verdict on deletePixKey names the line to set."""
     service = DeletesTheOldest()
