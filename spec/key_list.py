@@ -96,7 +96,7 @@ class Listing:
     @cached_property
     def hides_keys(self) -> bool:
         """True if a key that it shows is masked or cut: nobody can tell from the list which keys are there."""
-        return any(map(is_masked, self.values))
+        return any(map(_is_masked, self.values))
 
     @property
     def incomplete(self) -> Text:
@@ -180,7 +180,7 @@ class Listing:
         )
 
 
-def is_masked(text: str) -> bool:
+def _is_masked(text: str) -> bool:
     """True if a text is a masked key, or a piece of a number."""
     is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
     is_a_piece = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
@@ -190,7 +190,7 @@ def is_masked(text: str) -> bool:
 def may_be_masked(text: str, key: str) -> bool:
     """True if the text may be the key with some of its characters hidden."""
     shown = [re.escape(piece) for piece in re.split(rf"(?:{_MASK.pattern})+", text, flags=re.IGNORECASE)]
-    return is_masked(text) and re.fullmatch(".*".join(shown), key, re.IGNORECASE | re.DOTALL) is not None
+    return _is_masked(text) and re.fullmatch(".*".join(shown), key, re.IGNORECASE | re.DOTALL) is not None
 
 
 def _values_at(value: Any, wanted: list[str]) -> Iterator[Any]:

@@ -82,11 +82,6 @@ class RunKey:
     was_missed: bool = False  # a list did not show it, although its registration was granted
 
     @property
-    def is_synthetic(self) -> bool:
-        """True if the run made its value up."""
-        return not self.owned and self.value is not None and MARK in self.value
-
-    @property
     def is_for_nobody(self) -> bool:
         """True if it was sent for a synthetic account."""
         return MARK in self.account
@@ -403,7 +398,8 @@ class Keys:
         is_shown = listing.shows(value)
         may_be_shown = is_shown or (key.owned and listing.may_show(value))
         if account != (key.account or account):
-            is_elsewhere = key.is_synthetic and account in self.accounts and self._known(value, account) is None
+            is_synthetic = not key.owned and MARK in value
+            is_elsewhere = is_synthetic and account in self.accounts and self._known(value, account) is None
             before = self.lists_before.get(account)
             if is_shown and is_elsewhere and not (before and before.shows(value)):
                 self._add_found(key, value, account)
