@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.profiles.loading import NO_DELETION
+from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import Profile
 from spec.answers import is_granted
 from spec.exchange import Exchange
@@ -18,7 +18,8 @@ from tests.traffic.registration import NOTHING_TO_DELETE
 @pytest.fixture(scope="session")
 def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that were registered just before."""
-    require_supplied("deletePixKey" in profile.requests, NO_DELETION)
+    missing = missing_for_deletions(profile)
+    require_supplied(not missing, missing)
     require_supplied(registrations.deletions, NOTHING_TO_DELETE)
     return registrations.deletions
 

@@ -64,7 +64,8 @@ class Collector:
             )
             run.not_executed += _not_executed(door)
         run.grants = Grants.of_exchanges(door.exchanges)
-        run.unsent = {why: [name for name in operations() if name in names] for why, names in door.unsent.items()}
+        unsent = {why: [name for name in operations() if name in names] for why, names in door.unsent.items()}
+        run.unsent = {why: names for why, names in unsent.items() if names}  # none: only to undocumented paths
         whole = set(
             chain(
                 *(one.exchanges for one in run.results if self._shows or one.verdict == Verdict.FAIL),
