@@ -25,17 +25,18 @@ from typing import Any, NoReturn
 from environments.credentials import forget_variables, open_target, protect, require_variables
 from environments.door.backoff import UnreachableError
 from environments.door.client import Client
-from environments.door.event_log import GONE, JournalError, KeyRecord
+from environments.door.deletions import KEY_GONE
+from environments.door.event_log import GONE, REGISTERED, JournalError, KeyRecord
 from environments.door.journal import Journal, JournalEntry, Outcome
 from environments.door.opening import journal_in_words, journal_of, open_client, open_door, record_of_keys
-from environments.door.run_keys import name_of
-from environments.profiles.loading import document, from_example, gaps, load, named, path_of
-from environments.profiles.model import EMBEDDED, Profile, ProfileError, fill, shown
+from environments.door.run_keys import can_be_named, name_of
+from environments.profiles.loading import document, from_example, gaps, load, missing_for_deletions, named, path_of
+from environments.profiles.model import EMBEDDED, PixKey, Profile, ProfileError, fill, shown
 from reports.show import Display
 from reports.terminal import print_lines
 from reports.writing import write
 from spec.answers import RefusalKind, answer_in_words, refused_or_lost
-from spec.exchange import VALID, FailureKind
+from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import PREPARING, operations
 
 CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
@@ -49,6 +50,8 @@ _ANSWERS: dict[object, tuple[int, str]] = {
 _REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
+_PERHAPS_YOURS = "it is yours, and perhaps it was there before: look at the list, and delete it by hand"
+_HARD_TO_NAME = "a service may read its name as another one: delete it by hand"
 _UNKNOWN = "its value is not known: delete it by hand, set key_at in the profile, and call cleanup --yes"
 _FORGOTTEN = "its value is not known: delete it by hand; --yes makes the record forget it, as key_at is set"
 
@@ -218,24 +221,40 @@ class _Left:
 
 
 def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
-    """Every open entry of the key record, synthetic keys included. A key of the profile is left alone, unless it is
-    disposable or the target a sandbox: it may have been there before. Raises JournalError."""
+    """Every open entry of the key record, synthetic keys included. Raises JournalError."""
     for account in profile.accounts:
         for place, key in enumerate(profile.pix_keys):
-            if key.key and record.state(account, key.type, key.key):
-                keeps = "" if key.disposable or profile.is_sandbox else _OF_THE_OPERATOR
+            state = record.state(account, key.type, key.key) if key.key else ""
+            if state:
+                keeps = _reason_to_keep(key, state, profile)
                 yield _Left(f"{name_of(profile.pix_keys, place)}", account, key.type, key.key, keeps)
     for account, event in record.left(profile.accounts):
         key_type, value = event["type"], event.get("key") or None
-        keeps = "" if value else _FORGOTTEN if profile.key_at else _UNKNOWN
-        keeps = keeps if account else _ANOTHER_ACCOUNT
+        if not account:
+            keeps = _ANOTHER_ACCOUNT
+        elif value is None:
+            keeps = _FORGOTTEN if profile.key_at else _UNKNOWN
+        else:
+            keeps = "" if profile.is_sandbox or can_be_named(value) else _HARD_TO_NAME
         named = ascii(value or f"(of a request at {event['at']})")[1:-1][:80]
         yield _Left(f"{key_type or 'key'} {named}", account, key_type, value, keeps)
 
 
+def _reason_to_keep(key: PixKey, state: str, profile: Profile) -> str:
+    """Reason why a key of the profile is left alone; empty if it is deleted. A key that is not disposable, or of which
+    no run knows that it registered it, may have been there before."""
+    if profile.is_sandbox:
+        return ""
+    if not key.disposable:
+        return _OF_THE_OPERATOR
+    return "" if state == REGISTERED else _PERHAPS_YOURS
+
+
 def _clean_up(profile: Profile, yes: bool) -> int:
-    if yes and not profile.deletes_keys:
+    if yes and "delete-keys" not in profile.allow:
         raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey")
+    if yes and (missing := missing_for_deletions(profile)):
+        raise ProfileError(f"{profile.path}: cleanup deletes keys: {missing}")
     record = record_of_keys(profile)
     left = list(_left_by_runs(profile, record))
     for key in left:
@@ -247,24 +266,49 @@ def _clean_up(profile: Profile, yes: bool) -> int:
         print("nothing was deleted: --yes deletes the keys without a reason to stay")
         return LEFT
     remaining = len(left)
-    with _opened(replace(profile, allow=profile.allow & {"delete-keys"})) as client:
+    with _opened(replace(profile, allow=profile.allow & {"delete-keys", "read"})) as client:
         for key in left:
-            is_closed = _delete(client, profile.requests["deletePixKey"].json, key) or key.keeps == _FORGOTTEN
+            is_closed = _delete(client, profile, key) or key.keeps == _FORGOTTEN
             remaining -= is_closed
             if is_closed:
                 record.note(key.account, key.type, key.value, GONE, ours=True)
+        if client.door.keys.lost_besides:
+            return _error(f"{KEY_GONE}: restore it, unless somebody else deleted it", INCOMPLETE)
     return LEFT if remaining else CLEAN
 
 
-def _delete(client: Client, body: Any, key: _Left) -> bool:
-    """Delete a key and say so. True where it is gone."""
+def _delete(client: Client, profile: Profile, key: _Left) -> bool:
+    """Delete a key and say so. True if it is gone."""
     if key.keeps:
         return False
-    filled = fill(body, account=key.account, key=key.value or "", type=key.type)
-    exchange = client.send("deletePixKey", key.account, json=filled)
-    is_gone = refused_or_lost(exchange) in (None, RefusalKind.NOT_FOUND)
+    keys, value = client.door.keys, key.value or ""
+    if "read" in profile.allow and key.account not in keys.lists_before:
+        client.send("listPixKeys", key.account)
+    before = keys.lists_before.get(key.account)
+    is_of_the_profile = value in {own.key for own in profile.pix_keys}
+    if is_of_the_profile and not profile.is_sandbox and before and before.hides_keys:
+        print(f"not deleted: {key.name} (the list of keys is masked, so nobody can tell whether the key is yours)")
+        return False
+    body = fill(profile.requests["deletePixKey"].json, account=key.account, key=value, type=key.type)
+    exchange = client.send("deletePixKey", key.account, json=body)
+    is_gone = _is_gone(client, exchange, key)
     print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({answer_in_words(exchange)})")
     return is_gone
+
+
+def _is_gone(client: Client, exchange: Exchange, key: _Left) -> bool:
+    """True if a deletion was granted and no list after it shows the key, or if it was refused and a list does not show
+    the key. Without a list, on a sandbox, the answer says it."""
+    refusal = refused_or_lost(exchange)
+    if exchange.number == 0:
+        return False
+    if refusal is not None and "read" in client.door.permission.allow:
+        client.send("listPixKeys", key.account)
+        last = client.door.keys.last_lists.get(key.account)
+        return last is not None and not last.may_show(key.value or "")
+    last = client.door.keys.last_lists.get(key.account)
+    is_still_there = last is not None and last.number > exchange.number and last.shows(key.value or "")
+    return refusal in (None, RefusalKind.NOT_FOUND) and not is_still_there
 
 
 @contextmanager

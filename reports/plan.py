@@ -96,20 +96,26 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         number = sum(as_bytes(key.key or key.type) in seen.request.body for seen in plan.sent)
         how = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {how}; {_after(key, profile)}"
-    becomes = "is deleted" if profile.deletes_keys else _STAYS
+    becomes = "is deleted" if profile.deletes_keys else _why_it_stays(profile)
     yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: where the service registers one, it {becomes}"
     yield "  no other key is deleted"
 
 
-_STAYS = "stays: a deletion needs delete-keys in allow and requests.deletePixKey"
+def _why_it_stays(profile: Profile) -> str:
+    needs = "delete-keys in allow and requests.deletePixKey"
+    if profile.is_sandbox:
+        return f"stays: a deletion needs {needs}"
+    return f"stays: off a sandbox a deletion needs {needs}, key_at, and read in allow"
 
 
 def _after(key: PixKey, profile: Profile) -> str:
     """The end of a key of the profile that the run registered: deleted, or stays."""
     if not profile.deletes_keys:
-        return _STAYS
+        return _why_it_stays(profile)
     if key.type == "RANDOM" and not key.key:
-        return "deleted where Key or key_at tells its value"
+        if key.disposable or profile.is_sandbox:
+            return "deleted where Key or key_at tells its value"
+        return "deleted where Key and the list agree on its value"
     if key.disposable or profile.is_sandbox:
         return "deleted each time, unless a list showed it before the run"
     return "stays: it is not disposable"

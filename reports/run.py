@@ -185,7 +185,7 @@ class Run:
         yield say("the journal could not be used, which stopped executions") if self.journal_trouble else ""
         yield "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
         yield self.grants.lacking(self.operations)
-        yield from (note.text for note in self.said if note.kind is NoteKind.ACCOUNT)
+        yield from (note.text for note in self.said if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT))
         known = {entry.id for entry in self.profile.known_failures if not entry.is_past(today())}
         if levels := [
             one.level

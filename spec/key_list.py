@@ -7,14 +7,18 @@ punctuation and letter case apart; a profile may name the place of the keys.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES, MARK
-from spec.json_text import HugeNumber, JsonPath, leaves_of, parts_of_pointer
+from spec.json_text import HugeNumber, JsonPath, folded, leaves_of, parts_of_pointer
+from spec.message import Text, say
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
@@ -24,6 +28,21 @@ _LONG = 8
 """Texts of this length or more may be identifiers or times, which differ from key to key."""
 _LARGE = 1_000_000
 """Numbers from here on may be times; smaller ones may be the status of a key."""
+_LAST_DIGITS = 8
+"""Digits by which a number is known: the local part of a phone number, without country and area. Of a CPF or a CNPJ
+they are enough, too."""
+_FEWEST_DIGITS_SHOWN = 3
+"""Digits that a service leaves of a number, as a rule the last four."""
+_FEW = 40
+"""Values of an item of a list. What holds more is a list itself, in which digits of several keys would meet."""
+_MASK = re.compile(r"[*#•●\u2217\uff0a…]|x{3}|\.\.", re.IGNORECASE)
+"""Signs in the place of characters that are hidden."""
+_MORE = re.compile(r"(has)?(more|next).*|.*(cursor|continuation).*")
+"""Names of members that say where the list goes on, folded. Their value is empty at its end."""
+_NUMBER_OF_KEYS = re.compile(r"total|total(count|elements|items|keys|records|results|size)|count|number(ofkeys)?")
+_NUMBER_OF_PAGES = re.compile(r"(total|number|last)?(of)?pages?(count)?")
+_OWN_PAGE = frozenset({"page", "pagenumber", "currentpage", "size", "pagesize"})
+_NOT_THERE = object()
 
 
 @dataclass(frozen=True)
@@ -42,7 +61,11 @@ class Listing:
         text = exchange.response and exchange.response.json
         self.number, self.is_readable = exchange.number, bool(text and text.readable)
         self._leaves = leaves_of(text and text.value)
-        self.keys = frozenset(self._at(parts_of_pointer(key_at)) if key_at else ())
+        at_pointer = list(_values_at(text and text.value, parts_of_pointer(key_at))) if key_at else []
+        self._lacks_a_key = not key_at or any(not _is_text(value) for value in at_pointer)
+        self._headers = exchange.response.headers if exchange.response else ()
+        self.values = [str(value) for value in at_pointer if _is_text(value)]
+        self.keys = frozenset(self.values)
         self.all_texts = frozenset(
             str(part) for path, value in self._leaves for part in (*path, value) if _is_text(part)
         )
@@ -58,11 +81,75 @@ class Listing:
         """True if any text, at whatever place, is the key."""
         return plain(key) in map(plain, self.all_texts)
 
-    def _at(self, wanted: list[str]) -> Iterator[str]:
+    # -- what it can prove -------------------------------------------------------------------------------------
+
+    def may_show(self, key: str) -> bool:
+        """True if any part of the list may be the key. Letters are compared casefolded and without punctuation, a
+        number by its last eight digits; both also if they are spread over several members of one item."""
+        number = _digits(key)[-_LAST_DIGITS:]
+        if "@" in key or UUID.fullmatch(key) or len(number) < _LAST_DIGITS:
+            wanted = _letters_and_digits(key)
+            return bool(wanted) and wanted in self._all_letters_and_digits
+        is_in_order = number in _digits(self._all_letters_and_digits)
+        return is_in_order or any(number in _digits(name) for name in self.all_texts) or self._has_the_parts_of(number)
+
+    @cached_property
+    def hides_keys(self) -> bool:
+        """True if a key that it shows is masked or cut: nobody can tell from the list which keys are there."""
+        return any(map(_is_masked, self.values))
+
+    @property
+    def incomplete(self) -> Text:
+        """Reason why the list may lack keys of the account; empty if nothing says so."""
+        if not self.is_readable:
+            return say("the list of keys cannot be read")
+        if self._lacks_a_key:
+            return say("key_at is not the place where listPixKeys shows each key")
+        if self._goes_on:
+            return say("the list of keys is not complete: it says that there are more")
+        return ""
+
+    @property
+    def _goes_on(self) -> bool:
+        """True if a member beside the keys, or a header, says that there are more of them than the list shows."""
         for path, value in self._leaves:
-            is_there = all(name in (_ANY, str(part)) for part, name in zip(path, wanted, strict=False))
-            if is_there and len(path) == len(wanted) and _is_text(value):
-                yield str(value)
+            is_in_an_item = any(isinstance(part, int) for part in path)
+            names = [] if is_in_an_item else [folded(part) for part in path if isinstance(part, str)]
+            if names and self._says_more(names, value):
+                return True
+        headers = {name.lower(): value for name, value in self._headers}
+        is_linked = re.search(r"rel=\"?next\b", headers.get("link", "")) is not None
+        return is_linked or self._is_more_than_shown(headers.get("x-total-count", ""))
+
+    def _says_more(self, names: list[str], value: Any) -> bool:
+        if any(map(_MORE.fullmatch, names)):
+            return value not in (None, False, "", 0, {}) and value != []
+        last = names[-1]
+        if last == "last":  # as Spring's pages say it
+            return value is False
+        if last in _OWN_PAGE:
+            return False
+        if _NUMBER_OF_PAGES.fullmatch(last):
+            return _number_of(value) > 1
+        return bool(_NUMBER_OF_KEYS.fullmatch(last)) and self._is_more_than_shown(value)
+
+    def _is_more_than_shown(self, value: Any) -> bool:
+        return _number_of(value) > len(self.values)
+
+    @cached_property
+    def _all_letters_and_digits(self) -> str:
+        """Every value in its order as one text: what is spread over the members of an item stands together there."""
+        return "".join(_letters_and_digits(_written(value)) for _, value in self._leaves if _is_text(value))
+
+    def _has_the_parts_of(self, number: str) -> bool:
+        """True if members of one item make up the end of a number, in whatever order they stand."""
+        items: dict[JsonPath, set[str]] = {}
+        for path, value in self._leaves:
+            digits = _digits(_written(value)) if _is_text(value) else ""
+            if len(digits) > 1:  # of single digits any number could be made
+                for end in range(len(path)):
+                    items.setdefault(path[:end], set()).add(digits)
+        return any(_ends_with_parts(number, parts) for parts in items.values() if len(parts) <= _FEW)
 
     # -- how a key stands -------------------------------------------------------------------------------------
 
@@ -91,6 +178,66 @@ class Listing:
             for path, value in self._leaves
             if path[: len(item)] == item or (len(path) > outermost + 1 and path[:-1] == item[: len(path) - 1])
         )
+
+
+def _is_masked(text: str) -> bool:
+    """True if a text is a masked key, or a piece of a number."""
+    is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
+    is_a_piece = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
+    return bool(_MASK.search(text)) or is_a_piece
+
+
+def may_be_masked(text: str, key: str) -> bool:
+    """True if the text may be the key with some of its characters hidden."""
+    shown = [re.escape(piece) for piece in re.split(rf"(?:{_MASK.pattern})+", text, flags=re.IGNORECASE)]
+    return _is_masked(text) and re.fullmatch(".*".join(shown), key, re.IGNORECASE | re.DOTALL) is not None
+
+
+def _values_at(value: Any, wanted: list[str]) -> Iterator[Any]:
+    """The values at a JSON pointer in which * is every item; `_NOT_THERE` in the place of one that is missing."""
+    if not wanted:
+        yield value
+        return
+    name, rest = wanted[0], wanted[1:]
+    if isinstance(value, list):
+        members = {str(place): item for place, item in enumerate(value)}
+    else:
+        members = value if isinstance(value, dict) else {}
+    if name == _ANY and isinstance(value, dict | list):
+        for item in members.values():
+            yield from _values_at(item, rest)
+    else:
+        yield from _values_at(members[name], rest) if name in members else [_NOT_THERE]
+
+
+def _ends_with_parts(number: str, parts: set[str]) -> bool:
+    """True if the end of a number can be put together from these digits, the last part first."""
+    return any(
+        part.endswith(number) or (number.endswith(part) and _ends_with_parts(number[: -len(part)], parts))
+        for part in parts
+    )
+
+
+def _number_of(value: Any) -> int:
+    """A number, or a text of digits, as an integer; 0 for anything else."""
+    text = str(value) if _is_text(value) else ""
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0
+
+
+def _written(value: Any) -> str:
+    """A value with all its digits; a percent-encoded text as it is meant."""
+    if isinstance(value, Decimal):
+        return f"{value:f}" if abs(value.adjusted()) < 40 else str(value)
+    return unquote(str(value))
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"[^0-9]", "", unicodedata.normalize("NFKC", text))
+
+
+def _letters_and_digits(text: str) -> str:
+    """A text without punctuation and letter case, with digits of any width as the usual ones."""
+    return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())
 
 
 def _item(path: JsonPath, key: str) -> JsonPath:

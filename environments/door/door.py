@@ -13,12 +13,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from typing import Protocol, TypeVar
+from urllib.parse import quote
 
 import requests
 
 from environments.credentials import Target
 from environments.door.backoff import NOT_CONNECTED, Backoff, Liveness
 from environments.door.budget import CUT, STOPPED, Budget
+from environments.door.deletions import Deletions
 from environments.door.event_log import JournalError
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
@@ -27,12 +29,14 @@ from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Request, Response
-from spec.interface import MARK, READS
+from spec.interface import MARK, READS, operations
 from spec.message import Text
 
 T = TypeVar("T")
 _CLEANS_UP = ("listPixKeys", "deletePixKey")
 """Operations that clean up while the run has a key to delete."""
+_OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
+"""Headers that a request without a body does not have."""
 _MEETS_S = 1.0
 """Time that a request waits for the one that it is to leave with."""
 
@@ -74,6 +78,7 @@ class Door:
         budget: Budget,
         journal: Journal | None = None,
         keys: Keys | None = None,
+        is_sandbox: bool = False,
     ) -> None:
         self.exchanges: list[Exchange] = []
         self.unsent = defaultdict[Text, set[str]](set)
@@ -88,6 +93,9 @@ class Door:
         self.token_monitor = TokenMonitor(target.secrets, target.refresh, self._ask, self.backoff.clear_the_wire)
         self.liveness = Liveness(self._look_whether_gone)
         self.guard.read_again = self._read_again
+        self.deletions = Deletions(
+            self.keys, self.ending, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
+        )
         self.wire, self.close = wire, wire.close
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
         self._before, self._for_each_attempt, self._decisions = self._policies()
@@ -101,6 +109,7 @@ class Door:
             self.backoff.spare_the_caller,  # Before the turn: a wrong token too many costs no code and no budget.
             self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
             self.backoff.spare_codes,  # Before the attempt: a code that waits, or is kept back, is not written down.
+            self.deletions.ask,  # Last: it reads the list, so that a list and the deletion have nothing between them.
         )
         for_each_attempt = (
             self.ending.refuse,  # Again: the run may have ended while the request waited.
@@ -113,7 +122,8 @@ class Door:
             self.ending.refuse,  # First: a run that ends asks nothing more of an answer, and it may have cut this one.
             self.backoff.decide,  # Before the token: "come back later" says nothing about it.
             self.token_monitor.watch,  # It has the token fetched, and the request sent with another one.
-            self.liveness.notice,  # Last: only an answer that stands shows whether the target is up.
+            self.liveness.notice,  # After all that may send it again: an answer that stands shows a target.
+            self.deletions.look_at_the_list,  # Last: what is gone shows when the deletion is not sent again.
         )
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
 
@@ -170,8 +180,23 @@ class Door:
 
     def _ask(self, before: Exchange) -> Exchange | None:
         """Send a request of before once more, with nothing else on the wire. None where a limit keeps it."""
-        intent = replace(_intent_of(before), valid=False, part="")
-        sending = self._sending(_prepared(before.request), intent)
+        return self._send_alone(_prepared(before.request), replace(_intent_of(before), valid=False, part=""))
+
+    def _read_keys(self, deletion: Sending, account: str) -> Exchange | None:
+        """Read the list of keys of an account, with the headers of a deletion and the valid token, with nothing else on
+        the wire. None where a limit keeps it."""
+        operation = operations()["listPixKeys"]
+        path = operation.path.replace(f"{{{operation.path_parameter}}}", quote(account, safe=""))
+        request = requests.Request(operation.method, self.permission.base_url + path).prepare()
+        for name, value in deletion.request.headers.items():
+            if name.lower() not in _OF_A_BODY:
+                request.headers[name] = value
+        request.headers["Authorization"] = f"Bearer {self.secrets.token()}"
+        return self._send_alone(request, Intent("listPixKeys"))
+
+    def _send_alone(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
+        """Send a request with nothing else on the wire. None where a limit keeps it."""
+        sending = self._sending(request, intent)
         sending.is_lost = self.exchanges[-1].response is None  # then over a fresh connection
         self.backoff.clear_the_wire()
         try:

@@ -21,6 +21,7 @@ from spec.interface import MARK
 
 Event = dict[str, str]
 MAYBE, REGISTERED, GONE = "refused, perhaps registered", "registered", "gone"
+LATER = "perhaps registered later"
 """Events of the key record."""
 
 
@@ -112,40 +113,56 @@ class EventLog:
             raise JournalError(f"{self.path} is no file: name another place in journal")
 
 
+@dataclass(eq=False)
 class KeyRecord(EventLog):
-    """Keys that runs registered at one environment, so that a later command can delete those that are left. The record
-    holds the last event of each key that is not gone; one event stands for all keys of unknown value of a run, and a
-    record without `run` for those of all runs. Keys and accounts of the profile stand in it as a digest
-    alone; synthetic ones, and a key that the service made, in clear, as nothing else could name them later."""
+    """Keys that runs registered at one address, so that a later command can delete those that are left.
+
+    The record holds the last event of each key that is not gone; one event stands for all keys of unknown value of a
+    run, and a record without `run` for those of all runs. Keys and accounts of the profile stand in it as a digest
+    alone; synthetic ones, and a key that the service made, in clear, as nothing else could name them later. Each event
+    carries a digest of `base_url`. Events of another address are kept, and nobody acts on them here: the same key may
+    be a customer's there.
+    """
+
+    base_url: str = ""
 
     @as_journal_error()
     def note(self, account: str, key_type: str, value: str | None, event: str, *, ours: bool) -> None:
         """Write down what became of a key; `ours`: its value may stand in clear. Raises JournalError."""
         clear = {"type": key_type, "ours": "yes" if ours else "", "account": account if MARK in account else ""}
         with self.turn():
-            new = self._new(_subject(account, key_type, value), event, **clear, key=value or "" if ours else "")
-            left = [
-                other
-                for other in self.events()
-                if other["digest"] != new["digest"] or not (value or self.run in ("", other.get("run")))
-            ]
-            self._write_lines(json.dumps(one) for one in (*left, new) if one["event"] != GONE)
+            clear |= {"key": value or "" if ours else "", "address": self._address()}
+            new = self._new(_subject(account, key_type, value), event, **clear)
+            kept = [other for other in self.events() if not self._replaces(new, other, is_unknown=not value)]
+            self._write_lines(json.dumps(one) for one in (*kept, new) if one["event"] != GONE)
 
     def state(self, account: str, key_type: str, value: str | None) -> str:
         """The last event of a key; empty where it is gone, or was never there. Raises JournalError."""
         digest = self.digest(_subject(account, key_type, value))
-        return next((event["event"] for event in self.events() if event["digest"] == digest), "")
+        return next((event["event"] for event in self._of_this_address() if event["digest"] == digest), "")
 
     def left(self, accounts: Sequence[str]) -> Iterator[tuple[str, Event]]:
         """The events of keys that are no keys of the profile, each with its account, which is empty where the profile
         does not name it any more. `accounts` are those of the profile. Raises JournalError."""
-        for event in self.events():
+        for event in self._of_this_address():
             if event.get("ours"):
                 digests = {
                     self.digest(_subject(account, event["type"], event.get("key") or None)): account
                     for account in (*accounts, event.get("account", ""))
                 }
                 yield digests.get(event["digest"], ""), event
+
+    def _replaces(self, new: Event, old: Event, *, is_unknown: bool) -> bool:
+        """True if the new event is about the same key as the old one. Of unknown keys each run has its own event."""
+        is_same_key = (new["digest"], new["address"]) == (old["digest"], old.get("address"))
+        return is_same_key and (not is_unknown or self.run in ("", old.get("run")))
+
+    def _of_this_address(self) -> list[Event]:
+        address = self._address()
+        return [event for event in self.events() if event.get("address") == address]
+
+    def _address(self) -> str:
+        return self.digest(json.dumps(["base_url", self.base_url]))
 
 
 def _subject(account: str, key_type: str, value: str | None) -> str:

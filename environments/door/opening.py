@@ -6,7 +6,6 @@ import os
 import secrets
 from collections.abc import Container
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 from environments.credentials import Target, resolve_headers, resolve_journal_key
@@ -58,10 +57,11 @@ def _door(
         wire=wire,
         budget=budget,
         journal=journal,
+        is_sandbox=profile.is_sandbox,
         keys=Keys(
             profile.pix_keys,
             record,
-            next(iter(profile.accounts), ""),
+            profile.accounts,
             is_sandbox=profile.is_sandbox,
             key_at=profile.key_at,
         ),
@@ -108,11 +108,10 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
 
 
 def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
-    """The record of the keys that runs registered at the target, beside the journal; another address has one of its
-    own. Raises ProfileError."""
+    """The record of the keys that runs registered at the target, beside the journal. Raises ProfileError."""
     path, key = _logs_of(profile)
-    at = "" if profile.redirected is None else f"-{sha256(profile.base_url.encode()).hexdigest()[:12]}"
-    return KeyRecord(path.with_name(f"keys-{profile.name}{at}.jsonl"), key, run=run, environment=profile.name)
+    file = path.with_name(f"keys-{profile.name}.jsonl")
+    return KeyRecord(file, key, run=run, environment=profile.name, base_url=profile.base_url)
 
 
 def open_client(door: Door, profile: Profile) -> Client:

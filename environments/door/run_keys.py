@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
-from environments.door.event_log import GONE, MAYBE, REGISTERED, KeyRecord
+from environments.door.event_log import GONE, LATER, MAYBE, REGISTERED, KeyRecord
 from environments.door.outgoing import Sending
 from environments.door.permission import key_sent, names, texts_of
 from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, is_granted, may_be_registered, refusal_kind, registered
-from spec.exchange import Exchange
+from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import KEY_TYPES, MARK
-from spec.key_list import Listing, plain
+from spec.key_list import Listing, may_be_masked, plain
 from spec.message import Text, say
 
 _LONGEST_NAME = 80
@@ -23,6 +24,10 @@ _LONGEST_NAME = 80
 _OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
 """An e-mail address, a phone number, a CPF or a CNPJ: no key that a service makes."""
 _MADE = say("RANDOM, made by the service")
+_NOT_TO_BE_NAMED = re.compile(r"\s*|.{201,}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
+"""Keys that a service may read as another one: empty, long, or with control characters or halves of surrogate pairs."""
+_WHOLE_PIECE = 12
+"""Letters and digits of a synthetic key from which it is known where a service cut it: its mark, and five more."""
 
 
 class KeyState(Enum):
@@ -36,6 +41,7 @@ class KeyState(Enum):
     MAYBE = "perhaps registered"
     REFUSED = "perhaps registered: refused, and no list shows that it is not there"
     KEPT = "deleted, but still listed"
+    LATER = "perhaps registered later: it was granted, and no list has shown it"
 
 
 _LEFT = {
@@ -43,14 +49,17 @@ _LEFT = {
     KeyState.KEPT: REGISTERED,
     KeyState.MAYBE: MAYBE,
     KeyState.REFUSED: MAYBE,
+    KeyState.LATER: LATER,
 }
 """The states of keys that may still be there, with the event that the record holds."""
 _UNSURE = (KeyState.MAYBE, KeyState.REFUSED)
+_SENT_FOR_SURE = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT, KeyState.LATER)
 _LISTED = {
     KeyState.NOT_SENT: KeyState.BEFORE,
     KeyState.GONE: KeyState.MAYBE,
     KeyState.DELETED: KeyState.KEPT,
     KeyState.REFUSED: KeyState.MAYBE,
+    KeyState.LATER: KeyState.REGISTERED,
 }
 """The state after a list that shows the key, of one that is not registered by all that the answers say."""
 _NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
@@ -69,6 +78,13 @@ class RunKey:
     disposable: bool = True  # the run may delete it
     state: KeyState = KeyState.NOT_SENT
     exchanges: list[int] = field(default_factory=list)  # they show its state
+    was_listed: bool = False  # a list showed it
+    was_missed: bool = False  # a list did not show it, although its registration was granted
+
+    @property
+    def is_for_nobody(self) -> bool:
+        """True if it was sent for a synthetic account."""
+        return MARK in self.account
 
     @property
     def is_left(self) -> bool:
@@ -79,32 +95,39 @@ class RunKey:
 class Keys:
     """The state of each key that the run uses, from every exchange. Without `record` nothing is kept for later runs.
 
-    `before` is the list as it was before the first registration. `lost_besides` are the keys in it that are not of the
-    run, and not in the last list: all where the profile says where keys stand, else e-mail addresses. `started`: the
-    list before the run was read, or a key of the profile was sent, so a list is no longer the one before the run.
-    `account` is the one at which the run registers. What changes a state is called under the lock of the door.
+    `lists_before` has, by account, the list as it was before the first registration, `last_lists` the last one, which
+    is None if it could not be read. `lost_besides` are the keys that were there before, and that two lists after a
+    deletion did not show any more, although no deletion named them. `started`: the list before the run was read, or a
+    deletion or a key of the profile was sent, so a list is no longer the one before the run. `account` is the one at
+    which the run registers. What changes a state is called under the lock of the door.
     """
 
     def __init__(
         self,
         owned: tuple[PixKey, ...] = (),
         record: KeyRecord | None = None,
-        account: str = "",
+        accounts: tuple[str, ...] = (),
         *,
         is_sandbox: bool = False,
         key_at: str | None = None,
     ) -> None:
-        self.before: Listing | None = None
+        self.lists_before: dict[str, Listing] = {}
+        self.last_lists: dict[str, Listing | None] = {}
+        self.last_registration = 0  # the number of its exchange
         self.lost_besides = frozenset[str]()
         self.started, self.key_at = False, key_at
-        self._is_sandbox, self._record, self.account = is_sandbox, record, account
+        self.accounts, self.account = accounts, next(iter(accounts), "")
+        self._is_sandbox, self._record = is_sandbox, record
         self._first_shown: dict[str, int] = {}  # by text, the first list that had it
+        self._gone_by_the_last_list: dict[str, frozenset[str]] = {}  # by account
+        self._named_in_deletions: set[str] = set()
         self._owned = {
-            key.key: RunKey(name_of(owned, place), key.type, key.key, account, True, key.disposable or is_sandbox)
+            key.key: RunKey(name_of(owned, place), key.type, key.key, self.account, True, key.disposable or is_sandbox)
             for place, key in enumerate(owned)
             if key.key
         }
         self._keys = [*self._owned.values()]  # those of the profile come first, whatever is sent first
+        self.may_tell_random_by_lists = is_sandbox or any(key.type == "RANDOM" and key.disposable for key in owned)
 
     # -- what is asked ----------------------------------------------------------------------------------------
 
@@ -119,14 +142,31 @@ class Keys:
             return self._owned[value].state is KeyState.BEFORE
         return bool(self.before and value and self.before.shows(value) and value not in self.values)
 
+    @property
+    def before(self) -> Listing | None:
+        """The list of the first account as it was before the first registration."""
+        return self.lists_before.get(self.account)
+
     def may_be_deleted(self, value: str) -> bool:
-        """True if the run may delete a key that it registered: it is disposable, or none of the operator's. Not one of
-        the operator's that was perhaps there before, as no list says. None while a key of before is gone: perhaps a
-        deletion takes another key than it names."""
+        """True if the run may delete a key that it registered: one that it made up, or a disposable one of the profile
+        that was not there before."""
         owned = self._owned.get(value)
-        if owned and not (owned.disposable and (self.before or owned.state not in _UNSURE)):
+        if owned is None:
+            return (self._is_sandbox or can_be_named(value)) and not self.was_there_before(value)
+        if not owned.disposable or owned.state is KeyState.BEFORE:
             return False
-        return not self.lost_besides and not self.was_there_before(value)
+        if self._is_sandbox:
+            return self.before is not None or owned.state not in _UNSURE
+        return self._lists_tell(owned)
+
+    def _lists_tell(self, owned: RunKey) -> bool:
+        """True if a whole list of before the run and a list of now say that this run registered a key of the profile,
+        or an earlier one. A list that masks keys cannot tell; nor can one that does not show the key now."""
+        before = self.lists_before.get(owned.account)
+        if before is None or before.incomplete or before.hides_keys:
+            return False
+        now = self.last_lists.get(owned.account)
+        return now is not None and not now.hides_keys and now.may_show(owned.value or "")
 
     def is_new_since(self, value: str, number: int) -> bool:
         """True if no list before this exchange has the text, so the service may have made the key there."""
@@ -141,11 +181,7 @@ class Keys:
     @property
     def values(self) -> frozenset[str]:
         """The keys that the run registered, or may have, as far as their values are known."""
-        return frozenset(
-            key.value
-            for key in self._keys
-            if key.value and key.state in (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT)
-        )
+        return frozenset(key.value for key in self._keys if key.value and key.state in _SENT_FOR_SURE)
 
     def kept(self, deletions: Iterable[Exchange]) -> list[Exchange]:
         """Those of the deletions that succeeded whose keys the last list still shows."""
@@ -186,29 +222,62 @@ class Keys:
             state = key.state
             self._become(key, KeyState.GONE)
             key.name, key.type, key.value = _MADE, "RANDOM", value
+            key.was_listed, key.was_missed = value is not None, False
             self._become(key, state)
+
+    def close(self) -> None:
+        """Nothing more is sent: what became of each key stands, as far as the lists tell."""
+        for key in self._keys:
+            if key.state is KeyState.REFUSED and key.is_for_nobody and not self.last_lists:
+                self._become(key, KeyState.GONE)
+            elif key.state is KeyState.REGISTERED and key.was_missed and not key.was_listed:
+                self._become(key, KeyState.LATER)
+
+    def find_changed(self, account: str) -> None:
+        """Look in the last list of an account for synthetic keys that the service changed before it registered them, as
+        it cut them, or left signs out. They are counted as perhaps registered there."""
+        listing = self.last_lists.get(account)
+        before = self.lists_before.get(account)
+        if listing is None:
+            return
+        known = {key.value for key in self._keys if key.account == account}
+        for text in sorted(listing.texts - known - (before.texts if before else frozenset())):
+            sent = next((key for key in self._keys if _may_have_become(key, text)), None)
+            if sent is not None:
+                self._add_found(sent, text, account)
+
+    def _add_found(self, sent: RunKey, value: str, account: str) -> None:
+        """Count a key as perhaps registered at this account, because its list shows it."""
+        name = f"{sent.type or 'key'} {ascii(value)[1:-1]}"[:_LONGEST_NAME]
+        found = RunKey(name, sent.type, value, account, exchanges=[*sent.exchanges], was_listed=True)
+        self._keys.append(found)
+        self._become(found, KeyState.MAYBE)
 
     # -- what the door sees -----------------------------------------------------------------------------------
 
     @contextmanager
     def watching(self, sending: Sending) -> Iterator[None]:
         """While a request is on the wire. A registration is written down before it; JournalError."""
-        key = self._open(sending) if sending.intent.operation == "registerPixKey" else None
+        key, state = None, KeyState.NOT_SENT
+        if sending.sent.method == "DELETE":
+            self.started = True  # a list is no longer the one before the run
+        if sending.intent.operation == "registerPixKey":
+            key = self._named_in(sending.sent.body, sending.sent.last_segment)
+            state = key.state
+            key = self._open(key, sending.sent.last_segment)
         try:
             yield
         finally:
-            self._take(sending.exchange, key)
+            self._take(sending.exchange, key, state)
 
-    def _open(self, sending: Sending) -> RunKey | None:
+    def _open(self, key: RunKey, account: str) -> RunKey | None:
         """Write down that a key may be registered from now on; none that was there before."""
-        sent = sending.sent
-        key = self._named_in(sent.body, sent.last_segment)
         self.started = self.started or key.owned
         if self.was_there_before(key.value):
             key.state = KeyState.BEFORE
             return None
         if not key.is_left:
-            key.account = sent.last_segment
+            key.account = account
         if key.state not in (KeyState.REGISTERED, KeyState.KEPT):
             self._become(key, KeyState.MAYBE)
         return key
@@ -227,59 +296,122 @@ class Keys:
         self._keys.append(RunKey(name, key_type, value, account))
         return self._keys[-1]
 
-    def _take(self, exchange: Exchange, key: RunKey | None) -> None:
+    def _take(self, exchange: Exchange, key: RunKey | None, state_before: KeyState) -> None:
+        if exchange.operation == "registerPixKey":
+            self.last_registration = exchange.number
         if key is not None:
-            self._take_registration(exchange, key)
-        elif exchange.response is not None and exchange.operation == "deletePixKey":
-            self._take_deletion(exchange, refusal_kind(exchange.response))
-        elif exchange.operation == "listPixKeys" and is_granted(exchange):
-            self._take_list(Listing(exchange, self.key_at), exchange.request.last_segment, alone=not exchange.beside)
+            self._take_registration(exchange, key, state_before)
+        elif exchange.operation == "deletePixKey":
+            self._named_in_deletions.update(texts_of(exchange.request.body))
+            if exchange.response is not None:
+                self._take_deletion(exchange, refusal_kind(exchange.response))
+        elif exchange.operation == "listPixKeys" and exchange.credential == VALID and "?" not in exchange.request.url:
+            self._take_list(exchange)
 
-    def _take_registration(self, exchange: Exchange, key: RunKey) -> None:
-        """A key that is refused may be registered nevertheless: a list shows it, if any. None shows one of a synthetic
-        account; and on a sandbox one that nobody can name is looked for only where its request was valid. A status from
-        500 on says nothing of the key."""
+    def _take_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
+        """A key that is refused may be registered nevertheless: a list shows it, if any. Of one that nobody can name,
+        no list shows that for a synthetic account; and on a sandbox it is looked for only where its request was valid.
+        A status from 500 on says nothing of the key. Without a connection nothing was sent."""
+        failure = exchange.failure
         if registered(exchange):
             self._become(key, KeyState.REGISTERED)
         elif key.state not in _UNSURE:
             return
+        elif failure is not None and failure.kind in (FailureKind.NO_CONNECTION, FailureKind.TLS):
+            self._become(key, state_before if state_before in _LEFT else KeyState.GONE)
+            return
         elif exchange.response is not None and not may_be_registered(exchange):
             key.state = KeyState.REFUSED
-            is_nobody = MARK in key.account or (key.value is None and self._is_sandbox and not exchange.valid)
+            is_nobody = key.value is None and (key.is_for_nobody or (self._is_sandbox and not exchange.valid))
             if is_nobody and exchange.response.status < 500:
                 self._become(key, KeyState.GONE)
                 return
         key.exchanges.append(exchange.number)
 
     def _take_deletion(self, exchange: Exchange, refusal: RefusalKind | None) -> None:
-        """A deletion that succeeded closes a key; so does the answer that there is no such key, where none was sure."""
+        """A deletion that succeeded closes a key; so does the answer that there is no such key, where none was sure. A
+        key that no list showed before may be registered after its deletion."""
         strings = texts_of(exchange.request.body)
         for key in self.not_cleaned_up():
             is_gone = refusal is None or (refusal is RefusalKind.NOT_FOUND and key.state in _UNSURE)
             is_meant = any(names(text, key.value) if key.value else text == key.value for text in strings)
             if is_gone and is_meant and key.account == exchange.request.last_segment:
                 key.exchanges.append(exchange.number)
-                self._become(key, KeyState.DELETED if refusal is None else KeyState.GONE)
+                if refusal is not None:
+                    self._become(key, KeyState.GONE)
+                elif key.state is KeyState.LATER or (key.was_missed and not key.was_listed):
+                    self._become(key, KeyState.LATER)
+                else:
+                    self._become(key, KeyState.DELETED)
 
-    def _take_list(self, listing: Listing, account: str, *, alone: bool) -> None:
+    # -- what a list shows ------------------------------------------------------------------------------------
+
+    def _take_list(self, exchange: Exchange) -> None:
         """A list that was read while a key was changed says nothing of it: only one that was alone is looked at."""
-        for text in listing.texts:
-            self._first_shown.setdefault(text, listing.number)
-        if not alone or not listing.is_readable:
+        account = exchange.request.last_segment
+        listing = Listing(exchange, self.key_at)
+        is_granted_list = is_granted(exchange)
+        if is_granted_list:
+            for text in listing.texts:
+                self._first_shown.setdefault(text, listing.number)
+        if exchange.beside:
             return
-        if not self.started and account == (self.account or account):
-            self.before = listing
-        if self.before and account == self.account:
-            before = self.before.keys or frozenset(text for text in self.before.texts if "@" in text)
-            self.lost_besides = before - listing.texts - self.values
-        for key in [key for key in self._keys if account == (key.account or account)]:
+        if not is_granted_list or not listing.is_readable:
+            self.last_lists[account] = None
+            return
+        self.last_lists[account] = listing
+        is_before = not self.started if account == (self.account or account) else account not in self.lists_before
+        if is_before:
+            self.lists_before[account] = listing
+        self._compare_with_before(listing, account)
+        for key in [*self._keys]:
             if key.value is not None:
-                after = _LISTED if listing.shows(key.value) else _NOT_LISTED
-                self._become(key, after.get(key.state, key.state))
-            elif key.state is KeyState.REFUSED and self.before:
+                self._compare_key(key, key.value, listing, account)
+            elif key.state is KeyState.REFUSED and self.before and account == (key.account or account):
                 new = {plain(text) for text in listing.texts if self.is_new_since(text, key.exchanges[0])}
                 if new <= {*map(plain, self.values)}:
                     self._become(key, KeyState.GONE)
+
+    def _compare_with_before(self, listing: Listing, account: str) -> None:
+        """Note the keys that are gone by this list and by the one before it, once a deletion was sent."""
+        gone = self.gone_from(listing, account)
+        if self._named_in_deletions:
+            twice = gone & self._gone_by_the_last_list.get(account, frozenset())
+            self.lost_besides = self.lost_besides | twice
+        self._gone_by_the_last_list[account] = gone
+
+    def gone_from(self, listing: Listing, account: str) -> frozenset[str]:
+        """The keys at `key_at` that were there before the run, are not in the list, and were named by no deletion."""
+        before = self.lists_before.get(account)
+        if before is None:
+            return frozenset()
+        gone = Counter(before.values) - Counter(listing.values)
+        return frozenset(text for text in gone if not self._was_named(text))
+
+    def _was_named(self, text: str) -> bool:
+        named = self._named_in_deletions
+        return any(plain(text) == plain(one) or may_be_masked(text, one) for one in named)
+
+    def _compare_key(self, key: RunKey, value: str, listing: Listing, account: str) -> None:
+        """The state of a key after a list of any account. A service may register a synthetic key at another account
+        than the one that its request names."""
+        is_shown = listing.shows(value)
+        may_be_shown = is_shown or (key.owned and listing.may_show(value))
+        if account != (key.account or account):
+            is_synthetic = not key.owned and MARK in value
+            is_elsewhere = is_synthetic and account in self.accounts and self._known(value, account) is None
+            before = self.lists_before.get(account)
+            if is_shown and is_elsewhere and not (before and before.shows(value)):
+                self._add_found(key, value, account)
+            elif not is_shown and key.is_for_nobody and account in self.accounts:
+                self._become(key, KeyState.GONE if key.state is KeyState.REFUSED else key.state)
+            return
+        key.was_listed = key.was_listed or may_be_shown
+        is_missing = key.state is KeyState.REGISTERED and not may_be_shown and not listing.hides_keys
+        key.was_missed = key.was_missed or is_missing
+        is_before = key.state is KeyState.NOT_SENT and not self._is_sandbox
+        after = _LISTED if is_shown or (is_before and may_be_shown) else _NOT_LISTED
+        self._become(key, after.get(key.state, key.state))
 
     def _become(self, key: RunKey, state: KeyState) -> None:
         """Change a state, and write down what became of the key. Of one of the profile it stands as registered where a
@@ -297,6 +429,22 @@ class Keys:
         return MAYBE if key.owned and event == REGISTERED and self.before is None else event
 
 
+def can_be_named(value: str) -> bool:
+    """True if no service may read the key as another one: a deletion of it can take no other."""
+    return not _NOT_TO_BE_NAMED.fullmatch(value)
+
+
 def name_of(keys: tuple[PixKey, ...], place: int) -> Text:
     """A key of the profile for people, without its value: `EMAIL, number 2 of pix_keys`."""
     return say("{type}, number {place} of pix_keys", type=keys[place].type, place=place + 1)
+
+
+def _may_have_become(key: RunKey, text: str) -> bool:
+    """True if a service may have made this text of a synthetic key: it cut the key, or left signs out."""
+    if key.value is None or key.owned:
+        return False
+    if not key.value.strip():
+        return key.is_for_nobody and not text.strip()
+    sent, shown = plain(key.value), plain(text)
+    is_cut = len(shown) >= _WHOLE_PIECE and sent.startswith(shown)
+    return MARK in text and MARK in key.value and (sent == shown or is_cut)

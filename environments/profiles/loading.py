@@ -117,6 +117,11 @@ NO_ACCOUNT = "no account: supply accounts"
 NOTHING_TO_REGISTER = "nothing to register: supply {}"
 NO_REGISTRATION = "only a key that the run registered is deleted: add register-keys to allow"
 NO_DELETION = "no body for a deletion: supply requests.deletePixKey, such as {json: {pixKey: '{key}'}}"
+NO_KEY_AT = (
+    "off a sandbox no key is deleted without a list that shows what else is gone: set key_at to the place where "
+    "listPixKeys shows the keys, such as /data/keys/*/key"
+)
+NO_LIST = "off a sandbox no key is deleted without a list that shows what else is gone: add read to allow"
 NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
 SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones"
 
@@ -241,11 +246,22 @@ def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
         yield NOTHING_TO_REGISTER.format("pix_keys")
     if "delete-keys" in allowed and "register-keys" not in allowed:
         yield NO_REGISTRATION
-    if "delete-keys" in allowed and not profile.deletes_keys:
-        yield NO_DELETION
+    if "delete-keys" in allowed and (missing := missing_for_deletions(profile)):
+        yield missing
     codes = profile.transactions.codes
     if "execute" in allowed and not profile.transactions.prepare and not set(codes) - set(sent_before):
         yield SENT_BEFORE if codes else NO_CODE
+
+
+def missing_for_deletions(profile: Profile) -> str:
+    """The line of the profile without which a run that may delete keys deletes none; empty if it has all."""
+    if "deletePixKey" not in profile.requests:
+        return NO_DELETION
+    if profile.is_sandbox:
+        return ""
+    if profile.key_at is None:
+        return NO_KEY_AT
+    return "" if "read" in profile.allow else NO_LIST
 
 
 if __name__ == "__main__":

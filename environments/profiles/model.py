@@ -119,7 +119,7 @@ class ProfileFile:
 
     delete-keys: DELETE /v1/pix/keys deletes the keys that this run made up, and those of pix_keys that it registered
     and that are disposable. `python -m environments cleanup staging` deletes what earlier runs left. Needs
-    requests.deletePixKey.
+    requests.deletePixKey and, but on a sandbox, key_at and read.
 
     create-pix: POST /v1/pix creates a PIX transaction with the body in requests.createPix. The interface document does
     not show what that does: it may move money by itself.
@@ -139,10 +139,11 @@ class ProfileFile:
     pix_keys: tuple[PixKey, ...] = field(default=(), repr=False)
     """Keys that you own and that may be registered: PHONE, EMAIL, RANDOM, CNPJ, CPF. For RANDOM the service makes it.
     A key stays registered, and is listed, unless it is disposable: then the run deletes it, where no list showed it
-    before the run."""
+    before the run. A disposable RANDOM entry says that nobody else registers keys at this account meanwhile: a key that
+    is new in the list is the run's own."""
     key_at: Pointer | None = None
     """Place of the keys in the answer of listPixKeys, as a JSON pointer such as /data/keys/*/key; * stands for every
-    item. Without it, a key is in the list if one of its texts is the key."""
+    item. Without it, a key is in the list if one of its texts is the key, and off a sandbox nothing is deleted."""
     not_for_this_account: frozenset[KeyType] = frozenset()
     """Key types that the first of the accounts may not have: [CNPJ] for a person. They are out of scope."""
     transactions: Transactions = field(default_factory=Transactions)
@@ -267,8 +268,10 @@ class Profile(ProfileFile):
 
     @property
     def deletes_keys(self) -> bool:
-        """True if the profile says how a key is deleted, and permits it."""
-        return "delete-keys" in self.allow and "deletePixKey" in self.requests
+        """True if the profile says how a key is deleted, and permits it. Off a sandbox nothing is deleted without a
+        list that shows what else is gone."""
+        is_permitted = "delete-keys" in self.allow and "deletePixKey" in self.requests
+        return is_permitted and (self.is_sandbox or (self.key_at is not None and "read" in self.allow))
 
     @property
     def record(self) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.profiles.loading import NO_DELETION
+from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import Profile
 from spec.answers import answers_in_words, is_granted
 from spec.exchange import Exchange
@@ -19,7 +19,8 @@ from tests.traffic.registration import nothing_to_delete
 @pytest.fixture(scope="session")
 def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that were registered just before."""
-    require_supplied("deletePixKey" in profile.requests, NO_DELETION)
+    missing = missing_for_deletions(profile)
+    require_supplied(not missing, missing)
     require_supplied(registrations.deletions, nothing_to_delete(registrations))
     return registrations.deletions
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from environments.profiles.loading import missing_for_deletions
 from reports.wording import listed
 from spec.answers import answers_in_words
 from spec.interface import KEY_TYPES
@@ -49,7 +50,9 @@ def deletions_needed(profile):
     """Reason why a registration was not tried that may be accepted, and all that it needs."""
     body = say("supply requests.deletePixKey")
     if "delete-keys" in profile.allow:
-        return say("not tried, as the key could not be deleted: {remedy}", remedy=body)
+        needs_a_list = "deletePixKey" in profile.requests
+        remedy = say(missing_for_deletions(profile)) if needs_a_list else body
+        return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)
     missing = [] if "deletePixKey" in profile.requests else [body]
     remedy = listed([say("add delete-keys to allow"), *missing])
     return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)
@@ -199,12 +202,11 @@ def test_numeric_key_types(registrations, profile):
     """Digits are accepted as key types, or refused."""
     tried = registrations.tried[Attempted.NUMERIC]
     seen = numeric_values(tried)
-    may_be_made = (
-        profile.deletes_keys
-        and not profile.key_at
-        and say("not tried, as a key that the service makes could not be deleted: set key_at")
+    may_be_made = say(
+        "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
+        "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    require_supplied(seen, may_be_made or deletions_needed(profile))
+    require_supplied(seen, may_be_made if profile.deletes_keys else deletions_needed(profile))
 
     observe(seen, *tried)
 

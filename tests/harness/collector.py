@@ -69,7 +69,8 @@ class Collector:
         }
         run.grants = Grants.of_exchanges(door.exchanges)
         run.outages = {why: _in_order(names) for why, names in door.backoff.outages.items()}
-        run.unsent = {why: _in_order(names) for why, names in door.unsent.items()} | run.outages
+        unsent = {why: _in_order(names) for why, names in door.unsent.items()} | run.outages
+        run.unsent = {why: names for why, names in unsent.items() if names}  # none: only to undocumented paths
         whole = set(
             chain(
                 *(one.exchanges for one in run.results if self._shows or one.verdict == Verdict.FAIL),

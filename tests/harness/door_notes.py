@@ -44,6 +44,8 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
     if door.keys.lost_besides:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
+    elif door.deletions.stopped and door.deletions.stopped not in door.unsent:
+        yield Note(NoteKind.CUT, door.deletions.stopped)
     valid = [seen for seen in door.exchanges if seen.expects_success]
     if not any(map(is_granted, valid)):  # the first cause is another one
         valid = []

@@ -132,7 +132,7 @@ def test_who_waits_wakes_up(waits_in, service, tmp_path, monkeypatch):
 def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, passes, service, tmp_path):
     """At most a minute of it is kept for that, where a key of the run is left; at its end nothing is sent at all."""
     profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
-    a_run = Run(service, tmp_path)
+    a_run = Run(service, tmp_path, is_sandbox=True)
     clock, a_run.door.keys = Clock(), Keys(profile.pix_keys)
     a_run.door.ending.__init__(DURATION_S, clock=clock)
     body = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}

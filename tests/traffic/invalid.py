@@ -104,7 +104,7 @@ STRINGS = {
     "an over-long text": synthetic_text("x" * LONG),
     "text outside ASCII": f"{MARK}ação-π",
     "text with NUL": f"{MARK}\0",
-    "text with quotes": f"{MARK}'\"; DROP TABLE keys; --",
+    "text with quotes": f"{MARK}'\"; SELECT 1; --",
 }
 """Texts that are hard to hold: what a column cannot."""
 MORE_STRINGS = {

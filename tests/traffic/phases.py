@@ -21,6 +21,7 @@ import threading
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, TextIO
 
 import pytest
@@ -90,7 +91,7 @@ def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) 
         return _send_all(config, client, profile, session.run.seed, asked, session.collector.reproduction)
     finally:
         if profile.accounts and "register-keys" in profile.allow:
-            Registrar(client, profile).clean_up()
+            Registrar(client, profile).finish()
 
 
 def _send_all(
@@ -237,7 +238,7 @@ class _Wire:
     """Connections that send nothing. A valid request succeeds, as the interface document says; any other is refused."""
 
     def __init__(self, profile: Profile) -> None:
-        self._plan = profile.transactions.prepare
+        self._plan, self._key_at = profile.transactions.prepare, profile.key_at
         self._prepared = 0
 
     def attempt(self, sending: Sending) -> Response:
@@ -262,5 +263,16 @@ class _Wire:
             for part in reversed(parts_of_pointer(self._plan.code_at.removeprefix("/data"))):
                 value = {part: value}
             return value
+        if operation == "listPixKeys" and self._key_at:
+            return _empty_list_at(self._key_at)
         fields = operations()[operation].result
         return {each.name: _SUCCESSFUL.get(each.name, _OF_TYPE[each.types[-1]]) for each in fields}
+
+
+def _empty_list_at(key_at: str) -> object:
+    """The data of a list without keys, where a profile says that they stand."""
+    value: object = []
+    around_the_list = takewhile("*".__ne__, parts_of_pointer(key_at.removeprefix("/data")))
+    for part in reversed([*around_the_list]):
+        value = {part: value}
+    return value

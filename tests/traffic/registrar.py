@@ -38,7 +38,8 @@ UNKNOWN_KEY = say(
 )
 FORGET_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: delete it by hand; then python -m "
-    "environments cleanup {name} --yes forgets it"
+    "environments cleanup {name} --yes forgets it. If nobody else registers keys at this account, disposable: true on "
+    "the RANDOM entry of pix_keys has a run delete the key by what the list shows"
 )
 _WHOLE = re.compile(r"[\w-]{1,200}")
 """A key that the service made. A masked one has other signs."""
@@ -163,9 +164,10 @@ class Registrar:
         return key.type not in self.profile.not_for_this_account
 
     def _make_free(self, key: PixKey) -> bool:
-        return not self.keys.was_there_before(key.key) or (
-            self.deletes and self.keys.take_over(key) and is_granted(self.delete(key, self.account, valid=False))
-        )
+        if not self.keys.was_there_before(key.key):
+            return True
+        is_of_an_earlier_run = self.deletes and self.keys.take_over(key) and self.keys.may_be_deleted(key.key)
+        return is_of_an_earlier_run and is_granted(self.delete(key, self.account, valid=False))
 
     def synthetic_keys(self) -> list[PixKey]:
         """The one that deletions are tested with; none where no key is deleted."""
@@ -200,7 +202,7 @@ class Registrar:
             if key.type in ("RANDOM", "") and not key.owned:
                 self._seek_value(key, exchange)
             self._delete_registered(key)
-        return key is not None and not key.is_left
+        return key is not None and (not key.is_left or key.state is KeyState.LATER)
 
     def undo_all(self, sent: Sequence[Exchange]) -> None:
         """Delete at once what was registered, at the same time."""
@@ -229,11 +231,37 @@ class Registrar:
         self.look()
         self._suspect_wrong_tokens()
         self._learn_what_was_made()
-        left = self.keys.not_cleaned_up() if self.deletes else []
-        for key in left:
-            self._delete_registered(key)
-        if left:
+        if self._delete_what_is_left():
             self.look()
+
+    def finish(self) -> None:
+        """Clean up for the last time: look for every synthetic key that was sent, for whatever account, in the list of
+        each account of the profile, and delete what is there."""
+        self.clean_up()
+        if self._look_everywhere() and self._delete_what_is_left():
+            self._look_everywhere()
+        self.keys.close()
+
+    def _look_everywhere(self) -> bool:
+        """Read the list of each account, and note the synthetic keys in it. True if a registration was sent."""
+        is_needed = self.keys.last_registration > 0 and self.may_list
+        for account in self.profile.accounts if is_needed else ():
+            self.client.send("listPixKeys", account, valid=True)
+            self.keys.find_changed(account)
+        return is_needed
+
+    def _delete_what_is_left(self) -> bool:
+        """Delete what the run may delete. True if it tried. A key that may be registered later is there for no
+        deletion, and a refused one of a synthetic account for no list."""
+        may_be_there = [
+            key
+            for key in self.keys.not_cleaned_up()
+            if key.state is not KeyState.LATER and not (key.state is KeyState.REFUSED and key.is_for_nobody)
+        ]
+        if self.deletes:
+            for key in may_be_there:
+                self._delete_registered(key)
+        return self.deletes and bool(may_be_there)
 
     def _suspect_wrong_tokens(self) -> None:
         """Note the keys that the last list shows although only wrong tokens were sent for them, and refused."""
@@ -285,8 +313,10 @@ class Registrar:
             self.keys.learn_value(key, told)
 
     def _learn_what_was_made(self) -> None:
-        """Learn the values of the keys that the service made, from the last list. Where it has more or fewer new ones,
-        somebody else may use the account."""
+        """Learn the values of the keys that the service made, from the last list, on a sandbox or if the profile says
+        that nobody else registers any there. Where it has more or fewer new ones, somebody else may use the account."""
+        if not self.keys.may_tell_random_by_lists:
+            return
         shown = self.listing.keys if self.listing else frozenset()
         left = (key for key in self.keys.not_cleaned_up() if key.account == self.account)
         unseen = [key for key in left if not key.owned and key.state is not KeyState.REFUSED and key.value not in shown]

@@ -180,10 +180,10 @@ def _send_undocumented(registrar: Registrar, keys: Sequence[PixKey]) -> None:
 
 def _send_other_spellings(registrar: Registrar) -> None:
     """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted. A key
-    that the service makes of digits can be named on a sandbox, or where the profile says where keys stand. These are
+    that the service makes of digits can be named on a sandbox, or where the RANDOM entry is disposable. These are
     EMAIL if the documented names are numbered from 0, and from 1."""
     _send(registrar, Attempted.LOWER_CASE, [replace(registrar.key_of_nobody(), type="email")])
-    for number in ("1", "2") if registrar.profile.is_sandbox or registrar.keys.key_at else ():
+    for number in ("1", "2") if registrar.keys.may_tell_random_by_lists else ():
         _send(registrar, Attempted.NUMERIC, [replace(registrar.key_of_nobody(), type=number)])
 
 
@@ -290,7 +290,8 @@ def decide_suspicions(registrar: Registrar) -> None:
         is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in found.repeated)
         if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):
             (found.effects if one.exchange.credential == VALID else found.let_in).append(one.exchange)
-            if key := registrar.keys.key_of(one.exchange):
+            key = registrar.keys.key_of(one.exchange)
+            if key and (key.value is not None or registrar.keys.may_tell_random_by_lists):
                 registrar.keys.learn_value(key, one.value)
 
 

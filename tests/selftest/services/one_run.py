@@ -46,7 +46,8 @@ class Run:
 
     def __init__(
         self, service, folder, *, name="one", environment="staging", outlives=True, allow=EVERYTHING, resend=(),
-        proxied=False, base_url="", token=None, ca_bundle=None, parallel=1, refresh=lambda: False, **limits,
+        proxied=False, base_url="", token=None, ca_bundle=None, parallel=1, refresh=lambda: False, is_sandbox=False,
+        **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
@@ -62,7 +63,7 @@ class Run:
         wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
-            budget=budget, journal=journal,
+            budget=budget, journal=journal, is_sandbox=is_sandbox,
         )  # fmt: skip
         self.client = Client(self.door)
 

@@ -1,0 +1,360 @@
+"""Keys of others: a run off a sandbox takes none, whatever a service does. Judged by the log of the service."""
+
+import itertools
+import json
+import re
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from environments.__main__ import main
+from environments.door.run_keys import Keys, KeyState
+from environments.sandbox import Server
+from spec.exchange import Exchange, Failure, FailureKind, Request
+from spec.interface import MARK
+from spec.key_list import Listing
+from tests.selftest.exchanges import answer
+from tests.selftest.services.keys_of_others import (
+    ACCOUNT,
+    EMAIL,
+    FORMS,
+    OLD_RANDOM,
+    PHONE,
+    ConcatenatesSql,
+    CutsKeys,
+    DeletesTheOldest,
+    DeletesTheOldestForAnyAccount,
+    GivesAnOldRandomKey,
+    ListsTheTwoUsedLast,
+    NeverDeletes,
+    OfACustomer,
+    Pages,
+    RegistersAtTheAccountOfTheToken,
+    RegistersInAMinute,
+    ShowsNumbersInAForm,
+    TheCustomerUsesTheApp,
+)
+from tests.selftest.services.running import TOKEN, run, write_profile
+
+KEY_AT = "/data/keys/*/pixKey"
+OWN = {"type": "EMAIL", "key": "qa@pix-conformance.example"}
+WITHOUT_FUZZ = ["read", "register-keys", "delete-keys"]
+WITH_FUZZ = [*WITHOUT_FUZZ, "fuzz"]
+OF_KEYS = ("-k", "registerPixKey or deletePixKey or listPixKeys")
+GENERATED = ("-m", "property or not property", "--examples=2")
+GONE = "a key that was there before the run is gone"
+
+
+def profile_at(base_url, folder, *, keys=(OWN,), allow=WITHOUT_FUZZ, key_at=KEY_AT, **changes):
+    """A profile that is no sandbox, with a journal and a key record of its own."""
+    return write_profile(
+        folder, base_url, sandbox=None, allow=allow, pix_keys=list(keys), key_at=key_at, accounts=[ACCOUNT],
+        transactions=None, journal=str(folder / "journal.jsonl"), **changes,
+    )  # fmt: skip
+
+
+def ended(service, folder, *options, **changes):
+    """A run against the service over HTTP."""
+    with Server(service) as server:
+        return run(profile_at(server.base_url, folder, **changes), *OF_KEYS, *options)
+
+
+def left_by(result):
+    return "\n".join(result.document["left_behind"])
+
+
+# -- a deletion that takes another key ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "allow"), [(DeletesTheOldest, WITHOUT_FUZZ), (DeletesTheOldestForAnyAccount, WITH_FUZZ)]
+)
+def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, tmp_path):
+    """By nobody, generated requests included. It is an alert, and the run does not end with 0."""
+    service = make()
+    result = ended(service, tmp_path, *GENERATED, allow=allow)
+
+    assert (len(service.deletions), len(service.lost)) == (1, 1)
+    assert result.status != 0
+    assert GONE in result.output
+
+
+def test_cleanup_deletes_nothing_more_either(tmp_path, monkeypatch, capsys):
+    """It ends with 6, and the keys that it did not delete stay in the record."""
+    service = DeletesTheOldest()
+    two = [{"type": "EMAIL", "key": f"{name}@pix-conformance.example", "disposable": True} for name in ("qa", "qb")]
+    monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+    with Server(service) as server:
+        run(profile_at(server.base_url, tmp_path, keys=two, allow=["read", "register-keys"]), *OF_KEYS)
+        status = main(["cleanup", str(profile_at(server.base_url, tmp_path, keys=two)), "--yes"])
+        monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+        known = main(["cleanup", str(tmp_path / "profile.yaml")])
+    printed = capsys.readouterr()
+
+    assert (status, known) == (6, 1)
+    assert (len(service.deletions), len(service.lost)) == (1, 1)
+    assert "a deletion took another key than the one that it named" in printed.err
+    assert "gone: " not in printed.out
+
+
+def test_nothing_is_deleted_without_key_at(tmp_path):
+    """The verdict on deletePixKey names the line to set."""
+    service = DeletesTheOldest()
+    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, key_at=None)
+
+    assert (service.deletions, service.lost) == ([], set())
+    assert "set key_at" in result.rows("not-exercised")["deletePixKey.status"]
+
+
+def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
+    """What such a list lacks is no proof. The verdict says why."""
+    service = Pages(pages=2)
+    result = ended(service, tmp_path)
+
+    assert service.deletions == []
+    assert "not complete" in result.rows("not-exercised")["deletePixKey.status"]
+
+
+@pytest.mark.parametrize(
+    ("data", "is_complete"),
+    [
+        ({"keys": [], "pages": 2}, False),
+        ({"keys": [], "hasMore": True}, False),
+        ({"keys": [], "total": 7}, False),
+        ({"keys": [], "_links": {"next": {"href": "/v1/pix/keys?page=2"}}}, False),
+        ({"keys": [], "last": False}, False),
+        ({"keys": [{"key": "a@b.example"}]}, False),
+        ({}, False),
+        ({"keys": [], "page": 1, "pages": 1, "total": 0, "next": None, "last": True}, True),
+        ({"keys": [{"pixKey": "a@b.example", "next": "x"}], "count": 1, "pageSize": 50}, True),
+    ],
+)
+def test_a_list_says_whether_it_is_complete(data, is_complete):
+    """Beside its keys, in the words of usual libraries. Where key_at leads nowhere, it cannot be read."""
+    assert (not listing_of(data).incomplete) is is_complete
+
+
+def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
+    """The named key is still listed, so perhaps another one is gone. It is a note: the document does not say that a
+    deleted key disappears."""
+    service = NeverDeletes()
+    result = ended(service, tmp_path)
+
+    assert len(service.deletions) == 1
+    assert "a key is still listed 4 s after its deletion" in result.output
+    assert GONE not in result.output
+
+
+def test_a_conforming_service_is_tested_whole(tmp_path):
+    """Every deletion is followed by a list, and all keys of the run are gone."""
+    service = OfACustomer()
+    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, keys=[OWN | {"disposable": True}])
+    order = [request.method for request in service.log if "/pix/keys/" in request.path and request.method != "POST"]
+    pairs = [methods for methods in itertools.pairwise(order) if methods == ("DELETE", "DELETE")]
+
+    assert (service.held(), left_by(result)) == (service.at_first, "")
+    assert (len(service.deletions) > 5, pairs) == (True, [])
+    assert result.rows("fail") == {}
+
+
+# -- keys of the profile that were there before ------------------------------------------------------------------------
+
+
+def listing_of(data):
+    """A list of keys, which stand at KEY_AT."""
+    body = json.dumps({"code": 0, "data": data}).encode()
+    return Listing(answer("listPixKeys", body, path=f"/v1/pix/keys/{ACCOUNT}"), KEY_AT)
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_list_shows_a_number_in_any_form(form):
+    """Or it cannot tell, because it is masked. Another number is not taken for it."""
+    shown = listing_of({"keys": [{"pixKey": form(PHONE), "since": 1767225600000}]})
+
+    assert shown.may_show(PHONE) is not shown.hides_keys
+    assert not shown.may_show("+5511955500777")
+
+
+def test_letters_are_compared_without_case():
+    """Also as a part of a longer text, and percent-encoded."""
+    for text in ("MAE@Cliente.Example", "mailto:mae@cliente.example", "mae%40cliente.example"):
+        assert listing_of({"keys": [{"pixKey": text}]}).may_show(EMAIL)
+    assert not listing_of({"keys": [{"pixKey": "pai@cliente.example"}]}).may_show(EMAIL)
+
+
+@pytest.mark.parametrize("form", ["punctuation", "members in another order", "masked"])
+def test_a_key_that_a_list_shows_in_any_form_stays(form, tmp_path):
+    """Letters are compared casefolded, numbers by their last eight digits. A masked list cannot tell."""
+    service = ShowsNumbersInAForm(FORMS[form])
+    ended(service, tmp_path, keys=[{"type": "PHONE", "key": PHONE, "disposable": True}])
+
+    assert PHONE in service.held()
+
+
+def test_a_key_that_no_list_ever_shows_stays(tmp_path):
+    """The list of before the run did not show it, but neither does the one after its registration."""
+    service = ShowsNumbersInAForm(lambda key: key)
+    service.list_pix_keys = lambda request, account: {"keys": []}
+    ended(service, tmp_path, keys=[{"type": "PHONE", "key": PHONE, "disposable": True}])
+
+    assert PHONE in service.held()
+
+
+# -- RANDOM ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [TheCustomerUsesTheApp, GivesAnOldRandomKey, ListsTheTwoUsedLast])
+def test_a_random_key_of_somebody_else_stays(make, tmp_path):
+    """It is deleted only if Key and the list agree on a value that is new."""
+    service = make()
+    result = ended(service, tmp_path, keys=[OWN, {"type": "RANDOM", "key": ""}])
+
+    assert service.lost == set()
+    assert OLD_RANDOM in service.held() or make is TheCustomerUsesTheApp
+    assert "RANDOM, made by the service" in left_by(result) or make is not TheCustomerUsesTheApp
+
+
+@pytest.mark.parametrize("disposable", [True, False])
+def test_a_random_key_is_told_by_lists_alone_only_if_it_is_disposable(disposable, tmp_path):
+    """The profile says then that nobody else registers keys at the account."""
+    service = OfACustomer()  # its Key is null
+    result = ended(service, tmp_path, keys=[{"type": "RANDOM", "key": "", "disposable": disposable}])
+    made = service.held() - service.at_first
+
+    assert bool(made) is not disposable
+    assert ("RANDOM, made by the service" in left_by(result)) is not disposable
+
+
+def test_a_random_key_is_deleted_if_key_and_list_agree(tmp_path):
+    """Without disposable, too."""
+    service = OfACustomer()
+    service.registration_key = lambda registration: registration.key.key
+    ended(service, tmp_path, keys=[{"type": "RANDOM", "key": ""}])
+
+    assert service.held() == service.at_first
+
+
+# -- the key record ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _registered_at_another_address(folder):
+    """A run at address A registered a disposable key and left it, then the profile names B, where a customer has it."""
+    there, here = OfACustomer(), ShowsNumbersInAForm(lambda key: key)
+    keys = [{"type": "EMAIL", "key": EMAIL, "disposable": True}]
+    with there.database.transaction() as ledger:
+        ledger.remove_key(ledger.key(EMAIL))
+    with Server(there) as at_a, Server(here) as at_b:
+        run(profile_at(at_a.base_url, folder, keys=keys, allow=["read", "register-keys"]), *OF_KEYS)
+        assert EMAIL in there.held()
+        yield SimpleNamespace(a=at_a.base_url, b=at_b.base_url, there=there, here=here, keys=keys)
+
+
+@pytest.mark.parametrize("how", ["a run", "cleanup with --base-url"])
+def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch, capsys):
+    """What it holds of one address is neither deleted nor forgotten at another one."""
+    monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+    with _registered_at_another_address(tmp_path) as case:
+        named = case.a if how == "cleanup with --base-url" else case.b
+        profile = profile_at(named, tmp_path, keys=case.keys)
+        if how == "a run":
+            run(profile, *OF_KEYS)
+        else:
+            monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+            main(["cleanup", str(profile), "--yes", f"--base-url={case.b}"])
+        assert EMAIL in case.here.held()
+
+        monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+        capsys.readouterr()
+        status = main(["cleanup", str(profile_at(case.a, tmp_path, keys=case.keys)), "--yes"])
+        assert (status, EMAIL in case.there.held()) == (0, False)
+
+
+# -- synthetic keys ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [RegistersAtTheAccountOfTheToken, CutsKeys])
+def test_a_key_for_a_synthetic_account_is_looked_for_at_the_own_one(make, tmp_path):
+    """What the last lists show is deleted; what could be read as another key is listed by its value."""
+    service = make()
+    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ)
+    stay = service.held() - service.at_first - {OWN["key"]}
+    told = left_by(result)
+
+    assert service.lost == set()
+    assert [key for key in stay if ascii(key)[1:-1][:60] not in told] == []
+    assert [key for key in stay if key.isprintable() and len(key) <= 200] == []
+
+
+def test_a_key_that_no_list_showed_may_be_registered_later(tmp_path, monkeypatch, capsys):
+    """It is listed, and cleanup knows it, although its deletion was granted."""
+    service = RegistersInAMinute()
+    result = ended(service, tmp_path)
+    sent = {key for request in service.log for key in re.findall(rb"pixconf-\w+@example\.com", request.body)}
+    granted = {key.decode() for key in sent}
+    told = left_by(result)
+    monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+    status = main(["cleanup", str(tmp_path / "profile.yaml")])
+    known = capsys.readouterr().out
+
+    assert "perhaps registered later" in told
+    assert status == 1
+    assert len(granted) > 2
+    assert [key for key in granted if key in told and key not in known] == []
+    assert [key for key in granted if key not in told and _was_granted(service, key)] == []
+
+
+def _was_granted(service, key):
+    """Whether a registration with the valid token and a documented type named the key."""
+    return any(
+        key.encode() in request.body
+        and b'"EMAIL"' in request.body
+        and request.method == "POST"
+        and request.header("Authorization") == f"Bearer {service.token}"
+        for request in service.log
+    )
+
+
+def test_nothing_that_is_sent_destroys(tmp_path):
+    """A quote and a harmless statement find a service that makes them part of its queries."""
+    service = ConcatenatesSql()
+    result = ended(service, tmp_path, *GENERATED, allow=[*WITH_FUZZ, "execute", "transfer", "create-pix"])
+    words = re.compile(r"\b(drop|delete|truncate|update|insert|alter|exec|shutdown)\b", re.IGNORECASE)
+    bodies = [text.partition("{")[2] for text in service.statements]
+
+    assert "registerPixKey.serverError" in result.rows("fail")
+    assert service.statements
+    assert [text for text in bodies if words.search(text)] == []
+
+
+def test_a_registration_without_a_connection_is_closed():
+    """Nothing was sent. A key that was perhaps registered before stays open."""
+    keys = Keys(accounts=(ACCOUNT,))
+    body = b'{"account": "ac-0001", "pixKeyType": "EMAIL", "pixKey": "pixconf-1@example.com"}'
+    request = Request("POST", f"http://127.0.0.1/v1/pix/keys/{ACCOUNT}", (), body)
+
+    def register(kind, number):
+        failure = Failure(kind, "no answer")
+        exchange = Exchange(number, "registerPixKey", request, None, failure, valid=True)
+        sending = SimpleNamespace(sent=request, intent=SimpleNamespace(operation="registerPixKey"), exchange=exchange)
+        with keys.watching(sending):
+            pass
+        return [key.state for key in keys.not_cleaned_up()]
+
+    states = [register(FailureKind.NO_CONNECTION, 1), register(FailureKind.TIMEOUT, 2)]
+
+    assert [*states, register(FailureKind.NO_CONNECTION, 3)] == [[], [KeyState.MAYBE], [KeyState.MAYBE]]
+
+
+def test_synthetic_accounts_of_hard_keys_stand_in_path_and_body(tmp_path):
+    """Empty keys, long ones, and those with signs that cannot be printed name no account of the profile, nor does a
+    registration without a body."""
+    service = OfACustomer()
+    ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ)
+    own = [request for request in service.log if ACCOUNT in request.path or ACCOUNT.encode() in request.body]
+    writes = [request for request in own if request.method != "GET" and "/pix/keys/" in request.path]
+    named = (MARK.encode(), OWN["key"].encode())
+
+    assert writes
+    assert [request for request in writes if not any(key in request.body for key in named)] == []
