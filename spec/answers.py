@@ -199,17 +199,29 @@ def carries_result(exchange: Exchange) -> bool:
 
 
 def grants_protected_result(exchange: Exchange) -> bool:
-    """True if the answer grants what only a valid token may get. Without one, a refusal may carry it, too."""
+    """True if the answer grants what only a valid token may get.
+
+    To a request without a valid token, the words of success are enough, also in a refusal or behind one.
+    """
     response = exchange.response
-    if response is None or (is_refusal(response) and exchange.credential == VALID):
+    if response is None:
         return False
-    holds = _has_an_execution_result if exchange.operation == "executePix" else _success_is_true
-    return holds(response) or (exchange.credential != VALID and any(map(holds, _texts_in(response))))
+    is_execution = exchange.operation == "executePix"
+    if exchange.credential == VALID:
+        is_result = _has_an_execution_result if is_execution else _success_is_true
+        return not is_refusal(response) and is_result(response)
+    is_granted_in = _has_an_execution_result_or_says_done if is_execution else _success_is_true
+    return any(is_granted_in(text) for text in (response, *_texts_in(response)))
 
 
 @kept_beside
 def _has_an_execution_result(response: Response) -> bool:
     return any(map(_is_execution_result, _objects(response.json.value)))
+
+
+def _has_an_execution_result_or_says_done(response: Response) -> bool:
+    is_result = any(_names_a_counterparty(members) for members in _objects(response.json.value))
+    return is_result or _has_an_execution_result(response) or _says_done(response)
 
 
 def _texts_in(response: Response) -> Iterator[Response]:
@@ -229,6 +241,12 @@ _MOST_BRACES = 100
 def registered(exchange: Exchange) -> bool:
     """True if a key registration was granted: its result has a `Success` that says true."""
     return exchange.operation == "registerPixKey" and grants_protected_result(exchange)
+
+
+def is_served(exchange: Exchange) -> bool:
+    """True if a valid request succeeded, and a registration result does not say `Success: "false"`."""
+    success_text = _text_of(data_of(exchange.response), "Success") or ""
+    return succeeded(exchange) and success_text.strip().casefold() != "false"
 
 
 def may_be_registered(exchange: Exchange) -> bool:
@@ -258,7 +276,9 @@ def is_done(result: Mapping[str, Any]) -> bool:
 
 _LEAST_FILLED = 3
 """Documented members that are filled in an execution result: with fewer it may be the echo of a code."""
-_OF_ANY_ERROR = frozenset({"status", "type", "error", "message"})
+_OF_A_REASON = frozenset({"error", "message"})
+"""Members that say why something was refused: they are filled in any error, and tell nothing of a transfer."""
+_OF_ANY_ERROR = _OF_A_REASON | {"status", "type"}
 """Members that errors have in common with execution results, such as those of Spring and of RFC 9457."""
 _OF_ANY_OBJECT = _OF_ANY_ERROR | {"id", "date", "name"}
 """Members that say nothing of a transfer if they stand elsewhere than under `data`."""
@@ -266,7 +286,7 @@ _OF_ANY_OBJECT = _OF_ANY_ERROR | {"id", "date", "name"}
 
 def _tells_of_a_transfer(members: Mapping[str, Any]) -> bool:
     """True for an object under `data` that has enough of a result, and not only what errors have."""
-    filled = _filled_members(members)
+    filled = _filled_members(members) - _OF_A_REASON
     return len(filled) >= _LEAST_FILLED and not filled <= _OF_ANY_ERROR
 
 
@@ -291,9 +311,13 @@ def _says_success(response: Response) -> bool:
 
     A refusal may mention another transfer: a lone status deeper inside does not count.
     """
+    return _says_done(response) or _success_is_true(response)
+
+
+def _says_done(response: Response) -> bool:
     results = filter(_is_execution_result, _objects(response.json.value))
-    said = (envelope_of(response), data_of(response), *results)
-    return any(_text_of(members, "status") == "DONE" for members in said) or _success_is_true(response)
+    places = (envelope_of(response), data_of(response), *results)
+    return any(_text_of(members, "status") == "DONE" for members in places)
 
 
 @kept_beside

@@ -24,10 +24,10 @@ from tests.traffic.judgements import (
     has_the_amount,
     needs_more,
     no_refusal_was_executed,
-    none_granted,
     of_no_other,
     seen_in_one_answer,
     token_is_accepted,
+    token_is_required,
 )
 from tests.traffic.refused_credentials import asked_again, tried_in_words
 from tests.traffic.scenario import Traffic
@@ -92,7 +92,8 @@ def test_the_type_that_is_shown_is_seen(execution_answers):
 def test_without_a_valid_token_nothing_is_executed(executions, execution_answers, traffic):
     """A request without a valid token does not get an execution result."""
     refusals, again = executions.refusals, asked_again(traffic)
-    judgement = none_granted(refusals, "executed", ("answered-again", list(filter(grants_protected_result, again))))
+    granted_again = [exchange for exchange in again if grants_protected_result(exchange)]
+    judgement = token_is_required(refusals, executions.successes, "executed", ("answered-again", granted_again))
     require_supplied([*refusals, *again], "no request without a valid token was sent")
     require_supplied(judgement.deviates or not executions.perhaps_spent, "a code was perhaps spent by a wrong token")
     remark(tried_in_words("executePix", [*refusals, *again], traffic))

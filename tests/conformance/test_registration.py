@@ -34,6 +34,7 @@ from tests.traffic.judgements import (
     of_no_other,
     registration_is_understood,
     token_is_accepted,
+    token_is_required,
     warn_of,
 )
 from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
@@ -119,7 +120,8 @@ def test_without_a_valid_token_no_key_is_registered(registrations, traffic):
     refusals = registrations.tried[Attempted.WITHOUT_A_TOKEN]
     remark(tried_in_words("registerPixKey", refusals, traffic))
 
-    assert_found(none_granted(refusals, "registered", ("refused-with-effect", registrations.let_in)))
+    effects = ("refused-with-effect", registrations.let_in)
+    assert_found(token_is_required(refusals, registrations.answers, "registered", effects))
 
 
 @requirement("registerPixKey.token.accepted")

@@ -14,6 +14,7 @@ from spec.answers import (
     grants_protected_result,
     is_granted,
     is_judged_as_success,
+    is_served,
     refusal_kind,
     succeeded,
 )
@@ -99,6 +100,28 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
     return holds(*refusable[:MOST_CITED])
 
 
+def token_is_required(
+    without_token: list[Exchange], valid: list[Exchange], code: str, *others: tuple[str, list[Exchange]]
+) -> Judgement:
+    """The judgement that requests without a valid token are refused. `valid` are the valid requests.
+
+    An answer grants the request if it says success or carries the result (`none_granted`, which explains `code` and
+    `others`), or if it cannot be told apart from the answer to a valid request. Without a success the answers have
+    nothing to be compared with: that all answers are equal may then mean that nobody is served.
+    """
+    judgement = none_granted(without_token, code, *others)
+    if judgement.deviates:
+        return judgement
+    successes = [exchange for exchange in valid if is_served(exchange)]
+    if not successes:
+        return inconclusive(_NO_SUCCESS, *without_token[:1])
+    for success in successes:
+        alike = [exchange for exchange in without_token if indistinguishable(exchange, success)]
+        if alike:
+            return deviates(finding("answered-alike", credentials=credentials_of(alike)), *alike, success)
+    return judgement
+
+
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     """Deviates where a refused registration has registered its key."""
     refused = (say("{type}: {answer}", type=type_sent(seen), answer=answer_in_words(seen)) for seen in effects)
@@ -118,6 +141,9 @@ def warn_of(code: str, seen: list[Exchange]) -> None:
     that are `lost`, deleted ones that are `kept`, others that are gone `besides`."""
     if seen:
         warn(finding(code), *seen)
+
+
+_NO_SUCCESS = say("no valid request succeeded: that answers are alike without a token shows nothing then")
 
 
 # -- the documented request is enough -----------------------------------------------------------------------------

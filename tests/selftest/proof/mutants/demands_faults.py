@@ -13,7 +13,7 @@ PREPARED = str(Path(__file__).with_name("prepared.yaml"))
 """A profile whose run prepares its codes, so that a refusal cannot mean that they have expired."""
 _UNREGISTERED = rows_of(
     "registerPixKey", "envelope.*", "json*", "status", "fields.*", "Success.*", "Message.*", "Key.*", "DocumentNumber.*",
-    "pixKeyType.[A-Z]*", "body.*", "token.accepted", "repeated",
+    "pixKeyType.[A-Z]*", "body.*", "token.accepted", "token.required", "repeated",
 )  # fmt: skip
 """Everything that a registration would show."""
 _CONTENT_TYPE = "registerPixKey.contentType.accepted"

@@ -1,0 +1,76 @@
+"""A check of the token that is not there, at services whose answers hold little of the documented result."""
+
+from environments.sandbox import Service
+from tests.selftest.proof.trial import try_service
+
+TOKENS = "executePix.token.required or registerPixKey.token.required"
+REQUIRED = {"executePix.token.required", "registerPixKey.token.required"}
+EIGHT_FIELDS = {
+    "id": "TX0001B", "status": "DONE", "value": 10.5, "date": 1767225600000, "type": "PHONE",
+    "key": "+5511999990000", "error": None,
+}  # fmt: skip
+TWO_FIELDS = {"id": "TX0001B", "date": 1767225600000}
+
+
+class AsksNobody(Service):
+    """The sandbox without a check of the token, whose execution result has the fields of RESULT alone."""
+
+    RESULT = EIGHT_FIELDS
+
+    def authorize(self, request, operation):
+        """Anybody may."""
+
+    def execution_result(self, transfer):
+        return self.RESULT
+
+
+class MocksEverything(AsksNobody):
+    """A mock server: it gives everybody the same answers, which hold two of the documented fields."""
+
+    def perform(self, operation, request, parameter):
+        return {"executePix": TWO_FIELDS, "registerPixKey": {"Success": "received"}}.get(operation, {})
+
+
+class ServesNobody(Service):
+    """A mock server that never executes nor registers anything, and refuses everybody alike."""
+
+    def respond(self, request):
+        return self.render(200, self.envelope(None, {"error": "The scenario is not configured."}, 44304))
+
+
+class AcceptsWithoutSuccess(Service):
+    """The sandbox, which answers a wrong token with 200 and an empty envelope, and does nothing then."""
+
+    def refusal(self, refusal):
+        return self.render(200, self.envelope(None, {})) if refusal.status == 401 else super().refusal(refusal)
+
+
+def test_eight_fields_of_the_result_are_a_success():
+    """The execution of a request without a token is found although half of the result is missing."""
+    trial = try_service(AsksNobody(), "-k", TOKENS)
+
+    assert trial.failing == REQUIRED
+
+
+def test_an_answer_like_that_to_the_valid_request_fails():
+    """Two fields are no result. That anybody gets them as the valid request does is what fails."""
+    trial = try_service(MocksEverything(), "-k", "executePix.token.required")
+
+    assert trial.failing == {"executePix.token.required"}
+    assert "answered like the valid request" in str(trial.rows["executePix.token.required"].message)
+
+
+def test_equal_answers_prove_nothing_if_no_valid_request_succeeded():
+    """A service that serves nobody is not told to check tokens, and not told to check none."""
+    trial = try_service(ServesNobody(), "-k", TOKENS)
+
+    assert trial.failing == set()
+    assert trial.not_exercised == REQUIRED
+
+
+def test_a_refusal_of_its_own_kind_is_a_refusal():
+    """An empty envelope with 200 is another answer than that to the valid request, and grants nothing."""
+    trial = try_service(AcceptsWithoutSuccess(), "-k", TOKENS)
+
+    assert trial.failing == set()
+    assert trial.with_verdict("pass") >= REQUIRED
