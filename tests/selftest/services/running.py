@@ -82,9 +82,9 @@ def arguments(profile: Path, *options: str) -> list[str]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The variables of a run: those of this machine without pytest's and the suite's own. Python keeps what it has
+    """The variables of a run: those of this machine without those of pytest, make and the suite. Python keeps what it has
     compiled, or every run would compile the whole suite again."""
-    left_out = ("PIX_", "PYTEST_", "PYTHONDONTWRITEBYTECODE")
+    left_out = ("PIX_", "PYTEST_", "MAKE", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     return kept | variables
 
