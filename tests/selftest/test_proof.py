@@ -142,10 +142,13 @@ def test_the_plain_sandbox_passes():
 
 
 def test_the_plain_sandbox_passes_in_a_run():
-    """A run of pytest over HTTP gives the verdicts that are given in memory."""
+    """A run of pytest over HTTP gives the verdicts that are given in memory. It leaves the generated traffic out, so it is
+    about the requirements that have a test alone."""
     run = try_service(Service())
+    in_memory = _verdicts(plain("sandbox"))
+    tested_in_memory = {id: verdict for id, verdict in in_memory.items() if verdict is not Verdict.UNTESTABLE}
 
-    assert _verdicts(run) == _verdicts(plain("sandbox"))
+    assert _verdicts(run) == tested_in_memory
 
 
 @pytest.mark.parametrize("specimen", [pytest.param(one, id=one.name) for one in FIRST_OF_EACH_OPERATOR.values()])

@@ -13,16 +13,27 @@ _RESULT = ("json*", "status", "envelope.*")
 
 EXECUTION = (
     *rows_of("executePix", "json*", "status*", "envelope.*", "fields.*", "token.accepted", "request.sufficient"),
+    "executePix.token.required",
     *(f"executePix.{field.name}.*" for field in operations()["executePix"].result if field.name != "status"),
 )
-UNREAD = tuple(row for row in EXECUTION if not row.endswith(("status*", "token.accepted", "request.sufficient")))
+UNREAD = tuple(
+    row for row in EXECUTION if not row.endswith(("status*", "token.accepted", "token.required", "request.sufficient"))
+)
 UNREAD = (*UNREAD, *rows_of("executePix", *(f"status.{what}" for what in ("present", "type", "spelling")), "exists"))
 UNREAD = (*UNREAD, *rows_of("executePix", "status.example", "status.values", "status.transitions"))
 """What an answer cannot show that is longer or deeper than the suite reads; its status can be seen."""
 DELETION = rows_of("deletePixKey", *_RESULT, "contentType.accepted", "data")
 REGISTRATION = (
     *rows_of("registerPixKey", *_RESULT, "Success.*", "Message.*", "Key.*", "DocumentNumber.*", "fields.*"),
-    *rows_of("registerPixKey", "token.accepted", "contentType.*", "body.pixKey*", "body.account", "body.sufficient"),
+    *rows_of(
+        "registerPixKey",
+        "token.accepted",
+        "token.required",
+        "contentType.*",
+        "body.pixKey*",
+        "body.account",
+        "body.sufficient",
+    ),
     *rows_of("registerPixKey", *(f"pixKeyType.{kind}" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))),
     "registerPixKey.repeated",
     "registerPixKey.pixKey.format",
