@@ -32,7 +32,7 @@ from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
 from environments.profiles.model import Profile
 from reports.plan import Plan
-from spec.exchange import VALID, Response
+from spec.exchange import VALID, Exchange, Response
 from spec.interface import PREPARING, operations
 from spec.json_text import parts_of_pointer
 from spec.message import say
@@ -42,13 +42,14 @@ from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
 from tests.harness.selection import ids_tested, in_scope, permits, reach_of, uses
 from tests.harness.session import SENT, Interruption, Session
+from tests.traffic.case import Case
 from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
 from tests.traffic.property import Generation
 from tests.traffic.refused_credentials import credentials_of
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register
-from tests.traffic.robustness import ask_without_the_token, send_invalid
+from tests.traffic.robustness import ask_for_unknown_accounts, ask_without_the_token, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 from tests.traffic.together import send_once_more
@@ -56,7 +57,7 @@ from tests.traffic.undescribed import prepare_transfers, read, read_again, read_
 
 IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, prepare_transfers)
 """The keys, then the executions, then the transfers that are only prepared."""
-AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
+AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token, ask_for_unknown_accounts)
 SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
 IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again, ask_in_the_end)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
@@ -69,6 +70,11 @@ class RunTraffic:
     traffic: Traffic
     generation: Generation
     world: World | None
+
+    @property
+    def invalid(self) -> list[tuple[Case, Exchange]]:
+        """The invalid requests of a class, targeted and generated, with their answers."""
+        return [*self.traffic.result_of(send_invalid), *self.generation.sent]
 
 
 def scenarios_of(requirement_id: str) -> list[str]:
