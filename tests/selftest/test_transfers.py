@@ -150,7 +150,7 @@ def test_on_a_sandbox_there_is_room_for_every_class(tmp_path):
     service = AcceptsEverything()
     limits = {"requests": 2000, "timeout": 60}
     allow = ["read", "create-pix", "transfer", "fuzz"]
-    profile = bank_profile(tmp_path, allow=allow, sandbox="127.0.0.1", transactions=None, limits=limits)
+    profile = bank_profile(tmp_path, allow=allow, sandbox=ADDRESS, transactions=None, limits=limits)
     model = whole_run(service, profile, among=BOTH)
     told = {one.id: str(result.message) for one, result in model.requirements()}
     sent = Counter(name for name, _ in service.prepared)
