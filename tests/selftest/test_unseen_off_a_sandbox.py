@@ -202,3 +202,23 @@ def test_transfers_that_tested_nothing_are_out_of_scope(tmp_path):
 
     assert (result.status, result.document["verdict"]) == (0, "partial")
     assert "unseen outside a sandbox" in result.rows("out-of-scope")["transferInternal.serverError"]
+
+
+class TakesNoKeyForAll(RefusesMalformedJsonFirst):
+    """Takes an empty object as the deletion of all keys."""
+
+    def delete_pix_key(self, request, account_id):
+        if request.body != b"{}":
+            return super().delete_pix_key(request, account_id)
+        with self.database.transaction() as ledger:
+            for key in ledger.keys(account_id):
+                ledger.remove_key(key)
+        return {}
+
+
+def test_a_deletion_of_all_keys_took_no_other_key_than_it_named(tmp_path):
+    """On a sandbox a deletion that names no key goes to the own account, and may be granted."""
+    with Server(TakesNoKeyForAll()) as server:
+        result = run(write_profile(tmp_path, server.base_url), "-k", "deletePixKey")
+
+    assert result.status == 0
