@@ -131,6 +131,8 @@ def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
     if any(not seen.valid for seen in sent):
         amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
         yield f"  invalid and generated bodies: with synthetic accounts ({MARK}…), {amount}"
+    if not profile.is_sandbox and "fuzz" in profile.allow and plan.to("registerPixKey", "deletePixKey", *PREPARING):
+        yield "unseen outside a sandbox: malformed bodies, if a service looks their account up first: it is synthetic"
 
 
 def _executions(plan: Plan, profile: Profile) -> Iterator[str]:

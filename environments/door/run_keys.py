@@ -121,6 +121,7 @@ class Keys:
         self._first_shown: dict[str, int] = {}  # by text, the first list that had it
         self._gone_by_the_last_list: dict[str, frozenset[str]] = {}  # by account
         self._named_in_deletions: set[str] = set()
+        self._all_may_be_deleted = False  # on a sandbox a deletion that names no key was granted
         self._owned = {
             key.key: RunKey(name_of(owned, place), key.type, key.key, self.account, True, key.disposable or is_sandbox)
             for place, key in enumerate(owned)
@@ -302,7 +303,10 @@ class Keys:
         if key is not None:
             self._take_registration(exchange, key, state_before)
         elif exchange.operation == "deletePixKey":
-            self._named_in_deletions.update(texts_of(exchange.request.body))
+            named = texts_of(exchange.request.body)
+            self._named_in_deletions.update(named)
+            if self._is_sandbox and not any(named) and is_granted(exchange):  # perhaps it is one of all keys
+                self._all_may_be_deleted = True
             if exchange.response is not None:
                 self._take_deletion(exchange, refusal_kind(exchange.response))
         elif exchange.operation == "listPixKeys" and exchange.credential == VALID and "?" not in exchange.request.url:
@@ -375,7 +379,7 @@ class Keys:
     def _compare_with_before(self, listing: Listing, account: str) -> None:
         """Note the keys that are gone by this list and by the one before it, once a deletion was sent."""
         gone = self.gone_from(listing, account)
-        if self._named_in_deletions:
+        if self._named_in_deletions and not self._all_may_be_deleted:
             twice = gone & self._gone_by_the_last_list.get(account, frozenset())
             self.lost_besides = self.lost_besides | twice
         self._gone_by_the_last_list[account] = gone

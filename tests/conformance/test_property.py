@@ -9,6 +9,7 @@ from tests.harness.judging import assert_requirements, each, require_supplied
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
 from tests.traffic.property import Generation
+from tests.traffic.robustness import with_untested_apart
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 
@@ -20,11 +21,12 @@ def generation(sent: RunTraffic) -> Generation:
 
 
 @pytest.mark.parametrize("operation", each(operations(), "serverError"))
-def test_generated_requests(operation: str, generation: Generation, session: Session):
+def test_generated_requests(operation: str, generation: Generation, sent: RunTraffic, session: Session):
     """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
     findings, generated = generation.judge(operation), session.run.generated
     generated.take(operation, [exchange for _, exchange in findings.taken])
     generated.cut += [f"{operation} was cut after {len(findings.taken)} requests: {findings.cut}"] * bool(findings.cut)
     require_supplied(findings.taken, findings.cut or "nothing to send: supply accounts")
 
-    assert_requirements(findings.results(session.run.seed, session.profile.fail_on))
+    results = findings.results(session.run.seed, session.profile.fail_on)
+    assert_requirements(with_untested_apart(results, sent.traffic, sent.invalid))

@@ -9,6 +9,7 @@ from spec.message import say
 from tests.harness.judging import assert_requirements, observe, require_supplied, requirement
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
+from tests.traffic.robustness import with_untested_apart
 from tests.traffic.stateful import World
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
@@ -34,8 +35,9 @@ def test_second_execution(world: World):
 
 
 @requirement("registerPixKey.status")
-def test_shapes_hold_in_any_order(world: World, session: Session):
+def test_shapes_hold_in_any_order(world: World, sent: RunTraffic, session: Session):
     """Every described answer keeps status, envelope and fields, whatever came before it."""
     require_supplied(world.findings.taken, world.findings.cut or "nothing was sent")
 
-    assert_requirements(world.findings.results(session.run.seed, session.profile.fail_on))
+    results = world.findings.results(session.run.seed, session.profile.fail_on)
+    assert_requirements(with_untested_apart(results, sent.traffic, sent.invalid))

@@ -180,7 +180,7 @@ def assert_holds(*exchanges: Exchange) -> None:
 
 def assert_requirements(results: Iterable[RequirementResult]) -> None:
     """Record results for the requirement of the running test and for others that the run is about. The test fails where
-    one of them fails."""
+    one of them fails. Raises OutOfScope if its own one is that."""
     recording = current.get()
     by_id = {result.id: result for result in results if result.id in recording.wanted}
     own = by_id.pop(recording.own.id, None)
@@ -190,6 +190,7 @@ def assert_requirements(results: Iterable[RequirementResult]) -> None:
         raise DeviationError(str(joined(result.message for result in recording.failing)))
     if own is None:
         raise NotExercised(say("no answer to judge"))
+    require_permission(own.verdict != Verdict.OUT_OF_SCOPE, own.why)
 
 
 def assert_found(judgement: Judgement) -> None:

@@ -13,8 +13,10 @@ from environments.door.budget import WANT_THE_TOKEN
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
 from environments.profiles.model import Profile
+from reports.wording import grouped
 from spec.interface import MARK, PREPARING, READS, operations
 from spec.json_text import as_bytes
+from spec.message import Text, in_a_row, joined, say
 from tests.traffic.case import (
     FORMS,
     NAMED_TYPES,
@@ -71,7 +73,7 @@ CONTENT_TYPES = {
 }
 UNREADABLE = {"cut short": b'{"' + _M, "no UTF-8": b'{"pixKey": "' + _M + b'\xff\xfe"}'}
 """Bodies that go to an account of the profile in a deletion, too. The others, read carelessly, ask to delete whatever
-is there."""
+is there: they go there on a sandbox only."""
 TEXTS = {
     "empty": b"",
     **UNREADABLE,
@@ -166,6 +168,17 @@ def unauthorized(operation: str, credential: str) -> Case:
     return Case(operation, path_parameter=synthetic(), body=UNREADABLE["cut short"], credential=credential)
 
 
+def classes_in_words(names: Iterable[tuple[str, str]]) -> Text:
+    """Classes of invalid requests by the part that is unusual: `body: empty, null; pixKey: missing`."""
+    parts = [
+        say("{where}: {classes}", where=say(where), classes=in_a_row([say(what) for _, what in group], ", "))
+        if where
+        else say("generated requests")
+        for where, group in grouped(names, lambda name: name[0]).items()
+    ]
+    return joined(parts)
+
+
 def in_turns(cases: Iterable[Case]) -> list[Case]:
     """These cases, those that may prepare a transfer last: one of each operation in turn, and of each operation one of
     each part of a request that is unusual. So limits.transfers is for all of them alike."""
@@ -203,13 +216,13 @@ def _cases(operation: str, profile: Profile) -> Iterator[Case]:
 
 def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
     registers, own = case.operation == _REGISTER, _at_home(case, profile)
+    if own != case and profile.is_sandbox:  # elsewhere a service may take them for a deletion of all keys
+        yield from _with_each(own, "body", "body", TEXTS)
+        yield from _with_unusual_members(own, form)
     yield from _with_each(case, "body", "body", TEXTS, MORE_TEXTS if registers else {})
     yield from _with_each(own, "body", "body", UNREADABLE if own != case else {}, _shapes(form))
-    texts = [name for name, valid in form.items() if isinstance(valid, str)]
-    for name in form:
-        rest = {other: item for other, item in form.items() if other != name}
-        yield replace(case, where=name, what="missing", body=as_bytes(rest))
-        yield from _with_member(case, form, name, IN_PLACE_OF_A_TEXT if name in texts else IN_PLACE_OF_A_NUMBER)
+    yield from _with_unusual_members(case, form)
+    texts = _texts_of(form)
     for name in texts or [MARK]:
         yield from _with_member(own, form, name, STRINGS)
     if case.operation in PREPARING:  # no whole transfer: a service that ignores the Content-Type finds no amount
@@ -220,6 +233,20 @@ def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
     yield from _with_each(case, "Content-Type", "content_type", CONTENT_TYPES)
     if registers:
         yield from _registrations(case, form)
+
+
+def _texts_of(form: Form) -> list[str]:
+    """The names of the members that are texts."""
+    return [name for name, valid in form.items() if isinstance(valid, str)]
+
+
+def _with_unusual_members(case: Case, form: Form) -> Iterator[Case]:
+    """The case without each member, and with values of other types in its place."""
+    texts = _texts_of(form)
+    for name in form:
+        rest = {other: item for other, item in form.items() if other != name}
+        yield replace(case, where=name, what="missing", body=as_bytes(rest))
+        yield from _with_member(case, form, name, IN_PLACE_OF_A_TEXT if name in texts else IN_PLACE_OF_A_NUMBER)
 
 
 def _at_home(case: Case, profile: Profile) -> Case:

@@ -32,7 +32,7 @@ from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
 from environments.profiles.model import Profile
 from reports.plan import Plan
-from spec.exchange import VALID, Response
+from spec.exchange import VALID, Exchange, Response
 from spec.interface import PREPARING, operations
 from spec.json_text import parts_of_pointer
 from spec.message import say
@@ -42,13 +42,14 @@ from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
 from tests.harness.selection import ids_tested, in_scope, permits, reach_of, uses
 from tests.harness.session import SENT, Interruption, Session
+from tests.traffic.case import Case
 from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
 from tests.traffic.property import Generation
 from tests.traffic.refused_credentials import credentials_of
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register
-from tests.traffic.robustness import ask_without_the_token, send_invalid
+from tests.traffic.robustness import ask_for_unknown_accounts, ask_without_the_token, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 from tests.traffic.together import send_once_more
@@ -60,6 +61,8 @@ AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
 IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again, ask_in_the_end)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
+LAST: tuple[Scenario[Any], ...] = (ask_for_unknown_accounts,)
+"""What the answers to invalid requests are compared with: it takes no place in limits.transfers from them."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,11 @@ class RunTraffic:
     generation: Generation
     world: World | None
 
+    @property
+    def invalid(self) -> list[tuple[Case, Exchange]]:
+        """The invalid requests of a class, targeted and generated, with their answers."""
+        return [*self.traffic.result_of(send_invalid), *self.generation.sent]
+
 
 def scenarios_of(requirement_id: str) -> list[str]:
     """Names of what is sent for a requirement."""
@@ -77,7 +85,7 @@ def scenarios_of(requirement_id: str) -> list[str]:
     ids = [requirement_id, *(f"{name}.{what}" for name in operations() if operation not in operations())]
     return [
         one.send.__name__.replace("_", " ")
-        for one in (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END)
+        for one in (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END, *LAST)
         if any(map(one.is_for, ids))
     ]
 
@@ -123,6 +131,7 @@ def _send_all(
     send_once_more(client.door, reproduction)
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
+    traffic.send(LAST)
     send_once_more(client.door, reproduction)
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
         tried = credentials_of([seen for seen in traffic.targeted(name) if seen.credential != VALID])

@@ -11,15 +11,14 @@ from itertools import cycle, islice
 
 from environments.door.client import Client
 from environments.profiles.model import Profile
-from reports.wording import grouped
 from spec.answers import answer_in_words
 from spec.exchange import Exchange
 from spec.interface import READS, operations
-from spec.message import Text, in_a_row, joined, say
+from spec.message import Text, joined, say
 from spec.rules import Reproduction
 from tests.traffic.case import Case, bounded
 from tests.traffic.collecting import Findings
-from tests.traffic.invalid import in_turns, invalid_requests
+from tests.traffic.invalid import classes_in_words, in_turns, invalid_requests
 from tests.traffic.together import Together
 
 DEFAULT_READS = 12
@@ -71,14 +70,15 @@ class Generation:
             else:
                 kept[name] = answer_in_words(exchange)
         missing = [name for name in kept if name not in sent]
-        parts = [
-            say("{where}: {classes}", where=say(where), classes=in_a_row([say(what) for _, what in names], ", "))
-            if where
-            else say("generated requests")
-            for where, names in grouped(missing, lambda name: name[0]).items()
-        ]
         limits = joined(kept[name] for name in missing)
-        return say("not sent, as {limits}: {classes}", limits=limits, classes=joined(parts)) if missing else ""
+        return (
+            say("not sent, as {limits}: {classes}", limits=limits, classes=classes_in_words(missing)) if missing else ""
+        )
+
+    @property
+    def sent(self) -> list[tuple[Case, Exchange]]:
+        """What was sent, with its answers."""
+        return self._sent
 
     def judge(self, operation: str) -> Findings:
         """Judge the answers to one operation."""

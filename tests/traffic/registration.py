@@ -82,11 +82,21 @@ def register(traffic: Traffic) -> Registrations:
     _register(registrar, registrar.choose_keys(), traffic)
     explain_refusals(registrar)
     registrar.clean_up()
-    if registrar.listing:  # keys of a type that it never shows wait, or are lost
-        listed = (seen for seen in found.accepted if body_sent(seen).get("pixKey") in registrar.references)
-        shown = {"RANDOM", *map(type_sent, listed)}
-        found.lost += [seen for seen in found.accepted if type_sent(seen) not in shown]
+    _compare_types_with_the_list(registrar)
     return found
+
+
+def _compare_types_with_the_list(registrar: Registrar) -> None:
+    """Note the accepted keys of documented types that no list ever showed: they wait, or are lost. A list that lacks
+    those proves nothing about keys of other types, whose registration counts as it was answered."""
+    found = registrar.found
+    listed = (seen for seen in found.accepted if body_sent(seen).get("pixKey") in registrar.references)
+    listed_types = {"RANDOM", *map(type_sent, listed)}
+    never_listed = [seen for seen in found.accepted if type_sent(seen) not in listed_types]
+    if never_listed:
+        found.lost = [seen for seen in found.lost if seen.valid]
+    if registrar.listing:
+        found.lost += never_listed
 
 
 def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
+from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.profiles.model import Profile, fill
+from reports.verdicts import RequirementResult, Verdict
+from spec.answers import is_refusal
 from spec.exchange import VALID, Exchange
+from spec.interface import KEY_TYPES, PREPARING
+from spec.json_text import as_bytes, is_number, read_json
+from spec.message import Text, joined, say
+from spec.observed import indistinguishable
+from spec.rules import ROBUSTNESS
 from tests.harness.selection import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
-from tests.traffic.case import Case
-from tests.traffic.invalid import in_turns, invalid_requests, unauthorized
+from tests.traffic.case import JSON, Case, Form, bounded, form_of
+from tests.traffic.invalid import classes_in_words, in_turns, invalid_requests, unauthorized
 from tests.traffic.scenario import Asking, Traffic, scenario
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)
@@ -43,3 +54,127 @@ def without_the_token(traffic: Traffic, operation: str, *credentials: str) -> li
     """The requests that can do nothing to an operation that may be open, with these credentials."""
     sent = traffic.result_of(ask_without_the_token)
     return [sent[operation, name] for name in credentials or UNAUTHORIZED if (operation, name) in sent]
+
+
+# -- what is not seen outside a sandbox -------------------------------------------------------------------------------
+
+_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING)
+"""Operations whose malformed requests name an account that nobody has, but on a sandbox."""
+
+
+@scenario(
+    shows=[f"{operation}.{what}" for operation in _NAME_AN_ACCOUNT for what in ROBUSTNESS],
+    needs="fuzz",
+    otherwise=dict[str, list[Exchange]](),
+)
+def ask_for_unknown_accounts(traffic: Traffic) -> Asking[dict[str, list[Exchange]]]:
+    """Two requests of the documented form to each operation, for accounts that nobody has. A malformed request that is
+    answered alike tested nothing: the account was looked up first. Of two answers, the words that differ are told."""
+    profile = traffic.profile
+    names = [] if profile.is_sandbox else traffic.is_about(*_NAME_AN_ACCOUNT)
+    cases = list(bounded((_for_an_unknown_account(name, profile) for name in names for _ in range(2)), profile))
+    answers = yield [partial(case.send, traffic.client) for case in cases]
+    sent: dict[str, list[Exchange]] = {}
+    for case, answer in zip(cases, answers, strict=True):
+        sent.setdefault(case.operation, []).append(answer)
+    return sent
+
+
+def _for_an_unknown_account(operation: str, profile: Profile) -> Case:
+    """A request of the documented form, with a synthetic account and a synthetic key."""
+    form = form_of(operation, profile)
+    if operation in PREPARING:
+        return Case(operation, body=as_bytes(form))
+    account, key = synthetic(), f"{synthetic()}@example.com"
+    body: Any = {"account": account, "pixKeyType": "EMAIL", "pixKey": key}
+    if operation == "deletePixKey":
+        given = profile.requests.get(operation)
+        template = given.json if given else {"pixKey": "{key}"}
+        body = fill(template, account=account, key=key, type="EMAIL") if "{key}" in str(template) else form
+    return Case(operation, path_parameter=account, body=as_bytes(body))
+
+
+Sent = Iterable[tuple[Case, Exchange]]
+"""Invalid requests of a class, with their answers."""
+
+
+def only_on_a_sandbox(traffic: Traffic, operation: str, sent: Sent) -> Text:
+    """Reason why the robustness of an operation can be tested on a sandbox only: each malformed request was answered
+    like a valid one for an unknown account. Empty if one of them was not. `sent` are the classes that it names."""
+    references = _refused_references(traffic, operation)
+    form = form_of(operation, traffic.profile)
+    if not references or form is None:
+        return ""
+    malformed = [
+        exchange
+        for exchange in traffic.client.door.exchanges
+        if exchange.operation == operation and exchange.response and _is_malformed(exchange, form)
+    ]
+    if not malformed or not all(_tested_nothing(exchange, references, traffic.profile) for exchange in malformed):
+        return ""
+    why = say("only on a sandbox: elsewhere malformed requests name an account that nobody has")
+    return joined([why, classes_unseen(traffic, operation, sent)])
+
+
+def with_untested_apart(results: Iterable[RequirementResult], traffic: Traffic, sent: Sent) -> list[RequirementResult]:
+    """The results, those out of scope that passed although each malformed request tested nothing."""
+    told = []
+    for result in results:
+        operation, _, what = result.id.partition(".")
+        is_robustness = what in ROBUSTNESS and result.verdict == Verdict.PASS
+        why = only_on_a_sandbox(traffic, operation, sent) if is_robustness else ""
+        told.append(RequirementResult(result.id, Verdict.OUT_OF_SCOPE, why) if why else result)
+    return told
+
+
+def classes_unseen(traffic: Traffic, operation: str, sent: Sent) -> Text:
+    """The classes of malformed requests that tested nothing, because they name an account that nobody has; else
+    empty."""
+    references = _refused_references(traffic, operation)
+    form = form_of(operation, traffic.profile) or {}
+    tested_nothing: dict[tuple[str, str], bool] = {}
+    for case, exchange in sent:
+        is_of_the_body = case.where in ("body", "Content-Type", *form)
+        if references and case.operation == operation and is_of_the_body and exchange.response:
+            name = case.where, case.what
+            is_nothing = _tested_nothing(exchange, references, traffic.profile)
+            tested_nothing[name] = is_nothing and tested_nothing.get(name, True)
+    names = [name for name, is_nothing in tested_nothing.items() if is_nothing]
+    if not names:
+        return ""
+    return say(
+        "unseen outside a sandbox, as answered like a valid request for an unknown account: {classes}",
+        classes=classes_in_words(names),
+    )
+
+
+def _refused_references(traffic: Traffic, operation: str) -> list[Exchange]:
+    """The requests of the documented form for unknown accounts, if all were refused: a service that grants them has
+    read the malformed ones, too."""
+    references = traffic.result_of(ask_for_unknown_accounts).get(operation, [])
+    are_refused = all(exchange.response and is_refusal(exchange.response) for exchange in references)
+    return references if are_refused else []
+
+
+def _tested_nothing(exchange: Exchange, references: list[Exchange], profile: Profile) -> bool:
+    """True for an answer to a request for an unknown account that is like those to valid requests for such."""
+    is_for_own_account = exchange.request.last_segment in profile.accounts
+    return not is_for_own_account and indistinguishable(exchange, *references)
+
+
+def _is_malformed(exchange: Exchange, form: Form) -> bool:
+    """True for an invalid request with the token whose body is not of the documented form: no JSON object with each of
+    the members, or one with another type. What else a text holds is not documented, but for key types."""
+    if exchange.valid or exchange.credential != VALID:
+        return False
+    body, content_type = read_json(exchange.request.body).value, dict(exchange.request.headers).get("Content-Type")
+    if content_type != JSON or not isinstance(body, dict):
+        return True
+    is_of_a_type = body.get("pixKeyType", KEY_TYPES[0]) in KEY_TYPES
+    return not is_of_a_type or not all(_is_alike(body.get(name), value) for name, value in form.items())
+
+
+def _is_alike(value: Any, documented: Any) -> bool:
+    if is_number(documented):
+        return is_number(value)
+    return bool(value) and isinstance(value, type(documented))

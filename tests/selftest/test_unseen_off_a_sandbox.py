@@ -1,0 +1,224 @@
+"""What a run could not see is not told as tested: malformed requests for an account that nobody has, lists that show no
+key. Over real HTTP."""
+
+import pytest
+
+from environments.sandbox import Key, Refusal, Response, Server, Service
+from environments.sandbox.service import Registration
+from tests.selftest.services.running import TOKEN, run, write_profile
+
+UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
+
+# -- a list that shows no key ---------------------------------------------------------------------------------------
+
+
+class TakesAnyType(Service):
+    """Registers a key of any type, and has a list that shows none."""
+
+    def __init__(self):
+        super().__init__(token=TOKEN["PIX_TOKEN"])
+        self.registered = []
+
+    def key_type(self, body):
+        return str(body.get("pixKeyType"))
+
+    def requested_key(self, body, key_type):
+        return str(body.get("pixKey") or "")
+
+    def register(self, ledger, account_id, key_type, value):
+        self.registered.append({"pixKey": value, "pixKeyType": key_type})
+        return Registration(1, Key(value or "made", key_type, account_id), key_type == "RANDOM", True)
+
+    def delete_pix_key(self, request, account_id):
+        return {}
+
+    def list_pix_keys(self, request, account_id):
+        return {"keys": self.shown()}
+
+    def shown(self):
+        return []
+
+
+class ShowsTheFirstKey(TakesAnyType):
+    """The list shows the first key of all: no further one, and no further type."""
+
+    def shown(self):
+        return self.registered[:1]
+
+
+@pytest.mark.parametrize("make", [TakesAnyType, ShowsTheFirstKey])
+def test_a_list_without_the_keys_of_documented_types_proves_nothing_about_others(make, tmp_path):
+    """The success that the service answers counts."""
+    with Server(make()) as server:
+        result = run(write_profile(tmp_path, server.base_url), "-k", "registerPixKey")
+
+    assert result.status == 1
+    assert UNDOCUMENTED in result.rows("fail")
+
+
+class OnlyAcknowledges(Service):
+    """Answers success to a type that is not documented, and registers nothing; its list shows all that is registered."""
+
+    def __init__(self):
+        super().__init__(token=TOKEN["PIX_TOKEN"])
+
+    def key_type(self, body):
+        return str(body.get("pixKeyType"))
+
+    def requested_key(self, body, key_type):
+        return super().requested_key(body, key_type) if key_type in self.KEY_FORMATS else str(body.get("pixKey"))
+
+    def register(self, ledger, account_id, key_type, value):
+        if key_type in self.KEY_FORMATS:
+            return super().register(ledger, account_id, key_type, value)
+        return Registration(1, Key(value, key_type, account_id), False, True)
+
+
+def test_a_list_with_the_keys_of_documented_types_shows_that_no_other_is_registered(tmp_path):
+    """An acknowledgement alone registers nothing."""
+    with Server(OnlyAcknowledges()) as server:
+        result = run(write_profile(tmp_path, server.base_url), "-k", "registerPixKey")
+
+    assert result.status == 0
+    assert UNDOCUMENTED not in result.rows("fail")
+
+
+# -- malformed requests for an account that nobody has ----------------------------------------------------------------
+
+SERVER_ERROR = "deletePixKey.serverError"
+EVERYTHING = ("-m", "property or not property", "--examples=2", "-k")
+
+
+class BreaksOnMalformedJson(Service):
+    """Looks the account up first, and ends a body that is no JSON object in a server error."""
+
+    operations = ("deletePixKey",)
+
+    def __init__(self):
+        super().__init__(token=TOKEN["PIX_TOKEN"])
+
+    def register_pix_key(self, request, account_id):
+        with self.database.transaction() as ledger:
+            self.own_account(ledger, account_id)
+        return super().register_pix_key(request, account_id)
+
+    def delete_pix_key(self, request, account_id):
+        with self.database.transaction() as ledger:
+            self.own_account(ledger, account_id)
+        return super().delete_pix_key(request, account_id)
+
+    def read_json(self, request, operation):
+        try:
+            return super().read_json(request, operation)
+        except Refusal:
+            status = 500 if operation in self.operations else 400
+            raise Refusal(status, "Internal error.") from None
+
+
+class RefusesMalformedJsonFirst(Service):
+    """The sandbox, which reads the body before it looks the account up."""
+
+    def __init__(self):
+        super().__init__(token=TOKEN["PIX_TOKEN"])
+
+
+class BreaksOnMalformedJsonOfAnybody(RefusesMalformedJsonFirst):
+    """Ends a deletion whose body is no JSON in a server error before it looks the account up."""
+
+    def read_json(self, request, operation):
+        try:
+            return super().read_json(request, operation)
+        except Refusal as refusal:
+            raise Refusal(500 if operation == "deletePixKey" else refusal.status, "Internal error.") from None
+
+
+def off_a_sandbox(make, folder, selected, **changes):
+    """A run off a sandbox that registers and deletes keys, generated requests included."""
+    profile = {
+        "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "accounts": ["ac-0001"],
+        "pix_keys": [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}],
+        "transactions": None, "journal": str(folder / "journal.jsonl"), **changes,
+    }  # fmt: skip
+    with Server(make()) as server:
+        return run(write_profile(folder, server.base_url, **profile), *EVERYTHING, selected)
+
+
+def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
+    """Each was answered like a valid one for an unknown account: the run is partial, and does not count them."""
+    result = off_a_sandbox(BreaksOnMalformedJson, tmp_path, "deletePixKey")
+    why = result.rows("out-of-scope")[SERVER_ERROR]
+
+    assert (result.status, result.document["verdict"]) == (0, "partial")
+    assert why.startswith("only on a sandbox: ")
+    assert "unseen outside a sandbox" in why
+    assert "cut short" in why
+    assert result.document["coverage"]["robustness"] == {"tested": 0, "testable": 3}
+
+
+def test_the_same_is_found_on_a_sandbox(tmp_path):
+    """There malformed deletions go to the own account, too."""
+    with Server(BreaksOnMalformedJson()) as server:
+        result = run(write_profile(tmp_path, server.base_url), "-k", "deletePixKey.serverError")
+
+    assert result.status == 1
+    assert SERVER_ERROR in result.rows("fail")
+
+
+def test_malformed_deletions_that_are_answered_otherwise_tested_something(tmp_path):
+    """A service that reads the body first answers 400 to them, and 404 to a valid one for an unknown account."""
+    result = off_a_sandbox(RefusesMalformedJsonFirst, tmp_path, "deletePixKey or registerPixKey")
+
+    assert result.status == 0
+    assert result.rows("out-of-scope").keys().isdisjoint({SERVER_ERROR, "registerPixKey.serverError"})
+
+
+def test_a_server_error_for_an_unknown_account_is_a_finding(tmp_path):
+    """As ever."""
+    result = off_a_sandbox(BreaksOnMalformedJsonOfAnybody, tmp_path, "deletePixKey.serverError")
+
+    assert result.status == 1
+    assert SERVER_ERROR in result.rows("fail")
+
+
+class BreaksOnMalformedTransfers(BreaksOnMalformedJson):
+    """The same for transfers: it looks the accounts up that it can read in a body."""
+
+    operations = ("transferInternal",)
+
+    def respond(self, request):
+        if (
+            request.path == "/v1/transfer/internal"
+            and request.header("Authorization")
+            and b"ac-0001" not in request.body
+        ):
+            return Response(404, b'{"error": "There is no such account."}', (("Content-Type", "application/json"),))
+        return super().respond(request)
+
+
+def test_transfers_that_tested_nothing_are_out_of_scope(tmp_path):
+    """Off a sandbox their bodies name synthetic accounts."""
+    selected, allow = "transferInternal", ["read", "transfer", "fuzz"]
+    result = off_a_sandbox(BreaksOnMalformedTransfers, tmp_path, selected, allow=allow, pix_keys=[])
+
+    assert (result.status, result.document["verdict"]) == (0, "partial")
+    assert "unseen outside a sandbox" in result.rows("out-of-scope")["transferInternal.serverError"]
+
+
+class TakesNoKeyForAll(RefusesMalformedJsonFirst):
+    """Takes an empty object as the deletion of all keys."""
+
+    def delete_pix_key(self, request, account_id):
+        if request.body != b"{}":
+            return super().delete_pix_key(request, account_id)
+        with self.database.transaction() as ledger:
+            for key in ledger.keys(account_id):
+                ledger.remove_key(key)
+        return {}
+
+
+def test_a_deletion_of_all_keys_took_no_other_key_than_it_named(tmp_path):
+    """On a sandbox a deletion that names no key goes to the own account, and may be granted."""
+    with Server(TakesNoKeyForAll()) as server:
+        result = run(write_profile(tmp_path, server.base_url), "-k", "deletePixKey")
+
+    assert result.status == 0
