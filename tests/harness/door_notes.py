@@ -80,7 +80,7 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
                 "{n} answer is {why}: its JSON is not judged",
                 "{n} answers are {why}: their JSON is not judged",
                 n=number,
-                why=why,
+                why=say(why),
             ),
         )
     if unseen := [one for one in door.exchanges if refused_or_lost(one) is RefusalKind.GATEWAY]:
