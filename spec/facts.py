@@ -213,9 +213,11 @@ def is_name(name: str) -> bool:
     """True for a name of a member that is no data: a documented one in any spelling, or one made of ordinary words."""
     if not name.isascii() or folded(name) in _FOLDED:
         return name.isascii()
+    if not _NAME.fullmatch(name):  # asked first: an answer may have tens of thousands of names
+        return False
     words = words_of(name)
     longer = [word for word in words if len(word) > 1]
-    return bool(longer and _KNOWN.issuperset(longer) and len(words) - len(longer) < 2 and _NAME.fullmatch(name))
+    return bool(longer) and _KNOWN.issuperset(longer) and len(words) - len(longer) < 2
 
 
 def is_plain_value(text: str) -> bool:

@@ -66,11 +66,21 @@ class Listing:
         self._headers = exchange.response.headers if exchange.response else ()
         self.values = [str(value) for value in at_pointer if _is_text(value)]
         self.keys = frozenset(self.values)
-        self.all_texts = frozenset(
-            str(part) for path, value in self._leaves for part in (*path, value) if _is_text(part)
-        )
-        self.texts = self.keys or self.all_texts
-        self.plain_texts = frozenset(map(plain, self.texts)) - {""}
+
+    @cached_property
+    def all_texts(self) -> frozenset[str]:
+        """Every text, number and name. Made only if it is asked for: a list may have 100,000 of them."""
+        return frozenset(str(part) for path, value in self._leaves for part in (*path, value) if _is_text(part))
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The keys at `key_at`, if any; else every text."""
+        return self.keys or self.all_texts
+
+    @cached_property
+    def plain_texts(self) -> frozenset[str]:
+        """The texts without punctuation and letter case."""
+        return frozenset(map(plain, self.texts)) - {""}
 
     def shows(self, key: str) -> bool:
         """True if one of the texts is the key, in any punctuation and letter case; a synthetic one as it is, as some
@@ -143,13 +153,18 @@ class Listing:
 
     def _has_the_parts_of(self, number: str) -> bool:
         """True if members of one item make up the end of a number, in whatever order they stand."""
+        return any(_ends_with_parts(number, parts) for parts in self._digits_by_item)
+
+    @cached_property
+    def _digits_by_item(self) -> list[set[str]]:
+        """The digits in the members of each item, but of one that is a list itself."""
         items: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
             digits = _digits(_written(value)) if _is_text(value) else ""
             if len(digits) > 1:  # of single digits any number could be made
                 for end in range(len(path)):
                     items.setdefault(path[:end], set()).add(digits)
-        return any(_ends_with_parts(number, parts) for parts in items.values() if len(parts) <= _FEW)
+        return [parts for parts in items.values() if len(parts) <= _FEW]
 
     # -- how a key stands -------------------------------------------------------------------------------------
 
