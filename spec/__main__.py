@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import environments.uncaught  # noqa: F401 - it acts when it is imported
+
+# The first import says what an exception does during all others.
+# isort: split
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
