@@ -7,6 +7,7 @@ the profile does not name: the token would go there. Exit status 0, or 4 and one
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,8 +26,17 @@ LOADED = ("PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS")
 any."""
 
 
+_NAME = re.compile(r"-{0,2}[a-z][a-z-]{0,30}")
+
+
 class RefusedError(Exception):
     """What is refused, and why, in one line."""
+
+
+def shown(word: str) -> str:
+    """The word if it is the name of an option or of a command; else only what it is: it may be an address with a
+    password."""
+    return word if _NAME.fullmatch(word) else "a word (not repeated here)"
 
 
 def check_options(options: Sequence[str], environment: str) -> None:
@@ -41,7 +51,9 @@ def check_options(options: Sequence[str], environment: str) -> None:
                 raise RefusedError(f"{name}: expected a value")
         elif name not in (JOINED if is_joined else ALONE):
             known = ", ".join((*BEFORE_A_VALUE, *(f"{option}=VALUE" for option in JOINED), *ALONE))
-            raise RefusedError(f"{name} is no option of a pipeline; those are {known}, and {ADDRESS}=URL with also_at")
+            raise RefusedError(
+                f"{shown(name)} is no option of a pipeline; those are {known}, and {ADDRESS}=URL with also_at"
+            )
 
 
 def check_first(first: str, environment: str) -> None:
@@ -50,7 +62,7 @@ def check_first(first: str, environment: str) -> None:
         return
     command, *words = first.split()
     if command not in COMMANDS:
-        raise RefusedError(f"FIRST: {command} is no command of a pipeline; those are {', '.join(COMMANDS)}")
+        raise RefusedError(f"FIRST: {shown(command)} is no command of a pipeline; those are {', '.join(COMMANDS)}")
     while words:
         word = words.pop(0)
         name, is_joined, value = word.partition("=")
@@ -62,7 +74,7 @@ def check_first(first: str, environment: str) -> None:
                 raise RefusedError("FIRST: --settle: expected the name of an entry")
         elif word != environment:
             raise RefusedError(
-                f"FIRST: {name} is neither {environment}, of which this job is, nor an option of {command}"
+                f"FIRST: {shown(name)} is neither {environment}, of which this job is, nor an option of {command}"
             )
 
 

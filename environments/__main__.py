@@ -7,9 +7,9 @@ lists the codes that earlier runs sent.
 
 from __future__ import annotations
 
-from environments import early_signals
+from environments import early_signals, uncaught  # noqa: F401 - uncaught acts when it is imported
 
-# The first import says what a signal does during all others.
+# The first import says what a signal and an exception do during all others.
 # isort: split
 import argparse
 import json

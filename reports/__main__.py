@@ -3,9 +3,10 @@ judges recorded traffic."""
 
 from __future__ import annotations
 
-import environments.early_signals  # noqa: F401 - it acts when it is imported
+import environments.early_signals
+import environments.uncaught  # noqa: F401 - it acts when it is imported
 
-# The first import says what a signal does during all others.
+# The first imports say what a signal and an exception do during all others.
 # isort: split
 import argparse
 import sys

@@ -6,6 +6,7 @@ one of them is about did not change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,9 @@ from spec.message import Text, in_a_row, say
 
 BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)
 """Verdicts of runs that are compared unasked: the others came to no end, or met no service."""
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,40}")
+_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,4}")
+"""What is repeated of another run: the name of a profile, and a version of the suite."""
 FAILS, WARNS, HOLDS, UNTESTED = "fails", "warns", "holds", "untested"
 CHANGES: Mapping[str, Text] = {
     "newly_failing": say("newly failing"),
@@ -71,7 +75,7 @@ def compared(was: RunDocument, now: RunDocument, clean: Callable[[str], str]) ->
     told = {CHANGES[name]: len(found) for name, found in changes.items() if found}
     said = [say("{number} {change}", number=number, change=change) for change, number in told.items()]
     parts: dict[str, Text] = {
-        "environment": clean(was["environment"]["name"]),
+        "environment": _if_of_the_form(_NAME, clean(was["environment"]["name"])),
         "when": moment_in_words(was["started"]),
         "differs": listed(list(map(say, differs))),
         "changes": in_a_row(said or [say("no change")], ", "),
@@ -80,7 +84,7 @@ def compared(was: RunDocument, now: RunDocument, clean: Callable[[str], str]) ->
         "with": {
             "environment": parts["environment"],
             "started": was["started"],
-            "suite_version": clean(was["suite"]["version"]),
+            "suite_version": _if_of_the_form(_VERSION, clean(was["suite"]["version"])),
             "verdict": was["verdict"],
         },
         "comparable": not differs,
@@ -91,6 +95,11 @@ def compared(was: RunDocument, now: RunDocument, clean: Callable[[str], str]) ->
         if differs
         else say("since {when}: {changes}", when=parts["when"], changes=parts["changes"]),
     }
+
+
+def _if_of_the_form(form: re.Pattern[str], text: str) -> str:
+    """The text of another run, which anybody may have written, if it has this form; else an ellipsis."""
+    return text if form.fullmatch(text) else "…"
 
 
 def _scope(run: RunDocument) -> dict[str, Any]:

@@ -10,13 +10,14 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from environments.door.wrong_tokens import BY_NAME, FORMS, INVALID_CREDENTIALS
 from environments.profiles.model import Profile
+from environments.secret_values import texts_filled_in
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, SHOWN, Display, printable, shape
 from spec.answers import data_of
@@ -35,7 +36,7 @@ _LONGEST, _LARGEST, _LARGEST_ARGUMENT = 4_000, 150_000, 100_000
 """Characters of a line that a body takes, characters of a body that are looked at, and bytes that a shell passes on as
 one argument."""
 _OMITTED = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
-_OF_THE_PROFILE = {"account": "accounts", "key": "pix_keys", "code": "", "identifier": "requests"}
+_OF_THE_PROFILE = {"account": "accounts", "key": "pix_keys", "code": ""}
 """Known values whose variable has their name, and the number of their place in the profile; with its key there. What a
 code is of is said in a line of its own."""
 _FILES = {
@@ -182,6 +183,8 @@ class Resending:
 
     def __init__(self, display: Display, profile: Profile) -> None:
         self.display, self._profile = display, profile.path.name
+        self._filled_in = texts_filled_in(profile)
+        self._headers = {header.name.lower(): header.text for header in profile.headers if header.text}
         auth, tls = profile.auth, profile.tls
         file, phrase = auth.token_file, tls.client_key_passphrase_env
         self.preparations: Mapping[str, Request] = {}  # what prepared the codes that the run prepared, by code
@@ -259,14 +262,18 @@ class Resending:
 
     def _value(self, placeholder: str) -> Redacted:
         """The variable and the placeholder of a known value."""
-        name = placeholder.strip("<>")
-        key = _OF_THE_PROFILE.get(name.partition(" ")[0])
+        name, known = placeholder.strip("<>"), self.display.known
+        key = known.origins.get(placeholder, _OF_THE_PROFILE.get(name.partition(" ")[0]))
         if name in self._named:
             return Redacted(self._named[name], placeholder)
         if key is None:
             return Redacted(_variable(f"sent {name}"), placeholder, placeholder)
-        origin = key and f"{self._profile}, {key}, {shape(self.display.known.plain[placeholder])}"
+        origin = key and self._origin(key, known.plain[placeholder])
         return Redacted(_variable(name), placeholder, origin)
+
+    def _origin(self, key: str, text: str) -> str:
+        """The key of the profile that has a value, and the form of the value, in one line."""
+        return " ".join(f"{self._profile}, {key}, {shape(text)}".split())
 
     def _parts(self, text: str, name: str) -> Parts:
         """A text with the known values in it; all of it is one value where one is written otherwise."""
@@ -280,7 +287,9 @@ class Resending:
 
     def _header(self, name: str, value: str) -> Parts:
         if name.lower() != "authorization":
-            return self._parts(value, name)
+            is_of_the_profile = value == self._headers.get(name.lower())
+            shown = self.display.known.whole_in_request(value) if is_of_the_profile else ""
+            return [self._value(shown)] if shown else self._parts(value, name)
         _, scheme, credential = _SCHEME.split(value)
         if credential.strip() in _PUBLIC:
             return [value] if value else []
@@ -292,16 +301,24 @@ class Resending:
     def _token(self, token: Token, times: Counter[str]) -> Iterator[Part]:
         """A piece of a body. A second value of a member has a variable with a number."""
         known, content, quote = self.display.known, token.content, '"' * (token.kind == "text")
-        whole = known.whole(content)
-        if whole and token.text == f'"{known.plain[whole]}"':
-            yield from ('"', self._value(whole), '"')
-        elif token.kind in ("sign", "blank") or not (_is_masked(token) or known.has(content)):
+        is_value = token.kind in ("text", "word") and token.text not in ("true", "false", "null")
+        whole = known.whole_in_request(content) if is_value else known.whole(content)
+        key = known.origins.get(whole, "") or (self._key_filled_in(content) if is_value else "")
+        if whole and token.text == f"{quote}{known.plain[whole]}{quote}":
+            yield from (quote, self._value(whole), quote)
+        elif token.kind in ("sign", "blank") or not (key or _is_masked(token) or known.has(content)):
             yield token.text
         else:
             name = token.member[:40] if is_name(token.member) else "member"
             times[name] += 1
             value = _as_sent(f"{name} {times[name]}" if times[name] > 1 else name, token.text.strip('"'))
+            if key:
+                value = replace(value, origin=self._origin(key, token.text.strip('"')))
             yield from (quote, value, quote)
+
+    def _key_filled_in(self, content: str) -> str:
+        """The key of the profile with the text of which this one was made; empty if there is none."""
+        return next((key for pattern, key in self._filled_in.items() if pattern.fullmatch(content)), "")
 
 
 def _variable(name: str) -> str:

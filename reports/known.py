@@ -13,28 +13,34 @@ from urllib.parse import quote
 from ahocorasick_rs import AhoCorasick
 
 from environments.secret_values import Known
+from spec.exchange import COMMON_TYPES
 from spec.facts import NAME_WORDS
 
 LEAST = 4
 """A value of fewer characters is no match within a longer text: one digit is in every number."""
+_ORDINARY = NAME_WORDS | frozenset(COMMON_TYPES.split())
+"""Words and media types that a profile and an answer may both hold without the one telling of the other."""
 _SURE = 8
 """A value of so many characters is no part of another word by chance."""
 _DIGIT, _LETTERS = re.compile(r"\d"), re.compile(r"[^\W\d_]+")
 
 
 class KnownValues:
-    """Finds known values in texts. `plain` has the value behind each placeholder. It does not change: several threads
-    may read it."""
+    """Finds known values in texts. `plain` has the value behind each placeholder. `origins` has the key of the profile
+    that it is under, if it is a text of a body or of a header. It does not change: several threads may read it."""
 
     def __init__(self, known: Sequence[Known]) -> None:
         self.size = len(known)
         self.plain: dict[str, str] = {}
+        self.origins: dict[str, str] = {}
         self._whole: dict[str, str] = {}  # placeholders, by the folded value
+        self._sent: dict[str, str] = {}  # those of values that are looked for in our own requests alone
         self._forms: dict[str, tuple[str, bool]] = {}  # placeholders, by the folded form; true where it is sure
         self._words: set[str] = set()  # of secrets without a digit
         counts: Counter[str] = Counter()
         for each in known:
-            is_new = bool(each.value.strip()) and fold(each.value) not in self._whole
+            whole = self.whole_in_request if each.origin else self.whole
+            is_new = bool(each.value.strip()) and not whole(each.value)
             counts[each.name] = each.place or counts[each.name] + is_new
             if is_new:
                 self._add(each, counts[each.name])
@@ -45,8 +51,13 @@ class KnownValues:
         """One value. A listed one has the number of its place, any other the next number of its name."""
         value = fold(known.value)
         shown = f"<{known.name} {number}>" if number > 1 and not known.secret else f"<{known.name}>"
-        self._whole[value] = shown
         self.plain.setdefault(shown, known.value)
+        if known.origin:
+            self.origins[shown] = known.origin
+            if len(value) < LEAST or value in _ORDINARY:  # such as 1 or `type`: an answer that has it tells nothing
+                self._sent[value] = shown
+                return
+        self._whole[value] = shown
         is_sure = value not in NAME_WORDS and (known.secret or len(value) >= _SURE)
         for form in map(fold, forms_of(known.value)):
             if len(form) >= LEAST:
@@ -72,6 +83,10 @@ class KnownValues:
     def whole(self, text: str) -> str:
         """The placeholder of a text that is a known value, however short; else empty."""
         return self._whole.get(fold(text), "")
+
+    def whole_in_request(self, text: str) -> str:
+        """The same of a text that the suite sent. There a short value of the profile is known, too, by its whole."""
+        return self.whole(text) or self._sent.get(fold(text), "")
 
     def has(self, text: str) -> bool:
         """True for a text that is or holds a known value."""

@@ -32,6 +32,7 @@ from environments.profiles.model import (
     ProfileFile,
     shown,
 )
+from spec.interface import operations
 
 _KINDS = {
     "null": r"~|null|Null|NULL|",
@@ -110,6 +111,8 @@ _FILE = TypeAdapter(ProfileFile)
 _KEYS = {key.name for key in fields(ProfileFile)}
 """Without a value, such as where all below it is switched off, a key keeps its default."""
 _UNKNOWN = "unexpected_keyword_argument"
+_NOT_REPEATED = "…"
+"""Stands for a key that resembles no known one: it may be a value that was pasted in the wrong place."""
 SCHEMA_FILE, EXAMPLE_FILE = ENVIRONMENTS / "profile.schema.json", ENVIRONMENTS / "staging.example.yaml"
 _OF_THE_SANDBOX = ("pix_keys", "transactions", "requests")
 
@@ -202,26 +205,31 @@ def from_example(values: Mapping[str, str], path: Path) -> str:
 def _problem(error: Any, read: Document, file: str, base_url: str | None) -> str:
     """A problem with its place, such as ``qa.yaml:7: limits.rate: Input should be a valid number``."""
     place, said = error["loc"], error["msg"].removeprefix("Value error, ")
+    line = read.line_of(place)
     if error["type"] == _UNKNOWN:
         known = [name for part in (editor_schema(), *editor_schema()["$defs"].values()) for name in part["properties"]]
-        said = "unknown key" + "".join(f'; did you mean "{near}"?' for near in get_close_matches(place[-1], known, 1))
+        nearest = get_close_matches(place[-1], known, 1)
+        said = "unknown key" + "".join(f'; did you mean "{near}"?' for near in nearest)
+        place = (*place[:-1], place[-1] if nearest else _NOT_REPEATED)
         if place[0] == "auth":
             said = "unknown key; secrets are named, never written: use token_env, token_command or token_file"
     elif error["type"] == "too_short":
         said = "expected at least one"
     if place[-1] == "[key]":  # as pydantic marks a key that is wrong itself
         place = place[:-1]
+        if place[0] == "requests" and not get_close_matches(place[-1], operations(), 1):
+            place = (*place[:-1], _NOT_REPEATED)
     elif place[0] == "requests":
         body = "{pixKey: '{key}'}" if "deletePixKey" in place else "{from: '{account}', to: RECEIVER, value: 0.01}"
         place, said = place[:2], f"expected a body written as YAML, such as {{json: {body}}}"
-    where = f"{file}:{read.line_of(place)}: {'.'.join(map(_printable, place))}"
+    where = f"{file}:{line}: {'.'.join(map(_printable, place))}"
     return f"{where if base_url is None or place != ('base_url',) else '--base-url'}: {said}"
 
 
 def _printable(step: str | int) -> str:
     """A key as a message may show it. Without a space, YAML reads ``token:abc`` as a key."""
     name = str(step).partition(":")[0]
-    return name if re.fullmatch(r"[A-Za-z_]{1,40}(-[A-Za-z0-9]{1,12})*|\d{1,3}", name) else "…"
+    return name if re.fullmatch(r"[A-Za-z_]{1,40}(-[A-Za-z0-9]{1,12})*|\d{1,3}", name) else _NOT_REPEATED
 
 
 def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:

@@ -278,12 +278,6 @@ class Profile(ProfileFile):
         """The record of what was observed, beside the profile."""
         return self.path.with_name(f"{self.path.stem}{RECORD}")
 
-    @property
-    def bodies(self) -> list[Any]:
-        """The JSON values that it gives for bodies of requests."""
-        prepare = self.transactions.prepare
-        return [*(body.json for body in self.requests.values()), *([prepare.json] if prepare else [])]
-
 
 def fill(template: Any, **values: str) -> Any:
     """A copy of a JSON value with ``{account}``, ``{key}`` and ``{type}`` replaced in its strings, at any depth."""

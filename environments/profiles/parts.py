@@ -69,8 +69,8 @@ def _that_is_there(path: Path) -> Path:
 
 def _requirement(name: str) -> str:
     if name not in requirements():
-        near = get_close_matches(name, requirements(), 1)
-        raise ValueError(f"no such requirement{f'; did you mean {near[0]}?' * bool(near)}")
+        nearest = "".join(f"; did you mean {near}?" for near in get_close_matches(name, requirements(), 1))
+        raise ValueError(f"no such requirement{nearest}")
     return name
 
 

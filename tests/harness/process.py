@@ -13,18 +13,17 @@ import io
 import os
 import select
 import sys
-import traceback
 import warnings
 from collections.abc import Generator
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, TextIO
 
 import pytest
 
+from environments.uncaught import place_of
+
 INTERRUPTED, INTERNAL_ERROR, WRONG_USE = 2, 3, 4
 """Exit statuses, as those of pytest."""
-_ROOT = Path(__file__).parents[2]
 
 
 class _Output(io.FileIO):
@@ -112,19 +111,12 @@ def _status_of(error: BaseException) -> int:
     return WRONG_USE if isinstance(error, ImportError | Warning) else INTERNAL_ERROR
 
 
-def _place_of(trace: TracebackType | None) -> str:
-    """The last place in our own files that an exception passed through, such as ` (reports/run.py:12)`."""
-    frames = [frame for frame in traceback.extract_tb(trace) if Path(frame.filename).is_relative_to(_ROOT)]
-    ours = [frame for frame in frames if ".venv" not in Path(frame.filename).parts]
-    return f" ({Path(ours[-1].filename).relative_to(_ROOT)}:{ours[-1].lineno})" if ours else ""
-
-
 def _end_with_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
     """Say which exception nobody caught, and end the process: Python takes the status from a SystemExit of this
     hook."""
     what = "interrupted"
     if kind is not KeyboardInterrupt:
-        what = f"{kind.__name__}: {' '.join(str(error).split())}{_place_of(trace)}"
+        what = f"{kind.__name__}: {' '.join(str(error).split())}{place_of(trace)}"
     print(f"ERROR: {what}; this is no verdict on the service", file=sys.stderr, flush=True)
     warnings.simplefilter("ignore")  # of files that nobody closed, when the interpreter ends
     raise SystemExit(_status_of(error))

@@ -1,14 +1,16 @@
 """Canaries are planted everywhere, services echo them in every encoding, and nothing that leaves a run holds one."""
 
+import html
 import logging
 import re
 import stat
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
 
 from environments.door.wrong_tokens import wrong_tokens
-from environments.sandbox import Key, Service
+from environments.sandbox import Key, Server, Service
 from environments.secret_values import Secrets
 from reports.show import Display
 from reports.writing import OUTPUTS, PAGE, RUNS, SUMS
@@ -189,3 +191,65 @@ def test_what_a_library_logs_is_a_text_of_a_service():
     pen.put_down()
 
     assert record.getMessage() == "Failed for <account>: A-Aaaa Aaaaa, 3 times"
+
+
+NEITHER_KEY_NOR_NUMBER = ("presente para Berenice", "cavalobranco", "Hermenegildo Tourinho", "plainclientcanary")
+SHORT = ("8842", "554433", "q7", "91")
+
+
+class AnswersCreated(Service):
+    """A transfer that is prepared is answered with 201, which fails: the report shows the requests."""
+
+    def finish(self, request, operation, response):
+        is_prepared = request.method == "POST" and "/keys/" not in request.path and response.status == 200
+        return replace(response, status=201) if is_prepared else response
+
+
+def test_nothing_leaves_of_the_bodies_and_headers_of_a_profile(tmp_path):
+    """Texts and numbers without a sign of a key or an account in them, also short and nested ones, and those in which an
+    account is filled in. The line that reproduces has a variable, and says which key of the profile has its value. The
+    amount, key types, booleans and null are shown."""
+    gift, password, payee, client = NEITHER_KEY_NOR_NUMBER
+    pin, one_time, short, number = SHORT
+    told = {
+        "pin": pin,
+        "senha": password,
+        "otp": int(one_time),
+        "favorecido": {"nome": [payee], "x": short, "n": int(number)},
+    }
+    body = {
+        "from": "{account}",
+        "to": "24681357928",
+        "value": 7.75,
+        "date": 1767225600000,
+        "aviso": "{account} " + password,
+        "ok": True,
+        "tipo": "EMAIL",
+        **deepcopy(told),
+    }
+    create = {"account": "{account}", "pixKey": "contato@oficina.example", "value": 1.25, "message": gift, **told}
+    prepare = {"operation": "createPix", "json": deepcopy(create), "code_at": "/data/transactionId"}
+    with Server(AnswersCreated(token=TOKEN)) as server:
+        profile = write_profile(
+            tmp_path,
+            server.base_url,
+            transactions={"prepare": prepare},
+            requests={"transferP2p": {"json": body}, "createPix": {"json": create}},
+            fail_on=["implied"],
+            headers={"X-Client": client, "X-Part": short},
+        )
+        result = run(profile, *VERBOSE, "-k", "createPix or transferP2p or executePix", PIX_TOKEN=TOKEN)
+    assert result.status == 1, result.output
+    lines = "\n".join(finding["reproduce"] for finding in result.document["findings"])
+    sent = lines + html.unescape(re.sub("<[^>]+>", "", result.text(PAGE)))
+
+    assert leaks(result, tmp_path, NEITHER_KEY_NOR_NUMBER) == []
+    assert [value for value in SHORT if re.search(rf'": *\[?"?{value}\b', sent)] == []
+    assert f"X-Part: {short}" not in sent
+    assert all(text in sent for text in ('"value": 7.75', '"value": 1.25', '"tipo": "EMAIL"', '"ok": true'))
+    for key in (
+        "transferP2p.json.aviso", "transferP2p.json.date", "createPix.json.pin", "createPix.json.otp",
+        "createPix.json.favorecido.nome.0", "createPix.json.favorecido.n", "createPix.json.message",
+    ):  # fmt: skip
+        assert f"profile.yaml, requests.{key}, " in sent
+    assert "HEADER_X_CLIENT: profile.yaml, headers.X-Client, aaaa" in lines

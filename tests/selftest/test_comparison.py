@@ -173,6 +173,18 @@ def test_a_run_is_compared_with_the_one_before_it():
     assert comparison_of(other, named=RUN, before=before, clean=str)["with"]["started"] == RUN["started"]
 
 
+def test_a_name_and_a_version_of_another_run_have_a_closed_form():
+    """Anybody may have written that file. Of anything but the name of a profile and a version of the suite nothing is
+    repeated."""
+    other = changed(environment={"name": "Zeferino Quintela"}, suite={"version": "cavalobranco"})
+    named = comparison_of(RUN, named=other, before=None, clean=str)
+    own = comparison_of(RUN, named=RUN, before=None, clean=str)
+
+    assert (named["with"]["environment"], named["with"]["suite_version"]) == ("…", "…")
+    assert "Quintela" not in str(named["line"])
+    assert (own["with"]["environment"], own["with"]["suite_version"]) == (RUN["environment"]["name"], "0.1.0")
+
+
 PLANTED = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"
 
 

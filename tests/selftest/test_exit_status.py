@@ -219,3 +219,37 @@ def test_what_the_user_asks_others_for_is_printed(tmp_path):
     assert "77 % are covered\n" in ended.output
     assert "slowest 1 durations" in ended.output
     assert said(ended.output) == 0
+
+
+# Commands
+
+
+@pytest.mark.parametrize(
+    ("command", "module", "name"),
+    [
+        (("environments", "check", "staging"), "environments.profiles.loading", "load"),
+        (("reports", "compare", "a", "b"), "reports.earlier_runs", "read_run"),
+        (("spec",), "spec.requirements", "requirements"),
+    ],
+    ids=["environments", "reports", "spec"],
+)
+def test_a_fault_of_the_suite_in_a_command(command, module, name):
+    """Exit status 3 and one line, which has the place, and nothing of what the exception holds."""
+    program = f"""if True:
+        import {module} as broken, runpy, sys
+        def breaks(*_, **__):
+            raise IndexError("Can4ry.t0ken")
+        broken.{name} = breaks
+        sys.argv = {list(command)!r}
+        runpy.run_module({command[0]!r}, run_name="__main__")
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    )
+    lines = ended.stderr.splitlines()
+
+    assert (ended.returncode, len(lines)) == (3, 1), ended.stderr
+    assert re.fullmatch(
+        rf"error: IndexError \({command[0]}/__main__\.py:\d+\): a fault of the suite, and no verdict on the service",
+        lines[0],
+    )

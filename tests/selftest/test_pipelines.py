@@ -169,7 +169,8 @@ def test_a_check_comes_first(result, checks, runs, checkout):
 
 
 def test_the_summary_says_why_there_was_no_run(checkout):
-    """The environment, the target, and the first line of the check that begins with `error:`."""
+    """The environment, and the first line of the check that begins with `error:`. The address is not told: nobody has
+    checked it yet."""
     profile = write_profile(checkout.folder, "http://127.0.0.1:9", sandbox=None)
     profile.rename(checkout.folder / "environments/staging.yaml")
     ours = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder)}
@@ -178,8 +179,28 @@ def test_the_summary_says_why_there_was_no_run(checkout):
 
     (error,) = (line for line in output.splitlines() if line.startswith("error: ") and "PIX_TOKEN" in line)
     assert status == 4
-    assert f"```text\nstaging at http://127.0.0.1:9\n{error}\n```" in no_token
+    assert "staging: no run was started: the check of the profile ended with exit status 4" in no_token
+    assert f"```text\n{error}\n```" in no_token
     assert f"; {error}" in re.search("^::error .*", output, re.MULTILINE)[0]
+
+
+@pytest.mark.parametrize("option", ["", "--base-url=https://canary:pa55word@127.0.0.1:9", "https://canary:pa55word@h"])
+def test_no_password_in_an_address_is_shown(option, checkout):
+    """Of the profile and of an option, in the log and in the summary: neither is accepted."""
+    profile = write_profile(checkout.folder, "http://127.0.0.1:9", sandbox=None)
+    text = profile.read_text() if option else profile.read_text().replace("http://", "https://canary:pa55word@")
+    (checkout.folder / "environments/staging.yaml").write_text(text)
+    ours = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder), "OPTIONS": option}
+    status, output = checkout.run(CHECK="real", STATUS="real", **ours)
+    summary = (checkout.fake / "summary").read_text()
+
+    assert (status, "error: " in summary) == (4, True), output
+    assert "pa55word" not in output + summary
+
+
+def test_a_check_that_breaks_off_is_no_verdict(checkout):
+    """Python ends with 1 after some faults, which is a verdict on the service."""
+    assert checkout.run(CHECK="1")[0] == 3
 
 
 def test_a_kept_journal_has_its_key_in_a_variable(checkout):
@@ -272,7 +293,7 @@ REFUSED = {
     "a plugin": ("-p mine", "-p is no option"),
     "a setting": ("-o addopts=--base-url=https://elsewhere.example", "-o is no option"),
     "a configuration": ("-c /tmp/pytest.ini", "-c is no option"),
-    "a test": ("/tmp/test_mine.py", "/tmp/test_mine.py is no option"),
+    "a test": ("/tmp/test_mine.py", "a word (not repeated here) is no option"),
     "an option as a value": ("-k --base-url=https://elsewhere.example", "-k: expected a value"),
     "an option that begins alike": ("--new-journal=x", "--new-journal is no option"),
     "a path after a blank": ("--seed /tmp/test_mine.py", "--seed is no option"),
@@ -283,7 +304,7 @@ REFUSED_FIRST = {
         "journal --base-url=https://elsewhere.example",
         "--base-url: the address is not in",
     ),
-    "another profile": ("cleanup /tmp/mine.yaml --yes", "FIRST: /tmp/mine.yaml is neither"),
+    "another profile": ("cleanup /tmp/mine.yaml --yes", "FIRST: a word (not repeated here) is neither"),
     "a profile that is made": ("new mine --base-url=https://elsewhere.example", "FIRST: new is no command"),
     "a second line": ("journal\ncheck", "FIRST: check is neither"),
     "an option as a name": ("journal --settle --base-url=x", "FIRST: --settle: expected the name of an entry"),

@@ -75,7 +75,8 @@ def exported(line, exchange, profile, known):
     """What a person exports before the line: what the profile holds, and what was sent in place of it."""
     codes = profile.transactions.codes
     named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys], "CODE": codes}
-    named["IDENTIFIER"] = dict.fromkeys(identifiers(profile.bodies))
+    named["IDENTIFIER"] = identifiers(profile)
+    known = known | {f"HEADER_{each.name.upper().replace('-', '_')}": each.text for each in profile.headers}
     for kind, values in named.items():
         known = known | {kind if at == 1 else f"{kind}_{at}": value for at, value in enumerate(values, 1)}
     header = (
@@ -240,7 +241,7 @@ REPRODUCED = "executePix.document or registerPixKey.serverError or transferP2p.s
 def values_of(profile):
     """What a person exports who has the profile: its accounts, keys and identifiers, and a PATH."""
     named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys]}
-    named["IDENTIFIER"] = dict.fromkeys(identifiers(profile.bodies))
+    named["IDENTIFIER"] = identifiers(profile)
     numbered = {
         kind if at == 1 else f"{kind}_{at}": value
         for kind, values in named.items()

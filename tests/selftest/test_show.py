@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from environments.secret_values import Secrets
-from reports.show import SHOWN, Display
+from reports.show import SHOWN, Display, shape
 from spec.facts import NAME_WORDS, WORDS, is_name, is_plain_value, words_of
 from spec.interface import personal_fields
 from tests.selftest.services.echoing import encodings
@@ -102,6 +102,12 @@ def test_no_canary_is_shown(name):
 def test_an_error_message_stays_readable(display, said, shown):
     """In English and in Portuguese; names, numbers and known values do not show."""
     assert display.text(said) == shown
+
+
+@pytest.mark.parametrize("name", ["Any", "An", "Do", "Um", "Uma", "La", "Es", "To", "In", "Banco"])
+def test_a_word_that_may_be_a_name_alone_is_on_no_list(display, name):
+    """A message may be a name and nothing else."""
+    assert display.text(name) == shape(name)
 
 
 def test_a_result_shows_names_types_and_structure(display):
