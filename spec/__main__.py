@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import environments.early_signals  # noqa: F401 - it acts when it is imported
+
+# The first import says what a signal does during all others.
+# isort: split
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from itertools import zip_longest
 from urllib.parse import unquote, urlsplit
 
@@ -20,7 +21,7 @@ from spec.answers import (
     refuses_the_token,
     registered,
 )
-from spec.exchange import VALID, Exchange, Response, kept_beside, named_media_type
+from spec.exchange import LARGE, VALID, Exchange, Response, kept_beside, named_media_type
 from spec.facts import Facts, facts_of, said
 from spec.key_list import VARYING
 from spec.message import Text
@@ -106,11 +107,13 @@ def _told(header: str, value: str) -> str:
 # -- which answers are alike -----------------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\s\"'<>{}(),;]+")
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
 
 
 def indistinguishable(one: Exchange, *others: Exchange) -> bool:
-    """True if status, media type, code and the start of the body are the same, but for the path, digits and long hex
-    numbers, and the words in which the others differ from each other."""
+    """True if status, media type, code and the body are the same, but for the path, digits and long hex numbers, and
+    the words in which the others differ from each other. Of a body that is large the words of its start are compared,
+    and the rest as a whole."""
     prints = [_print(seen, seen.response) for seen in (one, *others) if seen.response]
     if len(prints) <= len(others) or len({each[:3] for each in prints}) > 1:
         return False
@@ -119,8 +122,25 @@ def indistinguishable(one: Exchange, *others: Exchange) -> bool:
 
 def _print(exchange: Exchange, response: Response) -> tuple[object, ...]:
     text = response.start.decode("utf-8", "replace")
+    for part in _parts_of_path(exchange):
+        text = text.replace(part, "·")
+    rest = _digest_of_the_rest(exchange, response)
+    return response.status, response.media_type, code_of(response), rest, *_WORD.findall(VARYING.sub("#", text))
+
+
+def _digest_of_the_rest(exchange: Exchange, response: Response) -> bytes:
+    """Digest of what follows the start of a large body, without the path and the digits of hexadecimal numbers: a tenth
+    of the work that its words would be."""
+    if response.size <= LARGE:
+        return b""
+    rest = response.body[LARGE:]
+    for part in _parts_of_path(exchange):
+        rest = rest.replace(part.encode(), b"")
+    return sha256(rest.translate(None, _HEX_DIGITS)).digest()
+
+
+def _parts_of_path(exchange: Exchange) -> list[str]:
+    """The path of the request and its segments as they may stand in an answer, the longest first."""
     path = urlsplit(exchange.request.url).path
-    for part in sorted({path, *path.split("/")}, key=len, reverse=True):
-        for form in {part, unquote(part)}:
-            text = text.replace(form, "·") if len(form) > 2 else text
-    return response.status, response.media_type, code_of(response), *_WORD.findall(VARYING.sub("#", text))
+    forms = {form for part in (path, *path.split("/")) for form in (part, unquote(part))}
+    return sorted((form for form in forms if len(form) > 2), key=len, reverse=True)

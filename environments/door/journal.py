@@ -227,7 +227,8 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
 
     A refusal that carries an execution result contradicts itself. It tells of the transfer that was just executed if
     its status is DONE and nothing else can have executed it. Otherwise the outcome is unknown, unless this run saw the
-    code succeed before: then the result is that of the first execution.
+    code succeed before: then the result is that of the first execution. A body that cannot be read may carry a result,
+    or refuse in a 200.
     """
     response, kind = exchange.response, refused_or_lost(exchange)
     if response is None:
@@ -236,6 +237,9 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     if kind is not None and before is not Outcome.SUCCESS and (results := execution_results(response)):
         is_first = is_own and before in (None, Outcome.NOT_SENT)
         return Outcome.SUCCESS if is_first and any(map(is_done, results)) else Outcome.UNKNOWN
+    is_unread = bool(response.json.limit) or (kind is not None and bool(response.broken))
+    if is_unread and before is not Outcome.SUCCESS:
+        return Outcome.UNKNOWN
     if not executes:
         granted = Outcome.SUCCESS if grants_protected_result(exchange) else Outcome.OFFERED
         return Outcome.UNKNOWN if kind is RefusalKind.GATEWAY else granted

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from http.client import HTTPException, HTTPResponse, parse_headers
+from http.client import HTTPException, HTTPResponse, LineTooLong, parse_headers
 from typing import Any
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -24,6 +24,9 @@ KEPT_S = 3.0
 _HANGS_UP_S = 0.5
 """Seconds that a service may take to see that a connection is closed, and to close its end."""
 _LOOKS_EVERY_S = 0.05
+MOST_HEAD = 65_536
+"""Bytes of a status line and headers together. A run keeps the headers of every answer. Servers and proxies send and
+accept 8 to 32 kB, as a rule."""
 
 
 class ConnectedError(Exception):
@@ -130,15 +133,23 @@ class MalformedHeaderError(HTTPException):
 
 
 class _Head:
-    """The lines before a body, without the blanks before the colon of a header: RFC 9112 section 5.1 has a proxy remove
-    them, and curl and browsers do. `http.client` reads no header from such a line on."""
+    """The lines before a body, those of interim answers included: at most MOST_HEAD bytes, because `http.client` limits
+    each line alone. Raises LineTooLong.
+
+    The lines are without the blanks before the colon of a header: RFC 9112 section 5.1 has a proxy remove them, and
+    curl and browsers do. `http.client` reads no header from such a line on."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
+        self._bytes_left = MOST_HEAD
 
     def readline(self, limit: int = -1) -> bytes:
         """One line of at most so many bytes."""
-        return _BLANKS_BEFORE_COLON.sub(rb"\1:", self._file.readline(limit))
+        line = self._file.readline(limit)
+        self._bytes_left -= len(line)
+        if self._bytes_left < 0:
+            raise LineTooLong("head")
+        return _BLANKS_BEFORE_COLON.sub(rb"\1:", line)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)

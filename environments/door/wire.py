@@ -195,7 +195,7 @@ _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
         FailureKind.LIMIT,
         "a line of the headers is no header: the suite cannot read the lines after it",
     ),
-    (LineTooLong, FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)"),
+    (LineTooLong, FailureKind.LIMIT, "headers longer than the suite reads (65536 bytes together)"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
@@ -20,7 +21,7 @@ from spec.answers import (
     refused_or_lost,
 )
 from spec.exchange import Exchange
-from spec.message import Text, joined, say
+from spec.message import Text, joined, say, say_many
 from spec.rules import Reproduction
 
 
@@ -69,6 +70,17 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
                 "{number} requests were refused or not answered with other requests in flight, and answered otherwise "
                 "alone: the service limits requests at the same time, or mixes up their answers",
                 number=len(seen),
+            ),
+        )
+    cuts = Counter(exchange.response.cut for exchange in door.exchanges if exchange.response and exchange.response.cut)
+    for why, number in cuts.items():
+        yield Note(
+            NoteKind.IN_COMPANY,
+            say_many(
+                "{n} answer is {why}: its JSON is not judged",
+                "{n} answers are {why}: their JSON is not judged",
+                n=number,
+                why=why,
             ),
         )
     if unseen := [one for one in door.exchanges if refused_or_lost(one) is RefusalKind.GATEWAY]:

@@ -4,29 +4,45 @@ A limit of the suite is said as that: it is no fault of the service, and hides n
 """
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import spec.exchange
 from environments.door import wire
 from environments.door.wire import ALWAYS_READ
-from environments.sandbox import Response
+from environments.door.wrong_tokens import NO_HEADER
+from environments.sandbox import Response, Server, Service
 from environments.secret_values import Secrets
 from reports.json_tokens import tokens
 from reports.show import CUT, Display
+from spec.exchange import VALID
 from spec.findings import MOST_POINTERS, Conclusion
 from spec.json_text import MAX_DEPTH, MAX_VALUES
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, answer, execution
+from tests.selftest.services.keys_of_others import ACCOUNT, OfACustomer
 from tests.selftest.services.one_run import Run
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes
+from tests.selftest.services.running import TOKEN, run, write_profile
+from tests.selftest.services.serving import Raw, as_bytes, real_codes
 
 LONG = 200_000
 WIDE = {f"member{number}": number for number in range(30_000)}
 NESTED = b"[" * LONG
 RULES_OF_EXECUTION = [id for id in RULES if id.startswith("executePix.")]
+OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
+LISTS_THAT_ARE_READ = 5
+"""Lists of 99,000 values that have the weight which a run reads."""
 BEYOND = "longer than the suite reads after many long answers"
+
+
+def profile_without_sandbox(base_url, folder):
+    """A profile with a key that a run may delete."""
+    keys = [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}]
+    return write_profile(
+        folder, base_url, sandbox=None, allow=["read", "register-keys", "delete-keys", "fuzz"], pix_keys=keys,
+        key_at="/data/keys/*/pixKey", accounts=[ACCOUNT], transactions=None, journal=str(folder / "journal.jsonl"),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["[" * 4_000, '{"a":' * 800, "[]," * 1_300, '{"name":[' * 400], ids=range(4))
@@ -110,6 +126,52 @@ class Long(Raw):
         connection.sendall(as_bytes(response))
 
 
+class ExecutesAtLength(Raw):
+    """Executes with any token, and says so with a status and a long text before the result."""
+
+    def __init__(self, status):
+        super().__init__()
+        self.status = status
+
+    def answer(self, connection, request):
+        body = json.dumps({"code": 0, "text": "x" * 20_000, "data": EXECUTION}).encode()
+        connection.sendall(as_bytes(Response(self.status, body, (("Content-Type", "application/json"),))))
+
+
+class AnswersAtLength(Service):
+    """Each answer has 99,000 values beside the documented members. The first one of executePix is a refusal."""
+
+    FILLING = b', "filling": [%b1]}' % (b"1," * 98_999)
+
+    def __init__(self):
+        super().__init__(token=TOKEN["PIX_TOKEN"])
+
+    def respond(self, request):
+        response = super().respond(request)
+        return replace(response, body=response.body.rstrip().removesuffix(b"}") + self.FILLING)
+
+
+class ListsAtLength(OfACustomer):
+    """Its lists of keys have so many values beside the keys."""
+
+    def __init__(self, values):
+        super().__init__()
+        self.filling = [1] * values
+        self.lists = 0
+        self.lists_before_deletions = []
+
+    def respond(self, request):
+        response = super().respond(request)
+        if request.method == "DELETE":
+            self.lists_before_deletions.append(self.lists)
+        if request.method != "GET" or "/pix/keys/" not in request.path or response.status != 200:
+            return response
+        self.lists += 1
+        envelope = json.loads(response.body)
+        envelope["data"]["filling"] = self.filling
+        return replace(response, body=json.dumps(envelope).encode())
+
+
 class Huge(Raw):
     """Says the same to everything: 20,000 values."""
 
@@ -131,6 +193,57 @@ def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
     assert [response.cut for response in balances] == [""] * 3 + [BEYOND] * 5
     assert {response.json.limit for response in balances[3:]} == {BEYOND}
     assert first_of_another.cut == ""
+
+
+@pytest.mark.parametrize("status", [200, 400, 409])
+@pytest.mark.parametrize("credential", [VALID, NO_HEADER])
+def test_an_execution_whose_answer_is_cut_is_unknown(status, credential, tmp_path, monkeypatch):
+    """The part that is not read may carry the result, or refuse in a 200. The code is not sent again."""
+    monkeypatch.setattr(wire, "MOST_WEIGHT", 0)
+    with ExecutesAtLength(status) as service:
+        a_run = Run(service, tmp_path)
+        a_run.client.send("executePix", "pixconf-1")
+        exchange = a_run.execute(credential=credential)
+        again = a_run.execute()
+
+    assert (exchange.response.cut, again.response) == (BEYOND, None)
+    assert a_run.door.guard.unknown == [exchange.number]
+    assert a_run.door.guard.executed == 0
+    assert len(real_codes(service)) == 1
+
+
+def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
+    """Lists past the weight cannot be read: no deletion follows one, and the summary says why."""
+    long = ListsAtLength(values=99_000)
+    with Server(long) as server:
+        ended = run(profile_without_sandbox(server.base_url, tmp_path), "-k", OF_KEYS)
+
+    assert long.lists > LISTS_THAT_ARE_READ
+    assert len(long.lists_before_deletions) > 0
+    assert max(long.lists_before_deletions) <= LISTS_THAT_ARE_READ
+    assert long.lost == set()
+    assert f"answers are {BEYOND}: their JSON is not judged" in ended.output
+    assert "could not be read, so no key is deleted" in ended.output
+
+
+def test_a_short_list_is_deleted_by(tmp_path):
+    """The same run goes on with deletions if the lists are short."""
+    short = ListsAtLength(values=0)
+    with Server(short) as server:
+        run(profile_without_sandbox(server.base_url, tmp_path), "-k", OF_KEYS)
+
+    assert max(short.lists_before_deletions) > LISTS_THAT_ARE_READ
+
+
+def test_a_run_past_the_weight_is_incomplete_and_says_why(tmp_path):
+    """Nothing failed: what no answer shows any more is not exercised, with the name of the limit."""
+    with Server(AnswersAtLength()) as server:
+        ended = run(write_profile(tmp_path, server.base_url), "-k", "executePix or listAccounts or getBalance")
+
+    assert (ended.document["verdict"], ended.status) == ("incomplete", 6), ended.output[-2000:]
+    assert f"answers are {BEYOND}: their JSON is not judged" in ended.output
+    assert "it may have moved money" in ended.output
+    assert ended.rows("fail") == {}
 
 
 def test_a_list_of_10_000_entries_is_ordinary(tmp_path):

@@ -33,11 +33,14 @@ runpy.run_module({command!r}, run_name="__main__", alter_sys=True)
         ("pytest", "tests.harness.configuration"),
         ("environments", "environments.door.client"),
         ("reports", "reports.comparison"),
+        ("spec", "spec.requirements"),
     ],
 )
 def test_a_signal_during_imports_is_one_line(command, module, number):
     """No traceback, and never death without a word."""
-    arguments = {"environments": ["check", "sandbox"], "reports": ["compare", "a", "b"]}.get(command, ["--no-report"])
+    arguments = {"environments": ["check", "sandbox"], "reports": ["compare", "a", "b"], "spec": []}.get(
+        command, ["--no-report"]
+    )
     code = SLOW.format(module=module, number=int(number), arguments=[command, *arguments], command=command)
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
 

@@ -17,6 +17,7 @@ PEAK_MB = 300
 LATE = "no complete answer within limits.timeout (0.5 s)"
 BROKEN_OFF = "the answer broke off before its end"
 NO_LENGTH = "the content length is not one number"
+LONG_HEAD = "headers longer than the suite reads (65536 bytes together)"
 LONG = "longer than limits.response_bytes (100000 bytes)"
 
 
@@ -37,14 +38,17 @@ def ends(connection):
         (HEAD + b"Content-Length: 2 \r\n\r\n{}", ends, None, ""),
         (HEAD + b"Content-Length: 9\r\n\r\n{", reset, FailureKind.DROPPED, "the connection was dropped without an answer"),
         (b"\x00\xff\x1b[31m noise\r\n\r\n" * 100, ends, FailureKind.NOT_HTTP, "the answer is not HTTP"),
-        (*hostile.NEVER_ENDS_ITS_HEADERS, FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)"),
+        (*hostile.NEVER_ENDS_ITS_HEADERS, FailureKind.LIMIT, LONG_HEAD),
+        (hostile.LONG_HEADERS, ends, FailureKind.LIMIT, LONG_HEAD),
+        (hostile.INTERIM * 1_500 + hostile.in_json(b"{}"), ends, FailureKind.LIMIT, LONG_HEAD),
+        (hostile.INTERIM * 100 + hostile.in_json(b"{}", ("X-Long", "y" * 50_000)), ends, None, ""),
         (hostile.MANY_HEADERS, ends, FailureKind.LIMIT, "more headers than the suite reads (100)"),
         (*hostile.NEVER_ENDS, None, LONG),
         (hostile.GZIP_BOMB, ends, None, LONG),
         (hostile.in_json(b" " * 100_001), ends, None, LONG),
         (hostile.in_json(b" " * 100_000), ends, None, ""),
     ],
-    ids=range(15),
+    ids=range(18),
 )  # fmt: skip
 def test_an_answer_that_harms_is_a_failure_with_a_name(said, then, kind, why, tmp_path):
     """It is not waited for, nor read to an end that does not come. A limit of the suite is an answer: a target that gives

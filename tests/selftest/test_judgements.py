@@ -11,7 +11,7 @@ from spec.findings import Conclusion
 from spec.rules import Reproduction
 from tests.harness.door_notes import _codes_refused
 from tests.selftest.exchanges import EXECUTION, answer, execution, registration
-from tests.traffic.judgements import none_granted
+from tests.traffic.judgements import none_granted, token_is_required
 
 
 @pytest.mark.parametrize(("broken", "outcome"), [("", Conclusion.HOLDS), ("no gzip", Conclusion.INCONCLUSIVE)])
@@ -21,6 +21,30 @@ def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(broken, outcom
     unread = replace(seen, response=replace(seen.response, broken=broken))
 
     assert none_granted([seen, unread], "executed").conclusion is outcome
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [
+        ({"data": {"receipt": "none"}}, Conclusion.HOLDS),
+        (
+            {"data": {"receipt": "printed"}, "path": "/v1/execute/pix/TX-2", "at": "2026-11-28T23:10:00Z"},
+            Conclusion.DEVIATES,
+        ),
+    ],
+    ids=["another end", "the same but for the path and the time"],
+)
+def test_large_answers_are_alike_if_their_ends_are(end, outcome):
+    """Also if their first 64 kB are the same, such as a notice of the law."""
+    start = {"code": 0, "notice": "not for everybody " * 5_000}
+    granted = {"data": {"receipt": "printed"}, "path": "/v1/execute/pix/TX-1", "at": "2026-11-28T09:10:00Z"}
+    success = answer("executePix", start | granted)
+    refused = answer(
+        "executePix", start | end, path="/v1/execute/pix/TX-2", credential="a wrong token (of a JWT: another signature)",
+        valid=False,
+    )  # fmt: skip
+
+    assert token_is_required([refused], [success], "executed").conclusion is outcome
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,15 @@ def test_a_broken_answer_to_an_execution_is_an_answer(service, a_run):
     assert (service.executions, a_run.door.guard.unknown) == ([CODE], [])
 
 
+@served_by(trouble.ExecutesAndBreaksA400Off)
+def test_a_refusal_that_breaks_off_may_carry_a_result(service, a_run):
+    """The outcome is unknown: what was not received may be the result."""
+    seen, again = a_run.execute(), a_run.execute()
+
+    assert (seen.response.status, bool(seen.response.broken), again.response) == (400, True, None)
+    assert (service.executions, a_run.door.guard.unknown) == ([CODE], [seen.number])
+
+
 CONTRADICTIONS = (trouble.ExecutesAndAnswers400, trouble.ExecutesAndAnswers409, trouble.ExecutesAndAnswersCode1)
 
 

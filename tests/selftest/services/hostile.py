@@ -32,6 +32,8 @@ def floods(connection):
 NEVER_ENDS = HEAD + b"\r\n", floods
 NEVER_ENDS_ITS_HEADERS = HEAD + b"X-Endless: ", floods
 GZIP_BOMB = in_json(gzip.compress(b"0" * 1_000_000, 1) * 200, ("Content-Encoding", "gzip"))
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
+LONG_HEADERS = in_json(b"{}", *((f"X-{number}", "y" * 1_000) for number in range(70)))
 MANY_HEADERS = in_json(b"{}", *((f"X-{number}", "y") for number in range(10_000)))
 TEXTS = (
     in_json(b'{"code": 0, "data": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),

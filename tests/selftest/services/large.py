@@ -35,6 +35,7 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "brackets": lambda: b"[" * SIZE,
     "nested objects": lambda: b'{"a":' * (SIZE // 5),
     "30,000 members": lambda: _members(30_000),
+    "50,000 members": lambda: _members(50_000),
     "200,000 members": lambda: _members(200_000),
     "one member repeated": lambda: _HEAD + b', "id": "TX-1"' * 30_000 + b"}}",
     "99,000 numbers": lambda: _with(_array(b"1", 99_000)),
@@ -43,7 +44,19 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "1,000,000 digits": lambda: _with(b"9" * 1_000_000),
     "one long string": lambda: _with(b'"%b"' % (b"x" * (SIZE - 1_000))),
     "not JSON at its end": lambda: _with(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000))[:-1] + b"!",
+    "small": lambda: _HEAD + b"}}",
+    "90 headers": lambda: _HEAD + b"}}",
+    "90 headers of 60,000 bytes": lambda: _HEAD + b"}}",
+    "1 header of 60,000 bytes": lambda: _HEAD + b"}}",
+    "1,000 headers": lambda: _HEAD + b"}}",
 }
+_HEADERS = {
+    "90 headers": (90, 20),
+    "90 headers of 60,000 bytes": (90, 60_000),
+    "1 header of 60,000 bytes": (1, 60_000),
+    "1,000 headers": (1_000, 20),
+}
+"""Number of headers, and characters of each value, by shape."""
 
 
 class Large(Service):
@@ -52,7 +65,9 @@ class Large(Service):
     def __init__(self, shape: str, *, packs: bool) -> None:
         super().__init__()
         body = SHAPES[shape]()
-        headers = [("Content-Type", "application/json"), *[("Content-Encoding", "gzip")] * packs]
+        number, length = _HEADERS.get(shape, (0, 0))
+        headers = [(f"X-Header-{place}", "x" * length) for place in range(number)]
+        headers += [("Content-Type", "application/json"), *[("Content-Encoding", "gzip")] * packs]
         self._said = Response(200, gzip.compress(body) if packs else body, tuple(headers))
         self.answered, self._guard = 0, Lock()
 

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+from dataclasses import replace
 from typing import ClassVar
 
 from environments.sandbox import Response
@@ -66,6 +67,15 @@ class CutsAnExecutionShort(Trouble):
 
     def execute(self, connection, request):
         connection.sendall(as_bytes(self.service.respond(request))[:-40])
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class ExecutesAndBreaksA400Off(Trouble):
+    """Executes, says no, and sends half of what Content-Length promises."""
+
+    def execute(self, connection, request):
+        answer = replace(self.service.respond(request), status=400)
+        connection.sendall(as_bytes(answer)[:-40])
         connection.shutdown(socket.SHUT_RDWR)
 
 
