@@ -32,7 +32,9 @@ from spec.answers import (
     execution_results,
     grants_protected_result,
     is_done,
+    is_not_read,
     refused_or_lost,
+    says_done_in_words,
 )
 from spec.exchange import Exchange, FailureKind
 
@@ -227,8 +229,8 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
 
     A refusal that carries an execution result contradicts itself. It tells of the transfer that was just executed if
     its status is DONE and nothing else can have executed it. Otherwise the outcome is unknown, unless this run saw the
-    code succeed before: then the result is that of the first execution. A body that cannot be read may carry a result,
-    or refuse in a 200.
+    code succeed before: then the result is that of the first execution. A refusal that is not read whole may carry a
+    result, and one in words may say DONE. An answer that a limit of the suite cut may refuse in a 200, too.
     """
     response, kind = exchange.response, refused_or_lost(exchange)
     if response is None:
@@ -237,7 +239,8 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     if kind is not None and before is not Outcome.SUCCESS and (results := execution_results(response)):
         is_first = is_own and before in (None, Outcome.NOT_SENT)
         return Outcome.SUCCESS if is_first and any(map(is_done, results)) else Outcome.UNKNOWN
-    is_unread = bool(response.json.limit) or (kind is not None and bool(response.broken))
+    may_say_more = is_not_read(response) or says_done_in_words(response)
+    is_unread = bool(response.json.limit) or (kind is not None and may_say_more)
     if is_unread and before is not Outcome.SUCCESS:
         return Outcome.UNKNOWN
     if not executes:
