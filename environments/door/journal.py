@@ -225,7 +225,8 @@ def canonical(code: str) -> str:
 
 def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, before: Outcome | None = None) -> Outcome:
     """Outcome of a transfer, by the answer to its code. With a wrong token, a code that is neither executed nor lost
-    was only offered. `is_own`: the run prepared the code itself. `before` is its outcome until then in this run.
+    was only offered; a 5xx says as little as no answer, and a redirect leads to a page to log in. `is_own`: the run
+    prepared the code itself. `before` is its outcome until then in this run.
 
     A refusal that carries an execution result contradicts itself. It tells of the transfer that was just executed if
     its status is DONE and nothing else can have executed it. Otherwise the outcome is unknown, unless this run saw the
@@ -243,12 +244,13 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     is_unread = bool(response.json.limit) or (kind is not None and may_say_more)
     if is_unread and before is not Outcome.SUCCESS:
         return Outcome.UNKNOWN
+    gave_up = response.status >= 500 or response.status in NO_ANSWER_OF_THE_SERVICE
     if not executes:
         granted = Outcome.SUCCESS if grants_protected_result(exchange) else Outcome.OFFERED
-        return Outcome.UNKNOWN if kind is RefusalKind.GATEWAY else granted
+        return Outcome.UNKNOWN if gave_up and granted is Outcome.OFFERED else granted
     if kind is None:
         return Outcome.SUCCESS
-    is_certain = 400 <= response.status < 500 and response.status not in NO_ANSWER_OF_THE_SERVICE
+    is_certain = 400 <= response.status < 500 and not gave_up
     return Outcome.REFUSED if is_certain or kind is RefusalKind.ENVELOPE else Outcome.UNKNOWN
 
 
