@@ -136,11 +136,11 @@ class Ending:
 
 class Budget:
     """Counts requests, transfers, executions and wrong tokens, up to the limits of the profile. Its methods are called
-    under the lock of the door. `kept_to_ask_again`: wrong tokens for the code that was executed first. `code_at`: where
-    an answer has the code of a transfer that it prepared, as a JSON pointer; empty if the run prepares none."""
+    under the lock of the door. `kept_to_ask_again`: wrong tokens for the code that was executed first. `prepares`: the
+    operation whose answers have codes to execute, and where, as a JSON pointer; empty if the run prepares none."""
 
-    def __init__(self, limits: Limits, code_at: str = "") -> None:
-        self.code_at = code_at
+    def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", "")) -> None:
+        self.prepares = prepares
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts, self.kept_to_ask_again = Counter[str](), Counter[str]()
         self._prepared, self._being_prepared = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
@@ -221,7 +221,7 @@ class Budget:
         is_prepared = True
         try:
             yield
-            is_prepared = may_have_prepared(sending.exchange, self.code_at)
+            is_prepared = may_have_prepared(sending.exchange, self.prepares[1])
         finally:
             self._being_prepared[place] -= 1
             self._prepared[place] += is_prepared

@@ -49,7 +49,9 @@ _WITHOUT_IT = (
 class Outcome(StrEnum):
     """State of a code in the journal."""
 
-    PREPARED = "prepared"  # written when the run has prepared its transfer, which it has not sent so far
+    PREPARING = "preparing"  # written before a valid request that prepares, for the request: it has no code so far
+    ANSWERED = "answered"  # closes PREPARING where no code was given: the report of the run says what was prepared
+    PREPARED = "prepared"  # closes PREPARING when the run has a code, which it has not sent so far
     OFFERED = "offered"  # written before it is first sent, with any credential
     SENT = "sent"  # written before it is sent with the valid token
     NOT_SENT = "not sent"  # closes SENT where there was no connection
@@ -59,7 +61,7 @@ class Outcome(StrEnum):
     SETTLED = "settled"  # somebody has looked an unknown outcome up
 
 
-NEVER_SENT = (Outcome.PREPARED, Outcome.OFFERED)
+NEVER_SENT = (Outcome.PREPARING, Outcome.ANSWERED, Outcome.PREPARED, Outcome.OFFERED)
 """States of a code that was never sent with the valid token, as far as the journal knows: they bar nothing."""
 
 
@@ -83,6 +85,11 @@ class JournalEntry:
     def is_unknown(self) -> bool:
         """True where money may have moved, and nobody has looked it up. A run that was killed ends at SENT."""
         return self.outcome in (Outcome.SENT, Outcome.UNKNOWN)
+
+    @property
+    def is_perhaps_prepared(self) -> bool:
+        """True for a request that prepared a transfer when its run was killed. It moved no money."""
+        return self.outcome is Outcome.PREPARING
 
 
 @dataclass(eq=False)
@@ -203,6 +210,7 @@ class Journal(EventLog):
         for event in self.events():
             if event["event"] in list(Outcome):
                 _add(stands[event["digest"]], event)
+                stands.pop(event.get("closes", ""), None)
         return [of_a_code[-1] for of_a_code in stands.values() if of_a_code]
 
 
@@ -257,6 +265,9 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
 def _add(stands: list[JournalEntry], event: Event) -> None:
     """Add an event of a code to those that stand: the last one counts."""
     outcome = Outcome(event["event"])
+    if outcome is Outcome.ANSWERED:
+        stands.clear()
+        return
     if outcome is Outcome.NOT_SENT:
         if stands and stands[-1].outcome is Outcome.SENT:
             stands.pop()

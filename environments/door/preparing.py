@@ -83,8 +83,6 @@ def prepare_one(client: Client, profile: Profile, plan: Prepare, place: int = 0)
             door.guard.notes.append(note)
         door.secrets.learn(CODE, "" if note else code)
         door.guard.prepared.codes[exchange.number] = "" if note else code
-        if code and not note:
-            door.guard.enter_prepared(code)
     return exchange
 
 

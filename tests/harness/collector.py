@@ -108,7 +108,7 @@ def _reason(of: tuple[Exchange, str]) -> str:
 
 def _not_executed(door: Door) -> Iterator[Message]:
     """One line for the transfers that were prepared and not executed for the same reason."""
-    prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.code_at)
+    prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
     for why, left in grouped(prepared, _reason).items():
         if why:
             yield say_many(

@@ -42,6 +42,13 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
             joined((say("look the transfer up"), settle)),
         )
+    for entry in door.guard.perhaps_prepared:
+        perhaps = say(
+            "an earlier run ended while it prepared a transfer, which was perhaps prepared (at {at}, entry {name})",
+            at=entry.at,
+            name=entry.name,
+        )
+        yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), settle)))
     if door.keys.lost_besides:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
