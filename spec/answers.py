@@ -265,8 +265,8 @@ def is_not_read(response: Response) -> bool:
     return False
 
 
-_BEGINS_AS_OBJECT = re.compile(r"""(\[\s*)?\{\s*(["']|$)""")
-"""The begin of an object, or of a list of objects. A page or a template in braces begins otherwise."""
+_BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
+"""The begin of an object, or of a list of objects. A text in braces begins otherwise, such as `{id} was not found`."""
 _ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
 
 

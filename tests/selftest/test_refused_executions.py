@@ -41,6 +41,7 @@ HIDES_NOTHING = {
     "JSON in Latin-1": ('{"message": "transação não encontrada"}'.encode("latin-1"), "application/json"),
     "JSON of two lines in a string": (b'{"message": "not\nfound"}', "application/json"),
     "a string": (b'"not found"', "application/json"),
+    "quoted as in Python": (b"{'error': 'not found'}", "application/json"),
     "an error in a string": (b'{"message": "{\\"status\\": 409, \\"error\\": \\"no\\"}"}', "application/json"),
     "an error of a bank": (
         b'{"code": 409, "data": {"id": "7f", "date": 1767225600000, "type": "BUSINESS", "status": "REJECTED", '
