@@ -132,9 +132,10 @@ def _show_journal(profile: Profile | None, settles: str | None) -> int:
 
 
 def _outcome(entry: JournalEntry, profile: Profile | None) -> str:
-    if entry.is_unknown:
+    if entry.is_unknown or entry.is_perhaps_prepared:
         of = f" {named(profile)}" if profile else ""
-        return f"unknown: look the transfer up; then python -m environments journal{of} --settle {entry.name}"
+        what = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
+        return f"{what}: look the transfer up; then python -m environments journal{of} --settle {entry.name}"
     if entry.outcome is Outcome.PREPARED:
         return "prepared by a run that did not send it: the transfer may wait for its execution"
     return f"{entry.outcome} {entry.status}".strip()
@@ -145,7 +146,7 @@ def _settle(journal: Journal, code: str) -> str:
     where there is none."""
     with journal.turn():
         entry = journal.entry(code) or next((one for one in journal.entries() if one.name == code), None)
-        if entry is None or not entry.is_unknown:
+        if entry is None or not (entry.is_unknown or entry.is_perhaps_prepared):
             raise JournalError(f"--settle: {journal.path} has no unknown outcome of this code")
         journal.environment = entry.environment
         journal.write(code, Outcome.SETTLED, digest=entry.digest)
@@ -192,6 +193,8 @@ def _reached(profile: Profile) -> Iterator[tuple[int, str]]:
             told = f"keys left by earlier runs: {len(left)}; python -m environments cleanup {named(profile)} lists them"
             yield unknown * INCOMPLETE, told + "; while one is of unknown value, no RANDOM key is registered" * unknown
     with _opened(replace(profile, allow=profile.allow & {"read"})) as client:
+        for entry in client.door.guard.perhaps_prepared:
+            yield CLEAN, f"transfer of a request at {entry.at}: {_outcome(entry, profile)}"
         for entry in client.door.guard.earlier:
             yield CLEAN, f"outcome of an execution at {entry.at}: {_outcome(entry, profile)}"
         if unreachable := client.preflight():

@@ -17,7 +17,7 @@ from typing import Any
 
 from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside, named_media_type
 from spec.interface import operations
-from spec.json_text import JsonObject, folded, is_integer
+from spec.json_text import JsonObject, folded, is_integer, leaves_of
 from spec.message import Message, joined, message_of, say
 
 
@@ -225,17 +225,55 @@ def _has_an_execution_result_or_says_done(response: Response) -> bool:
 
 
 def _texts_in(response: Response) -> Iterator[Response]:
-    """Each JSON object in a body that is not one JSON text: a service may go on after it wrote a refusal."""
-    text, end = response.start.decode("utf-8", "replace") if response.json.error else "", 0
-    for brace in islice(re.finditer("{", text), _MOST_BRACES):
-        with suppress(ValueError, RecursionError):
-            if brace.start() >= end:
-                end = JSONDecoder().raw_decode(text, brace.start())[1]
-                yield Response(response.status, (), text[brace.start() : end].encode())
+    """Each JSON object in a body that is not one JSON text, because a service may go on after it wrote a refusal; and
+    each in a string of one, because a gateway may pass on as a string what a service said."""
+    strings = [leaf for _, leaf in leaves_of(response.json.value) if isinstance(leaf, str) and "{" in leaf]
+    if response.json.error:
+        strings.append(response.start.decode("utf-8", "replace"))
+    for text in strings:
+        end = 0
+        for brace in islice(re.finditer("{", text), _MOST_BRACES):
+            with suppress(ValueError, RecursionError):
+                if brace.start() >= end:
+                    end = _TOLERANT.raw_decode(text, brace.start())[1]
+                    yield Response(response.status, (), text[brace.start() : end].encode())
 
 
 _MOST_BRACES = 100
 """Places where an object may begin: each may be read to the end of the body."""
+_TOLERANT = JSONDecoder(strict=False)
+"""Reads control characters in strings, such as the ends of lines in a message."""
+
+
+@kept_beside
+def is_not_read(response: Response) -> bool:
+    """True if the body may say more than was read of it: it broke off, its coding or its charset is another one, it
+    begins as a JSON object that does not end, or a limit of the suite cut it."""
+    if response.broken or response.json.limit:
+        return True
+    if not response.json.error or response.json.value is not None:
+        return False
+    if b"\0" in response.start:  # such as JSON in UTF-16
+        return True
+    text = response.start.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if not _BEGINS_AS_OBJECT.match(text):
+        return False
+    try:
+        _TOLERANT.raw_decode(text)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+_BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
+"""The begin of an object, or of a list of objects. A text in braces begins otherwise, such as `{id} was not found`."""
+_ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
+
+
+@kept_beside
+def says_done_in_words(response: Response) -> bool:
+    """True if a body that is no JSON has the word DONE, in capitals as documented."""
+    return bool(response.json.error) and re.search(rb"\bDONE\b", response.start) is not None
 
 
 def registered(exchange: Exchange) -> bool:
@@ -266,7 +304,8 @@ def execution_results(response: Response) -> list[Mapping[str, Any]]:
     texts = (response, *_texts_in(response))
     documented = [members for text in texts for members in _objects(data_of(text)) if _tells_of_a_transfer(members)]
     elsewhere = [members for text in texts for members in _objects(text.json.value) if _names_a_counterparty(members)]
-    return [*documented, *elsewhere]
+    of_xml = JsonObject(_ELEMENT.findall(response.start.decode("utf-8", "replace")) if response.json.error else ())
+    return [*documented, *elsewhere, *filter(_names_a_counterparty, [of_xml])]
 
 
 def is_done(result: Mapping[str, Any]) -> bool:
@@ -278,16 +317,15 @@ _LEAST_FILLED = 3
 """Documented members that are filled in an execution result: with fewer it may be the echo of a code."""
 _OF_A_REASON = frozenset({"error", "message"})
 """Members that say why something was refused: they are filled in any error, and tell nothing of a transfer."""
-_OF_ANY_ERROR = _OF_A_REASON | {"status", "type"}
-"""Members that errors have in common with execution results, such as those of Spring and of RFC 9457."""
-_OF_ANY_OBJECT = _OF_ANY_ERROR | {"id", "date", "name"}
-"""Members that say nothing of a transfer if they stand elsewhere than under `data`."""
+_OF_ANY_OBJECT = _OF_A_REASON | {"status", "type", "id", "date", "name"}
+"""Members that errors have in common with execution results, such as those of Spring, of RFC 9457 and of banks."""
 
 
 def _tells_of_a_transfer(members: Mapping[str, Any]) -> bool:
-    """True for an object under `data` that has enough of a result, and not only what errors have."""
+    """True for an object under `data` that has enough of a result, and not only what errors have. No error is DONE."""
     filled = _filled_members(members) - _OF_A_REASON
-    return len(filled) >= _LEAST_FILLED and not filled <= _OF_ANY_ERROR
+    is_no_error = bool(filled - _OF_ANY_OBJECT) or is_done(members)
+    return len(filled) >= _LEAST_FILLED and is_no_error
 
 
 def _names_a_counterparty(members: Mapping[str, Any]) -> bool:

@@ -16,9 +16,17 @@ from filelock import FileLock, Timeout
 
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from environments.profiles.model import Limits
-from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, refusal_of_the_caller, refused_or_lost
+from spec.answers import (
+    NO_ANSWER_OF_THE_SERVICE,
+    RefusalKind,
+    execution_results,
+    is_refusal,
+    refusal_of_the_caller,
+    refused_or_lost,
+)
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Response
 from spec.interface import PREPARING
+from spec.json_text import leaves_of, pointer
 from spec.message import Text, say
 
 STOPPED = "the run was stopped"
@@ -128,9 +136,11 @@ class Ending:
 
 class Budget:
     """Counts requests, transfers, executions and wrong tokens, up to the limits of the profile. Its methods are called
-    under the lock of the door. `kept_to_ask_again`: wrong tokens for the code that was executed first."""
+    under the lock of the door. `kept_to_ask_again`: wrong tokens for the code that was executed first. `prepares`: the
+    operation whose answers have codes to execute, and where, as a JSON pointer; empty if the run prepares none."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", "")) -> None:
+        self.prepares = prepares
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts, self.kept_to_ask_again = Counter[str](), Counter[str]()
         self._prepared, self._being_prepared = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
@@ -211,7 +221,7 @@ class Budget:
         is_prepared = True
         try:
             yield
-            is_prepared = may_have_prepared(sending.exchange)
+            is_prepared = may_have_prepared(sending.exchange, self.prepares[1])
         finally:
             self._being_prepared[place] -= 1
             self._prepared[place] += is_prepared
@@ -229,10 +239,27 @@ class Budget:
         return max(0, self.limits.executions - self._counts["executions"])
 
 
-def may_have_prepared(exchange: Exchange) -> bool:
-    """True if a transfer may wait for its execution now: it was granted, or the outcome is unknown."""
+def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
+    """True if a transfer may wait for its execution now: it was granted, the outcome is unknown, or the refusal
+    contradicts itself."""
     how = refused_or_lost(exchange)
+    if is_refused_with_a_transfer(exchange, code_at):
+        return True
     if exchange.response is not None:
         is_let_in = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)
         return is_let_in and (how in _UNKNOWN or exchange.response.status in NO_ANSWER_OF_THE_SERVICE)
     return exchange.number > 0 and how is not FailureKind.NO_CONNECTION
+
+
+def is_refused_with_a_transfer(exchange: Exchange, code_at: str) -> bool:
+    """True if a refusal carries what a refusal has no reason to carry: a result of the transfer, or a code."""
+    response = exchange.response
+    if response is None or not is_refusal(response):
+        return False
+    return bool(execution_results(response)) or bool(code_at and code_in(response, code_at))
+
+
+def code_in(response: Response, code_at: str) -> str:
+    """The text or number at this JSON pointer in an answer; empty if there is none."""
+    there = [leaf for path, leaf in leaves_of(response.json.value) if pointer(*path) == code_at]
+    return next((str(leaf) for leaf in there if not isinstance(leaf, dict | list | bool | None)), "")

@@ -255,7 +255,11 @@ class Door:
     def _send_and_record(self, sending: Sending) -> None:
         number, started = next(self._numbers), time.time()
         result: Response | Failure = Failure(FailureKind.LIMIT, CUT.format(STOPPED))
-        with self.guard.watching(sending, number), self.keys.watching(sending):
+        with (
+            self.guard.watching(sending, number),
+            self.guard.preparing(sending, number),
+            self.keys.watching(sending),
+        ):
             sending.number, sent = number, sending.sent  # what could not be written down before it was not sent
             try:
                 with self._without_the_lock():

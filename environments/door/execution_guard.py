@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from environments.door.budget import Budget
+from environments.door.budget import Budget, code_in
 from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical, outcome_of
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.preparing import Prepared
 from spec.answers import answer_in_words, grants_protected_result, is_granted, refuses_the_token
 from spec.exchange import Exchange
+from spec.interface import PREPARING
 from spec.message import Text
 
 _MOST_UNKNOWN = _MOST_REFUSED_TOKENS = 2
@@ -27,7 +28,8 @@ class ExecutionGuard:
     `executed` counts the confirmed transfers, `first_executed` is the code of the first one, and `unknown` are the
     exchanges that may have moved money.
     `token_refused` are the executions that were answered 401. `barred` are the codes that an earlier run sent,
-    `offered` those that it offered with a wrong token; `earlier` are the unknown outcomes of earlier runs.
+    `offered` those that it offered with a wrong token; `earlier` are the unknown outcomes of earlier runs, and
+    `perhaps_prepared` the requests of which a run that was killed saw no answer.
     `supplied_trouble` keeps the codes of the profile from being sent, `journal_trouble` all codes. `notes` are said
     first.
 
@@ -43,6 +45,7 @@ class ExecutionGuard:
         self.barred: dict[str, JournalEntry] = {}
         self.offered: set[str] = set()
         self.earlier: list[JournalEntry] = []
+        self.perhaps_prepared: list[JournalEntry] = []
         self.supplied_trouble = self.journal_trouble = ""
         self.notes: list[Text] = []
         self.prepared, self.journal = Prepared(), journal
@@ -92,16 +95,36 @@ class ExecutionGuard:
         try:
             if journal.entries():
                 with journal.turn():  # a code that another run sends now will have an outcome
-                    found = journal.entries()
-                self.earlier = [one for one in found if one.is_unknown and one.environment == journal.environment]
+                    entries = [entry for entry in journal.entries() if entry.environment == journal.environment]
+                self.earlier = [entry for entry in entries if entry.is_unknown]
+                self.perhaps_prepared = [entry for entry in entries if entry.is_perhaps_prepared]
         except JournalError as error:
             self.notes.append(str(error))
 
-    def enter_prepared(self, code: str) -> None:
-        """Write down a code that the run has just prepared: a run that is killed before it sends the code leaves a
-        record. Without one, no code is sent any more."""
+    @contextmanager
+    def preparing(self, sending: Sending, number: int) -> Iterator[None]:
+        """Write down a valid request that prepares a transfer before it is sent, and after it the code in the answer: a
+        run that is killed leaves a record of either. Without one, no code is sent any more. JournalError."""
+        if self.journal is None or sending.intent.operation not in PREPARING or not sending.intent.valid:
+            yield
+            return
+        request = f"exchange {number} of run {self.journal.run}"
+        self._write(request, Outcome.PREPARING)
         try:
-            self._write(code, Outcome.PREPARED)
+            yield
+        finally:
+            self._close_preparation(self.journal, request, sending.exchange)
+
+    def _close_preparation(self, journal: Journal, request: str, exchange: Exchange) -> None:
+        operation, code_at = self._budget.prepares
+        code = ""
+        if exchange.response and is_granted(exchange) and exchange.operation == operation:
+            code = code_in(exchange.response, code_at)
+        try:
+            if code:
+                self._write(code, Outcome.PREPARED, closes=journal.digest(canonical(request)))
+            else:
+                self._write(request, Outcome.ANSWERED)
         except JournalError as error:
             self.journal_trouble = str(error)
         except NotSentError:

@@ -32,7 +32,9 @@ from spec.answers import (
     execution_results,
     grants_protected_result,
     is_done,
+    is_not_read,
     refused_or_lost,
+    says_done_in_words,
 )
 from spec.exchange import Exchange, FailureKind
 
@@ -47,7 +49,9 @@ _WITHOUT_IT = (
 class Outcome(StrEnum):
     """State of a code in the journal."""
 
-    PREPARED = "prepared"  # written when the run has prepared its transfer, which it has not sent so far
+    PREPARING = "preparing"  # written before a valid request that prepares, for the request: it has no code so far
+    ANSWERED = "answered"  # closes PREPARING where no code was given: the report of the run says what was prepared
+    PREPARED = "prepared"  # closes PREPARING when the run has a code, which it has not sent so far
     OFFERED = "offered"  # written before it is first sent, with any credential
     SENT = "sent"  # written before it is sent with the valid token
     NOT_SENT = "not sent"  # closes SENT where there was no connection
@@ -57,7 +61,7 @@ class Outcome(StrEnum):
     SETTLED = "settled"  # somebody has looked an unknown outcome up
 
 
-NEVER_SENT = (Outcome.PREPARED, Outcome.OFFERED)
+NEVER_SENT = (Outcome.PREPARING, Outcome.ANSWERED, Outcome.PREPARED, Outcome.OFFERED)
 """States of a code that was never sent with the valid token, as far as the journal knows: they bar nothing."""
 
 
@@ -81,6 +85,11 @@ class JournalEntry:
     def is_unknown(self) -> bool:
         """True where money may have moved, and nobody has looked it up. A run that was killed ends at SENT."""
         return self.outcome in (Outcome.SENT, Outcome.UNKNOWN)
+
+    @property
+    def is_perhaps_prepared(self) -> bool:
+        """True for a request that prepared a transfer when its run was killed. It moved no money."""
+        return self.outcome is Outcome.PREPARING
 
 
 @dataclass(eq=False)
@@ -201,6 +210,7 @@ class Journal(EventLog):
         for event in self.events():
             if event["event"] in list(Outcome):
                 _add(stands[event["digest"]], event)
+                stands.pop(event.get("closes", ""), None)
         return [of_a_code[-1] for of_a_code in stands.values() if of_a_code]
 
 
@@ -223,12 +233,13 @@ def canonical(code: str) -> str:
 
 def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, before: Outcome | None = None) -> Outcome:
     """Outcome of a transfer, by the answer to its code. With a wrong token, a code that is neither executed nor lost
-    was only offered. `is_own`: the run prepared the code itself. `before` is its outcome until then in this run.
+    was only offered; a 5xx says as little as no answer, and a redirect leads to a page to log in. `is_own`: the run
+    prepared the code itself. `before` is its outcome until then in this run.
 
     A refusal that carries an execution result contradicts itself. It tells of the transfer that was just executed if
     its status is DONE and nothing else can have executed it. Otherwise the outcome is unknown, unless this run saw the
-    code succeed before: then the result is that of the first execution. A body that cannot be read may carry a result,
-    or refuse in a 200.
+    code succeed before: then the result is that of the first execution. A refusal that is not read whole may carry a
+    result, and one in words may say DONE. An answer that a limit of the suite cut may refuse in a 200, too.
     """
     response, kind = exchange.response, refused_or_lost(exchange)
     if response is None:
@@ -237,21 +248,26 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     if kind is not None and before is not Outcome.SUCCESS and (results := execution_results(response)):
         is_first = is_own and before in (None, Outcome.NOT_SENT)
         return Outcome.SUCCESS if is_first and any(map(is_done, results)) else Outcome.UNKNOWN
-    is_unread = bool(response.json.limit) or (kind is not None and bool(response.broken))
+    may_say_more = is_not_read(response) or says_done_in_words(response)
+    is_unread = bool(response.json.limit) or (kind is not None and may_say_more)
     if is_unread and before is not Outcome.SUCCESS:
         return Outcome.UNKNOWN
+    gave_up = response.status >= 500 or response.status in NO_ANSWER_OF_THE_SERVICE
     if not executes:
         granted = Outcome.SUCCESS if grants_protected_result(exchange) else Outcome.OFFERED
-        return Outcome.UNKNOWN if kind is RefusalKind.GATEWAY else granted
+        return Outcome.UNKNOWN if gave_up and granted is Outcome.OFFERED else granted
     if kind is None:
         return Outcome.SUCCESS
-    is_certain = 400 <= response.status < 500 and response.status not in NO_ANSWER_OF_THE_SERVICE
+    is_certain = 400 <= response.status < 500 and not gave_up
     return Outcome.REFUSED if is_certain or kind is RefusalKind.ENVELOPE else Outcome.UNKNOWN
 
 
 def _add(stands: list[JournalEntry], event: Event) -> None:
     """Add an event of a code to those that stand: the last one counts."""
     outcome = Outcome(event["event"])
+    if outcome is Outcome.ANSWERED:
+        stands.clear()
+        return
     if outcome is Outcome.NOT_SENT:
         if stands and stands[-1].outcome is Outcome.SENT:
             stands.pop()

@@ -25,7 +25,8 @@ def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) 
     run = secrets.token_hex(8)
     record = record_of_keys(profile, run=run) if profile.base_url != EMBEDDED else None
     journal = None if profile.is_sandbox else journal_of(profile, run=run, resend=resend)
-    budget = Budget(profile.limits)
+    plan = profile.transactions.prepare
+    budget = Budget(profile.limits, (plan.operation, plan.code_at) if plan else ("", ""))
     door = _door(profile, target, Wire(profile, budget.ending), budget, journal, record)
     door.guard.repeat_unknown_outcomes()
     return door

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from environments.door.budget import may_have_prepared
+from environments.door.budget import code_in, is_refused_with_a_transfer, may_have_prepared
 from environments.door.journal import canonical
 from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
@@ -16,7 +16,7 @@ from spec.answers import data_of, is_granted
 from spec.exchange import Exchange
 from spec.facts import facts_of, text_of
 from spec.interface import PREPARING
-from spec.json_text import is_number, leaves_of, pointer, read_json
+from spec.json_text import is_number, leaves_of, read_json
 from spec.requirements import requirements
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _CODE = re.compile("[!-~]{1,200}")
 _LONGEST_FACTS = 300
 """Characters that say what an answer holds where it has no code."""
 _NOT_SENT = "its code was not sent"
+PERHAPS_PREPARED = "the answer refuses it, and holds a code or a result: it was perhaps prepared"
 
 
 @dataclass
@@ -50,12 +51,16 @@ class Prepared:
         """The codes in these answers that may be sent."""
         return [code for exchange in exchanges if (code := self.codes.get(exchange.number))]
 
-    def not_executed(self, sent: Iterable[Exchange]) -> Iterator[tuple[Exchange, str]]:
+    def not_executed(self, sent: Iterable[Exchange], code_at: str = "") -> Iterator[tuple[Exchange, str]]:
         """Each exchange that may have prepared a transfer, and why that was not executed: "" where it was, or may have
         been. `sent` is all that was sent."""
-        for seen in sent:
-            if seen.operation in PREPARING and may_have_prepared(seen):
-                yield seen, self._outcomes.get(self.codes.get(seen.number), _NOT_SENT)
+        for exchange in sent:
+            if exchange.operation not in PREPARING or not may_have_prepared(exchange, code_at):
+                continue
+            if is_refused_with_a_transfer(exchange, code_at):
+                yield exchange, PERHAPS_PREPARED
+            else:
+                yield exchange, self._outcomes.get(self.codes.get(exchange.number), _NOT_SENT)
 
 
 def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
@@ -73,14 +78,11 @@ def prepare_one(client: Client, profile: Profile, plan: Prepare, place: int = 0)
     why; none where the answer is not as documented, which is a fault of the service."""
     door, exchange = client.door, client.send(plan.operation, json=filled(plan.json, profile, place), valid=True)
     if exchange.response and is_granted(exchange):
-        there = (leaf for path, leaf in leaves_of(exchange.response.json.value) if pointer(*path) == plan.code_at)
-        code = next((str(leaf) for leaf in there if not isinstance(leaf, dict | list | bool | None)), "")
+        code = code_in(exchange.response, plan.code_at)
         if note := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):
             door.guard.notes.append(note)
         door.secrets.learn(CODE, "" if note else code)
         door.guard.prepared.codes[exchange.number] = "" if note else code
-        if code and not note:
-            door.guard.enter_prepared(code)
     return exchange
 
 

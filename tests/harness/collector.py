@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from environments.door.door import Door
+from environments.door.preparing import PERHAPS_PREPARED
 from environments.profiles.loading import named
 from environments.profiles.model import EMBEDDED
 from environments.secret_values import Secrets
@@ -100,10 +101,15 @@ def _in_order(names: Container[str]) -> list[str]:
     return [name for name in operations() if name in names]
 
 
+def _reason(of: tuple[Exchange, str]) -> str:
+    exchange, why = of
+    return why if exchange.valid or why == PERHAPS_PREPARED else _OF_NOBODY
+
+
 def _not_executed(door: Door) -> Iterator[Message]:
     """One line for the transfers that were prepared and not executed for the same reason."""
-    prepared = door.guard.prepared.not_executed(door.exchanges)
-    for why, left in grouped(prepared, lambda one: one[1] if one[0].valid else _OF_NOBODY).items():
+    prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
+    for why, left in grouped(prepared, _reason).items():
         if why:
             yield say_many(
                 "{n} transfer (exchange {numbers}), not executed: {why}",

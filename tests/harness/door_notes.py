@@ -42,6 +42,13 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
             joined((say("look the transfer up"), settle)),
         )
+    for entry in door.guard.perhaps_prepared:
+        perhaps = say(
+            "an earlier run ended while it prepared a transfer, which was perhaps prepared (at {at}, entry {name})",
+            at=entry.at,
+            name=entry.name,
+        )
+        yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), settle)))
     if door.keys.lost_besides:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
@@ -148,12 +155,13 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
 
 def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     """The codes that were refused, and by which answers; nothing if all that refused one may be a conflict with what
-    was beside it. A refusal that carries a result is none: its transfer was executed, or may have been.
+    was beside it. A refusal that carries a result, or may carry one, is none: its transfer may have been executed.
 
     If all supplied codes of a sandbox were refused, an earlier run may have executed them: a sandbox has no journal.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
-    refused = [exchange for exchange in executions if _refuses_a_code(exchange)]
+    settled = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
+    refused = [exchange for exchange in settled if _refuses_a_code(exchange)]
     if all(exchange.beside and refused_or_lost(exchange) is RefusalKind.CONFLICT for exchange in refused):
         return
     line = say(

@@ -415,7 +415,7 @@ def test_a_prepared_code_bars_nothing(service, tmp_path):
     outcomes = [entry.outcome for entry in log.entries()]
     log.path.unlink()
     log.path.mkdir()
-    later.door.guard.enter_prepared("TX-PREPARED")
+    later.client.send("createPix", json=PREPARE["json"], valid=True)
 
     assert usable == [CODE, THIRD]
     assert outcomes == ["prepared", "success", "offered"]

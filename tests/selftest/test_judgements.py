@@ -75,7 +75,7 @@ def test_an_execution_says_nothing_of_another_code(make, is_alone):
     assert [each.alone for each in judgement.findings] == [is_alone]
 
 
-_DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared()))
+_DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared(), unknown=[]))
 
 
 @pytest.mark.parametrize(("status", "beside", "refused"), [(409, 1, 0), (409, 0, 1), (404, 1, 1)])

@@ -165,15 +165,37 @@ def test_an_execution_that_is_put_off_is_not_sent_again(service, a_run):
     assert (service.executions, a_run.door.guard.unknown) == ([CODE, OTHER], [])
 
 
-@served_by(trouble.NeverAnswersARefusal)
+@served_by(trouble.NeverAnswersARefusal, trouble.BreaksOnARefusal)
 def test_a_wrong_token_without_an_answer_spends_the_code(service, a_run, tmp_path):
-    """The service may have executed it without the token: it is not sent with the token any more."""
+    """The service may have executed it without the token: it is not sent with the token any more. A 500 says as little
+    as no answer."""
     probe = a_run.execute(credential="a wrong token (of a JWT: another signature)")
     a_run.execute()
     Run(service, tmp_path, name="two").execute()
 
     assert a_run.door.guard.unknown == [probe.number]
     assert service.executions == []
+
+
+@served_by(trouble.BreaksOnARefusal)
+def test_a_500_to_a_wrong_token_costs_one_code(service, tmp_path):
+    """The first code is executed before, and no code after it is offered. The alert names the one that is lost."""
+    a_run = Run(service, tmp_path)
+    found = a_run.execute_all(profile_of(tmp_path, CODES))
+    [lost] = found.refusals
+
+    assert service.executions == [CODE, THIRD]
+    assert a_run.door.guard.unknown == [lost.number]
+    assert [answer.response.status for answer in found.answers] == [200, 200]
+
+
+@served_by(trouble.RedirectsARefusal)
+def test_a_redirect_of_a_wrong_token_costs_no_code(service, tmp_path):
+    """It leads to a page to log in."""
+    a_run = Run(service, tmp_path)
+    a_run.execute_all(profile_of(tmp_path, CODES))
+
+    assert (service.executions, a_run.door.guard.unknown) == (list(CODES), [])
 
 
 @pytest.mark.parametrize(("prepared", "unknown"), [(False, []), (True, []), (True, [1])])

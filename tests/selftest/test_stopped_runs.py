@@ -20,7 +20,7 @@ from environments.profiles.loading import load
 from reports.writing import OUTPUTS, PAGE, SUMS
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.services.one_run import PREPARE
-from tests.selftest.services.running import ROOT, TOKEN, arguments, environment, started, write_profile
+from tests.selftest.services.running import ROOT, TOKEN, arguments, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import HANGS_S, await_event
 
@@ -110,7 +110,8 @@ class HoldsTheSecondPreparation(Acts):
 
 
 def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys):
-    """A code is written down when it is prepared. It bars nothing, and the list says that its transfer may wait."""
+    """A request that prepares is written down before it is sent, and its code after the answer. They bar nothing. The
+    list says that the transfer may wait, or was perhaps prepared, and so does the next run, until somebody looked."""
     journal = str(tmp_path / "kept/codes.jsonl")
     changes = {"sandbox": None, "journal": journal, "transactions": {"prepare": PREPARE | {"count": 2}}}
     with HoldsTheSecondPreparation(math.inf) as service:
@@ -118,15 +119,24 @@ def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys)
         with started(path, "-k", "executePix.document") as process:
             await_event(service.reached, process)
     later = journal_of(load(str(path), folder=ROOT), run="a later one")
-    [entry] = later.entries()
+    entry, perhaps = later.entries()
     status = main(["journal", str(path)])
 
-    assert (process.returncode, service.executions, entry.outcome) == (-signal.SIGKILL, [], "prepared")
+    assert (process.returncode, service.executions) == (-signal.SIGKILL, [])
+    assert (entry.outcome, perhaps.outcome) == ("prepared", "preparing")
     assert (status, later.fault()) == (0, "")
     assert capsys.readouterr().out.splitlines() == [
         f"{entry.name}  profile  {entry.at}  prepared by a run that did not send it: the transfer may wait for its execution",
-        f"codes in {journal}: 1",
+        f"{perhaps.name}  profile  {perhaps.at}  perhaps prepared, by a run that saw no answer: look the transfer up; then "
+        f"python -m environments journal {path} --settle {perhaps.name}",
+        f"codes in {journal}: 2",
     ]
+    said = f"which was perhaps prepared (at {perhaps.at}, entry {perhaps.name})"
+    with Raw() as service:
+        ended = run(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix.document")
+    assert said in ended.output
+    assert main(["journal", str(path), "--settle", perhaps.name]) == 0
+    assert [entry.outcome for entry in later.entries()] == ["prepared", "settled", "success", "success"]
 
 
 def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):

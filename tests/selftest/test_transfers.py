@@ -22,7 +22,7 @@ from spec.exchange import Response as Answer
 from spec.interface import MARK, PREPARING, operations
 from spec.json_text import leaves_of
 from spec.rules import ROBUSTNESS
-from tests.selftest.exchanges import execution
+from tests.selftest.exchanges import EXECUTION, execution
 from tests.selftest.services.one_run import (
     ADDRESS,
     BOTH,
@@ -219,6 +219,44 @@ def test_a_request_waits_for_a_place_that_a_refusal_gives_back(service, tmp_path
     threads = [Thread(partial(a_run.client.send, "createPix", json={})) for _ in "12"]
 
     assert [thread.ended().response.status for thread in threads] == [400, 400]
+
+
+class RefusesWhatItPrepares(AcceptsEverything):
+    """Prepares each transfer, and answers with a refusal that has the code, or the whole result."""
+
+    def __init__(self, status, data) -> None:
+        super().__init__()
+        self.refuses_with = status, json.dumps({"code": 1, "data": data}).encode()
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        answer = super().finish(request, operation, response)
+        status, body = self.refuses_with
+        return Response(status, body, answer.headers) if operation in PREPARING and answer.status < 300 else answer
+
+
+@pytest.mark.parametrize(
+    ("status", "data", "prepared"),
+    [
+        (409, EXECUTION, True),
+        (400, {"transactionId": "SBX-0123456789ABCDEF"}, True),
+        (200, {"transactionId": 4711}, True),
+        (400, {"transactionId": None, "message": "no"}, False),
+        (400, {"id": "7f", "date": 1767225600000, "type": "BUSINESS", "status": "REJECTED", "error": "E4"}, False),
+    ],
+)
+def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, prepared, tmp_path):
+    """limits.transfers holds by the log of the service, and the report lists what was perhaps prepared. A refusal that
+    has neither a code nor a result gives its place back, as every one."""
+    service = RefusesWhatItPrepares(status, data)
+    limits = {"requests": 400, "transfers": 6}
+    profile = bank_profile(tmp_path, allow=["read", "create-pix", "transfer", "fuzz", "execute"], limits=limits,
+                           transactions={"prepare": PREPARE})  # fmt: skip
+    model = whole_run(service, profile, "createPix or transferP2p or executePix.id.type")
+    perhaps = [str(left) for left in model.not_executed if "perhaps prepared" in str(left)]
+
+    assert (len(service.prepared) <= 6) is prepared
+    assert (len(perhaps) == 1) is prepared
+    assert len(service.prepared) > 0
 
 
 # -- what is named, off a sandbox -------------------------------------------------------------------------------------

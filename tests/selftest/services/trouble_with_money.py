@@ -48,6 +48,19 @@ class NeverAnswersARefusal(NeverAnswersAnExecution):
     granted = False
 
 
+class BreaksOnARefusal(Trouble):
+    """Answers 500 to a request with a real code and without the valid token: it may have executed it."""
+
+    granted = False
+    answers = Response(500, b'{"code": 5, "data": {}}', (("Content-Type", "application/json"),))
+
+
+class RedirectsARefusal(BreaksOnARefusal):
+    """Sends whoever has no valid token to a page to log in."""
+
+    answers = Response(302, b"", (("Location", "/login"),))
+
+
 class ResetsAnExecution(Trouble):
     """Reads the execution and resets the connection."""
 

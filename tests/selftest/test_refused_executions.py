@@ -1,0 +1,92 @@
+"""An execution that is refused: what the refusal may hide, and what services refuse with that hide nothing."""
+
+import gzip
+import json
+
+import pytest
+
+from environments.sandbox import Response
+from tests.selftest.exchanges import EXECUTION
+from tests.selftest.services.one_run import CODE, Run
+from tests.selftest.services.trouble_with_money import Trouble
+
+REFUSAL = {"code": 409, "data": EXECUTION}
+WHOLE = json.dumps(REFUSAL).encode()
+DEEP = WHOLE[:-1] + b', "trace": ' + b"[" * 150 + b"]" * 150 + b"}"
+IN_A_STRING = json.dumps({"code": 409, "data": json.dumps(EXECUTION)}).encode()
+IN_XML = "".join(f"<{name}>{value}</{name}>" for name, value in EXECUTION.items())
+MAY_HIDE_A_RESULT = {
+    "JSON that ends early": (WHOLE[:-2], "application/json"),
+    "JSON that ends in the result": (b'{"code": 409, "meta": {"a": 1}, "data": {"id": "TX', "application/json"),
+    "a list that ends early": (b"[" + WHOLE[:-2], "application/json"),
+    "gzip that ends early": (gzip.compress(WHOLE)[:-12], "gzip"),
+    "a coding that was not asked for": (b"\x8b\x02\x80" + WHOLE + b"\x03", "br"),
+    "UTF-16": (WHOLE.decode().encode("utf-16"), "application/json"),
+    "too deep": (DEEP, "application/json"),
+    "too long": (WHOLE[:-1] + b', "trace": "' + b"x" * 200_000 + b'"}', "application/json"),
+    "a string": (IN_A_STRING, "application/json"),
+    "XML": (f"<r>{IN_XML}</r>".encode(), "application/xml"),
+    "quoted as in Python": (str(REFUSAL).encode(), "text/plain"),
+    "text that says DONE": (b"transfer 4711: DONE", "text/plain"),
+}
+HIDES_NOTHING = {
+    "text": (b"transaction not found", "text/plain"),
+    "text in brackets": (b"[E401] not found", "text/plain"),
+    "text in braces": (b"{id} was not found, nothing was done", "text/plain"),
+    "text as JSON": (b"Not Found", "application/json"),
+    "text in Latin-1": ("transação não encontrada".encode("latin-1"), "text/plain"),
+    "no body": (b"", "application/json"),
+    "a page": (b'<html><script>var x = {"a": b};</script><title>409</title></html>', "text/html"),
+    "XML": (b"<error><code>409</code><message>no</message><status>409</status><id>7</id></error>", "application/xml"),
+    "JSON in Latin-1": ('{"message": "transação não encontrada"}'.encode("latin-1"), "application/json"),
+    "JSON of two lines in a string": (b'{"message": "not\nfound"}', "application/json"),
+    "a string": (b'"not found"', "application/json"),
+    "quoted as in Python": (b"{'error': 'not found'}", "application/json"),
+    "an error in a string": (b'{"message": "{\\"status\\": 409, \\"error\\": \\"no\\"}"}', "application/json"),
+    "an error of a bank": (
+        b'{"code": 409, "data": {"id": "7f", "date": 1767225600000, "type": "BUSINESS", "status": "REJECTED", '
+        b'"error": "E409", "message": "no"}}',
+        "application/json",
+    ),
+}
+
+
+class Refuses(Trouble):
+    """Answers the execution of a real code with 409 and this body, whether or not it executes."""
+
+    def __init__(self, body, named):
+        super().__init__()
+        header = ("Content-Type", named) if "/" in named else ("Content-Encoding", named)
+        self.answers = Response(409, body, (header,))
+
+
+def executed_twice(service, folder):
+    """The door and the journal of a run that sends a code, and of a later one that may send it again if it was refused."""
+    with service:
+        first = Run(service, folder, response_bytes=100_000)
+        exchange = first.execute()
+        Run(service, folder, name="two", resend={CODE}).execute()
+    return first, exchange
+
+
+@pytest.mark.parametrize("name", MAY_HIDE_A_RESULT)
+def test_a_refusal_that_is_not_read_whole_has_an_unknown_outcome(name, tmp_path):
+    """The part that is not read may be the result of a transfer that was executed. No later run sends the code."""
+    service = Refuses(*MAY_HIDE_A_RESULT[name])
+    first, exchange = executed_twice(service, tmp_path)
+
+    assert exchange.response.status == 409
+    assert first.door.guard.unknown == [exchange.number]
+    assert first.events == ["sent", "unknown"]
+    assert service.executions == [CODE]
+
+
+@pytest.mark.parametrize("name", HIDES_NOTHING)
+def test_a_refusal_in_whatever_form_is_a_refusal(name, tmp_path):
+    """The document shows none: text, pages and XML refuse as well, and the code may be sent again."""
+    service = Refuses(*HIDES_NOTHING[name])
+    first, _ = executed_twice(service, tmp_path)
+
+    assert first.door.guard.unknown == []
+    assert first.events[:2] == ["sent", "refused"]
+    assert service.executions == [CODE, CODE]
