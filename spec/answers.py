@@ -282,7 +282,9 @@ def registered(exchange: Exchange) -> bool:
 
 
 def is_served(exchange: Exchange) -> bool:
-    """True if a valid request succeeded, and a registration result does not say `Success: "false"`."""
+    """True if a valid request succeeded, and a registration was not declined by `Success: "false"`."""
+    if exchange.operation != "registerPixKey":
+        return succeeded(exchange)
     success_text = _text_of(data_of(exchange.response), "Success") or ""
     return succeeded(exchange) and success_text.strip().casefold() != "false"
 

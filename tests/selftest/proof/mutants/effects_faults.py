@@ -10,7 +10,7 @@ _NOTHING_GRANTED = (
     "registerPixKey.envelope.*", "registerPixKey.json*", "registerPixKey.fields.*", "registerPixKey.Success.*",
     "registerPixKey.Message.*", "registerPixKey.Key.*", "registerPixKey.DocumentNumber.*",
     "registerPixKey.body.*", "registerPixKey.contentType.*",
-    "registerPixKey.token.accepted", "registerPixKey.repeated", *DELETION,
+    "registerPixKey.token.accepted", "registerPixKey.token.required", "registerPixKey.repeated", *DELETION,
 )  # fmt: skip
 
 
