@@ -96,10 +96,11 @@ class Keys:
     """The state of each key that the run uses, from every exchange. Without `record` nothing is kept for later runs.
 
     `lists_before` has, by account, the list as it was before the first registration, `last_lists` the last one, which
-    is None if it could not be read. `lost_besides` are the keys that were there before, and that two lists after a
-    deletion did not show any more, although no deletion named them. `started`: the list before the run was read, or a
-    deletion or a key of the profile was sent, so a list is no longer the one before the run. `account` is the one at
-    which the run registers. What changes a state is called under the lock of the door.
+    is None if it could not be read. `gone` are the keys that were there before, and that two lists of their account in
+    a row do not show any more, although no deletion named them. `gone_after_a_deletion`: since the last list that
+    showed one of them, a deletion was sent. `started`: the lists before the run were read, or a deletion or a key of
+    the profile was sent, so a list is no longer the one before the run. `account` is the one at which the run
+    registers. What changes a state is called under the lock of the door.
     """
 
     def __init__(
@@ -114,13 +115,15 @@ class Keys:
         self.lists_before: dict[str, Listing] = {}
         self.last_lists: dict[str, Listing | None] = {}
         self.last_registration = 0  # the number of its exchange
-        self.lost_besides = frozenset[str]()
+        self.gone, self.gone_after_a_deletion = frozenset[str](), False
         self.started, self.key_at = False, key_at
         self.accounts, self.account = accounts, next(iter(accounts), "")
         self._is_sandbox, self._record = is_sandbox, record
         self._first_shown: dict[str, int] = {}  # by text, the first list that had it
         self._gone_by_the_last_list: dict[str, frozenset[str]] = {}  # by account
         self._named_in_deletions: set[str] = set()
+        self._last_deletion = 0  # the number of its exchange
+        self._last_whole_list: dict[str, int] = {}  # by account, the number of the last list from which no key is gone
         self._owned = {
             key.key: RunKey(name_of(owned, place), key.type, key.key, self.account, True, key.disposable or is_sandbox)
             for place, key in enumerate(owned)
@@ -140,7 +143,8 @@ class Keys:
         profile no list is read before the first registration, so those of the run are told apart."""
         if value in self._owned:
             return self._owned[value].state is KeyState.BEFORE
-        return bool(self.before and value and self.before.shows(value) and value not in self.values)
+        was_listed = any(before.shows(value) for before in self.lists_before.values()) if value else False
+        return was_listed and value not in self.values
 
     @property
     def before(self) -> Listing | None:
@@ -211,7 +215,10 @@ class Keys:
         it. Raises JournalError."""
         state = self._record.state(self.account, key.type, key.key) if self._record else ""
         taken = self._owned[key.key]
-        if state != REGISTERED or not taken.disposable:
+        is_at_its_account = self.before is not None and self.before.may_show(
+            key.key
+        )  # it may have moved to another one
+        if state != REGISTERED or not taken.disposable or not is_at_its_account:
             return False
         taken.state = KeyState.REGISTERED
         return True
@@ -260,7 +267,7 @@ class Keys:
         """While a request is on the wire. A registration is written down before it; JournalError."""
         key, state = None, KeyState.NOT_SENT
         if sending.sent.method == "DELETE":
-            self.started = True  # a list is no longer the one before the run
+            self.started = True
         if sending.intent.operation == "registerPixKey":
             key = self._named_in(sending.sent.body, sending.sent.last_segment)
             state = key.state
@@ -302,6 +309,7 @@ class Keys:
         if key is not None:
             self._take_registration(exchange, key, state_before)
         elif exchange.operation == "deletePixKey":
+            self._last_deletion = exchange.number
             self._named_in_deletions.update(texts_of(exchange.request.body))
             if exchange.response is not None:
                 self._take_deletion(exchange, refusal_kind(exchange.response))
@@ -360,8 +368,8 @@ class Keys:
             self.last_lists[account] = None
             return
         self.last_lists[account] = listing
-        is_before = not self.started if account == (self.account or account) else account not in self.lists_before
-        if is_before:
+        is_of_another_account = account != (self.account or account)
+        if not self.started or (is_of_another_account and account not in self.lists_before):
             self.lists_before[account] = listing
         self._compare_with_before(listing, account)
         for key in [*self._keys]:
@@ -373,17 +381,21 @@ class Keys:
                     self._become(key, KeyState.GONE)
 
     def _compare_with_before(self, listing: Listing, account: str) -> None:
-        """Note the keys that are gone by this list and by the one before it, once a deletion was sent."""
+        """Note the keys that are gone by this list of an account and by the one before it."""
         gone = self.gone_from(listing, account)
-        if self._named_in_deletions:
-            twice = gone & self._gone_by_the_last_list.get(account, frozenset())
-            self.lost_besides = self.lost_besides | twice
+        gone_twice = gone & self._gone_by_the_last_list.get(account, frozenset())
+        if gone_twice:
+            self.gone = self.gone | gone_twice
+            self.gone_after_a_deletion |= self._last_deletion > self._last_whole_list.get(account, 0)
+        if not gone:
+            self._last_whole_list[account] = listing.number
         self._gone_by_the_last_list[account] = gone
 
     def gone_from(self, listing: Listing, account: str) -> frozenset[str]:
-        """The keys at `key_at` that were there before the run, are not in the list, and were named by no deletion."""
+        """The keys at `key_at` that were there before the run, are not in the list, and were named by no deletion. None
+        if one of the lists says that it is not complete: then a new key may have taken the place of an old one."""
         before = self.lists_before.get(account)
-        if before is None:
+        if before is None or before.incomplete or listing.incomplete:
             return frozenset()
         gone = Counter(before.values) - Counter(listing.values)
         return frozenset(text for text in gone if not self._was_named(text))
@@ -397,7 +409,8 @@ class Keys:
         than the one that its request names."""
         is_shown = listing.shows(value)
         may_be_shown = is_shown or (key.owned and listing.may_show(value))
-        if account != (key.account or account):
+        may_be_of_before = key.owned and key.state is KeyState.NOT_SENT  # whatever account of the profile holds it
+        if account != (key.account or account) and not may_be_of_before:
             is_synthetic = not key.owned and MARK in value
             is_elsewhere = is_synthetic and account in self.accounts and self._known(value, account) is None
             before = self.lists_before.get(account)
