@@ -169,9 +169,9 @@ TWO_ACCOUNTS = (ACCOUNT, OTHER_ACCOUNT)
 
 
 def changes_of_keys(service):
-    """The requests with the valid token that may register or delete a key."""
+    """The requests with the valid token that name a key to register or to delete."""
     with_token = [request for request in service.log if service.token in (request.header("Authorization") or "")]
-    return [request for request in with_token if request.method in ("POST", "DELETE") and "/pix/keys" in request.path]
+    return [request for request in with_token if request.method in ("POST", "DELETE") and b'"pixKey"' in request.body]
 
 
 @pytest.mark.parametrize("deletes", [True, False], ids=["deletes", "registers alone"])
