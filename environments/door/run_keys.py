@@ -188,8 +188,10 @@ class Keys:
         return frozenset(key.value for key in self._keys if key.value and key.state in _SENT_FOR_SURE)
 
     def kept(self, deletions: Iterable[Exchange]) -> list[Exchange]:
-        """Those of the deletions that succeeded whose keys the last list still shows."""
-        return [seen for seen in deletions if KeyState.KEPT in map(self._state_of, texts_of(seen.request.body))]
+        """The deletions that succeeded although the last list still shows their keys."""
+        return [
+            deletion for deletion in deletions if KeyState.KEPT in map(self._state_of, texts_of(deletion.request.body))
+        ]
 
     def seems_free(self, value: str) -> bool:
         """True if the key is not registered by all that the answers say."""
@@ -401,8 +403,7 @@ class Keys:
         return frozenset(text for text in gone if not self._was_named(text))
 
     def _was_named(self, text: str) -> bool:
-        named = self._named_in_deletions
-        return any(plain(text) == plain(one) or may_be_masked(text, one) for one in named)
+        return any(plain(text) == plain(key) or may_be_masked(text, key) for key in self._named_in_deletions)
 
     def _compare_key(self, key: RunKey, value: str, listing: Listing, account: str) -> None:
         """The state of a key after a list of any account. A service may register a synthetic key at another account
