@@ -25,9 +25,9 @@ from typing import Any, NoReturn
 from environments.credentials import forget_variables, open_target, protect, require_variables
 from environments.door.backoff import UnreachableError
 from environments.door.client import Client
-from environments.door.deletions import KEY_GONE
 from environments.door.event_log import GONE, REGISTERED, JournalError, KeyRecord
 from environments.door.journal import Journal, JournalEntry, Outcome
+from environments.door.key_changes import KEY_GONE
 from environments.door.opening import journal_in_words, journal_of, open_client, open_door, record_of_keys
 from environments.door.run_keys import can_be_named, name_of
 from environments.profiles.loading import document, from_example, gaps, load, missing_for_deletions, named, path_of
@@ -275,7 +275,7 @@ def _clean_up(profile: Profile, yes: bool) -> int:
             remaining -= is_closed
             if is_closed:
                 record.note(key.account, key.type, key.value, GONE, ours=True)
-        if client.door.keys.lost_besides:
+        if client.door.keys.gone:
             return _error(f"{KEY_GONE}: restore it, unless somebody else deleted it", INCOMPLETE)
     return LEFT if remaining else CLEAN
 

@@ -87,10 +87,6 @@ class Listing:
         differ in that alone."""
         return key in self.texts or (MARK not in key and plain(key) in self.plain_texts)
 
-    def mentions(self, key: str) -> bool:
-        """True if any text, at whatever place, is the key."""
-        return plain(key) in map(plain, self.all_texts)
-
     # -- what it can prove -------------------------------------------------------------------------------------
 
     def may_show(self, key: str) -> bool:

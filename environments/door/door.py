@@ -20,10 +20,10 @@ import requests
 from environments.credentials import Target
 from environments.door.backoff import NOT_CONNECTED, Backoff, Liveness
 from environments.door.budget import CUT, STOPPED, Budget
-from environments.door.deletions import Deletions
 from environments.door.event_log import JournalError
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
+from environments.door.key_changes import KeyChanges
 from environments.door.outgoing import Decision, Intent, LimitError, NotSentError, Policy, Sending
 from environments.door.permission import Permission
 from environments.door.run_keys import Keys
@@ -93,7 +93,7 @@ class Door:
         self.token_monitor = TokenMonitor(target.secrets, target.refresh, self._ask, self.backoff.clear_the_wire)
         self.liveness = Liveness(self._look_whether_gone)
         self.guard.read_again = self._read_again
-        self.deletions = Deletions(
+        self.key_changes = KeyChanges(
             self.keys, self.ending, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
         )
         self.wire, self.close = wire, wire.close
@@ -109,7 +109,7 @@ class Door:
             self.backoff.spare_the_caller,  # Before the turn: a wrong token too many costs no code and no budget.
             self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
             self.backoff.spare_codes,  # Before the attempt: a code that waits, or is kept back, is not written down.
-            self.deletions.ask,  # Last: it reads the list, so that a list and the deletion have nothing between them.
+            self.key_changes.ask,  # Last: it reads lists, so that a list and a deletion have nothing between them.
         )
         for_each_attempt = (
             self.ending.refuse,  # Again: the run may have ended while the request waited.
@@ -123,7 +123,7 @@ class Door:
             self.backoff.decide,  # Before the token: "come back later" says nothing about it.
             self.token_monitor.watch,  # It has the token fetched, and the request sent with another one.
             self.liveness.notice,  # After all that may send it again: an answer that stands shows a target.
-            self.deletions.look_at_the_list,  # Last: what is gone shows when the deletion is not sent again.
+            self.key_changes.look_at_the_lists,  # Last: what is gone shows when the request is not sent again.
         )
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
 
@@ -182,13 +182,13 @@ class Door:
         """Send a request of before once more, with nothing else on the wire. None where a limit keeps it."""
         return self._send_alone(_prepared(before.request), replace(_intent_of(before), valid=False, part=""))
 
-    def _read_keys(self, deletion: Sending, account: str) -> Exchange | None:
-        """Read the list of keys of an account, with the headers of a deletion and the valid token, with nothing else on
-        the wire. None where a limit keeps it."""
+    def _read_keys(self, change: Sending, account: str) -> Exchange | None:
+        """Read the list of keys of an account, with the headers of a registration or deletion and the valid token,
+        with nothing else on the wire. None where a limit keeps it."""
         operation = operations()["listPixKeys"]
         path = operation.path.replace(f"{{{operation.path_parameter}}}", quote(account, safe=""))
         request = requests.Request(operation.method, self.permission.base_url + path).prepare()
-        for name, value in deletion.request.headers.items():
+        for name, value in change.request.headers.items():
             if name.lower() not in _OF_A_BODY:
                 request.headers[name] = value
         request.headers["Authorization"] = f"Bearer {self.secrets.token()}"
@@ -197,7 +197,7 @@ class Door:
     def _send_alone(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
         """Send a request with nothing else on the wire. None where a limit keeps it."""
         sending = self._sending(request, intent)
-        sending.is_lost = self.exchanges[-1].response is None  # then over a fresh connection
+        sending.is_lost = bool(self.exchanges) and self.exchanges[-1].response is None  # then over a fresh connection
         self.backoff.clear_the_wire()
         try:
             with self.ending.lock:  # once more than it is given away around the wire: nothing else may leave

@@ -96,10 +96,11 @@ class Keys:
     """The state of each key that the run uses, from every exchange. Without `record` nothing is kept for later runs.
 
     `lists_before` has, by account, the list as it was before the first registration, `last_lists` the last one, which
-    is None if it could not be read. `lost_besides` are the keys that were there before, and that two lists after a
-    deletion did not show any more, although no deletion named them. `started`: the list before the run was read, or a
-    deletion or a key of the profile was sent, so a list is no longer the one before the run. `account` is the one at
-    which the run registers. What changes a state is called under the lock of the door.
+    is None if it could not be read. `gone` are the keys that were there before, and that two lists of their account in
+    a row do not show any more, although no deletion named them. `gone_after_a_deletion`: since the last list that
+    showed one of them, a deletion was sent. `started`: the lists before the run were read, or a deletion or a key of
+    the profile was sent, so a list is no longer the one before the run. `account` is the one at which the run
+    registers. What changes a state is called under the lock of the door.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Keys:
         self.lists_before: dict[str, Listing] = {}
         self.last_lists: dict[str, Listing | None] = {}
         self.last_registration = 0  # the number of its exchange
-        self.lost_besides = frozenset[str]()
+        self.gone, self.gone_after_a_deletion = frozenset[str](), False
         self.started, self.key_at = False, key_at
         self.accounts, self.account = accounts, next(iter(accounts), "")
         self._is_sandbox, self._record = is_sandbox, record
@@ -122,6 +123,8 @@ class Keys:
         self._gone_by_the_last_list: dict[str, frozenset[str]] = {}  # by account
         self._named_in_deletions: set[str] = set()
         self._all_may_be_deleted = False  # on a sandbox a deletion that names no key was granted
+        self._last_deletion = 0  # the number of its exchange
+        self._last_whole_list: dict[str, int] = {}  # by account, the number of the last list from which no key is gone
         self._owned = {
             key.key: RunKey(name_of(owned, place), key.type, key.key, self.account, True, key.disposable or is_sandbox)
             for place, key in enumerate(owned)
@@ -141,7 +144,8 @@ class Keys:
         profile no list is read before the first registration, so those of the run are told apart."""
         if value in self._owned:
             return self._owned[value].state is KeyState.BEFORE
-        return bool(self.before and value and self.before.shows(value) and value not in self.values)
+        was_listed = any(before.shows(value) for before in self.lists_before.values()) if value else False
+        return was_listed and value not in self.values
 
     @property
     def before(self) -> Listing | None:
@@ -185,8 +189,10 @@ class Keys:
         return frozenset(key.value for key in self._keys if key.value and key.state in _SENT_FOR_SURE)
 
     def kept(self, deletions: Iterable[Exchange]) -> list[Exchange]:
-        """Those of the deletions that succeeded whose keys the last list still shows."""
-        return [seen for seen in deletions if KeyState.KEPT in map(self._state_of, texts_of(seen.request.body))]
+        """The deletions that succeeded although the last list still shows their keys."""
+        return [
+            deletion for deletion in deletions if KeyState.KEPT in map(self._state_of, texts_of(deletion.request.body))
+        ]
 
     def seems_free(self, value: str) -> bool:
         """True if the key is not registered by all that the answers say."""
@@ -212,7 +218,10 @@ class Keys:
         it. Raises JournalError."""
         state = self._record.state(self.account, key.type, key.key) if self._record else ""
         taken = self._owned[key.key]
-        if state != REGISTERED or not taken.disposable:
+        is_at_its_account = self.before is not None and self.before.may_show(
+            key.key
+        )  # it may have moved to another one
+        if state != REGISTERED or not taken.disposable or not is_at_its_account:
             return False
         taken.state = KeyState.REGISTERED
         return True
@@ -261,7 +270,7 @@ class Keys:
         """While a request is on the wire. A registration is written down before it; JournalError."""
         key, state = None, KeyState.NOT_SENT
         if sending.sent.method == "DELETE":
-            self.started = True  # a list is no longer the one before the run
+            self.started = True
         if sending.intent.operation == "registerPixKey":
             key = self._named_in(sending.sent.body, sending.sent.last_segment)
             state = key.state
@@ -303,6 +312,7 @@ class Keys:
         if key is not None:
             self._take_registration(exchange, key, state_before)
         elif exchange.operation == "deletePixKey":
+            self._last_deletion = exchange.number
             named = texts_of(exchange.request.body)
             self._named_in_deletions.update(named)
             if self._is_sandbox and not any(named) and is_granted(exchange):  # perhaps it is one of all keys
@@ -364,8 +374,8 @@ class Keys:
             self.last_lists[account] = None
             return
         self.last_lists[account] = listing
-        is_before = not self.started if account == (self.account or account) else account not in self.lists_before
-        if is_before:
+        is_of_another_account = account != (self.account or account)
+        if not self.started or (is_of_another_account and account not in self.lists_before):
             self.lists_before[account] = listing
         self._compare_with_before(listing, account)
         for key in [*self._keys]:
@@ -377,31 +387,35 @@ class Keys:
                     self._become(key, KeyState.GONE)
 
     def _compare_with_before(self, listing: Listing, account: str) -> None:
-        """Note the keys that are gone by this list and by the one before it, once a deletion was sent."""
+        """Note the keys that are gone by this list of an account and by the one before it."""
         gone = self.gone_from(listing, account)
-        if self._named_in_deletions and not self._all_may_be_deleted:
-            twice = gone & self._gone_by_the_last_list.get(account, frozenset())
-            self.lost_besides = self.lost_besides | twice
+        gone_twice = gone & self._gone_by_the_last_list.get(account, frozenset())
+        if gone_twice and not self._all_may_be_deleted:
+            self.gone = self.gone | gone_twice
+            self.gone_after_a_deletion |= self._last_deletion > self._last_whole_list.get(account, 0)
+        if not gone:
+            self._last_whole_list[account] = listing.number
         self._gone_by_the_last_list[account] = gone
 
     def gone_from(self, listing: Listing, account: str) -> frozenset[str]:
-        """The keys at `key_at` that were there before the run, are not in the list, and were named by no deletion."""
+        """The keys at `key_at` that were there before the run, are not in the list, and were named by no deletion. None
+        if one of the lists says that it is not complete: then a new key may have taken the place of an old one."""
         before = self.lists_before.get(account)
-        if before is None:
+        if before is None or before.incomplete or listing.incomplete:
             return frozenset()
         gone = Counter(before.values) - Counter(listing.values)
         return frozenset(text for text in gone if not self._was_named(text))
 
     def _was_named(self, text: str) -> bool:
-        named = self._named_in_deletions
-        return any(plain(text) == plain(one) or may_be_masked(text, one) for one in named)
+        return any(plain(text) == plain(key) or may_be_masked(text, key) for key in self._named_in_deletions)
 
     def _compare_key(self, key: RunKey, value: str, listing: Listing, account: str) -> None:
         """The state of a key after a list of any account. A service may register a synthetic key at another account
         than the one that its request names."""
         is_shown = listing.shows(value)
         may_be_shown = is_shown or (key.owned and listing.may_show(value))
-        if account != (key.account or account):
+        may_be_of_before = key.owned and key.state is KeyState.NOT_SENT  # whatever account of the profile holds it
+        if account != (key.account or account) and not may_be_of_before:
             is_synthetic = not key.owned and MARK in value
             is_elsewhere = is_synthetic and account in self.accounts and self._known(value, account) is None
             before = self.lists_before.get(account)

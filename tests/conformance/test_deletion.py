@@ -39,7 +39,7 @@ def test_what_is_granted_is_deleted(deletions, traffic):
     require_supplied(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
 
     warn_of("kept", keys.kept(granted))
-    warn_of("besides", granted if keys.lost_besides else [])
+    warn_of("besides", granted if keys.gone_after_a_deletion else [])
 
 
 @requirement("deletePixKey.contentType.accepted")

@@ -49,11 +49,11 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
             name=entry.name,
         )
         yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), settle)))
-    if door.keys.lost_besides:
+    if door.keys.gone:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
-    elif door.deletions.stopped and door.deletions.stopped not in door.unsent:
-        yield Note(NoteKind.CUT, door.deletions.stopped)
+    elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
+        yield Note(NoteKind.CUT, door.key_changes.stopped)
     valid = [seen for seen in door.exchanges if seen.expects_success]
     if not any(map(is_granted, valid)):  # the first cause is another one
         valid = []

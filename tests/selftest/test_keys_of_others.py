@@ -20,18 +20,23 @@ from tests.selftest.services.keys_of_others import (
     EMAIL,
     FORMS,
     OLD_RANDOM,
+    OTHER_ACCOUNT,
     PHONE,
     ConcatenatesSql,
     CutsKeys,
+    DeletesAtTheOtherAccountToo,
     DeletesTheOldest,
     DeletesTheOldestForAnyAccount,
     GivesAnOldRandomKey,
     ListsTheTwoUsedLast,
+    MovesKeys,
     NeverDeletes,
     OfACustomer,
+    OfTwoAccounts,
     Pages,
     RegistersAtTheAccountOfTheToken,
     RegistersInAMinute,
+    ReplacesTheKeyOfItsType,
     ShowsNumbersInAForm,
     TheCustomerUsesTheApp,
 )
@@ -46,10 +51,10 @@ GENERATED = ("-m", "property or not property", "--examples=2")
 GONE = "a key that was there before the run is gone"
 
 
-def profile_at(base_url, folder, *, keys=(OWN,), allow=WITHOUT_FUZZ, key_at=KEY_AT, **changes):
+def profile_at(base_url, folder, *, keys=(OWN,), allow=WITHOUT_FUZZ, key_at=KEY_AT, accounts=(ACCOUNT,), **changes):
     """A profile that is no sandbox, with a journal and a key record of its own."""
     return write_profile(
-        folder, base_url, sandbox=None, allow=allow, pix_keys=list(keys), key_at=key_at, accounts=[ACCOUNT],
+        folder, base_url, sandbox=None, allow=allow, pix_keys=list(keys), key_at=key_at, accounts=list(accounts),
         transactions=None, journal=str(folder / "journal.jsonl"), **changes,
     )  # fmt: skip
 
@@ -94,7 +99,7 @@ def test_cleanup_deletes_nothing_more_either(tmp_path, monkeypatch, capsys):
 
     assert (status, known) == (6, 1)
     assert (len(service.deletions), len(service.lost)) == (1, 1)
-    assert "a deletion took another key than the one that it named" in printed.err
+    assert "a key that was there before the run is gone" in printed.err
     assert "gone: " not in printed.out
 
 
@@ -156,6 +161,93 @@ def test_a_conforming_service_is_tested_whole(tmp_path):
     assert (service.held(), left_by(result)) == (service.at_first, "")
     assert (len(service.deletions) > 5, pairs) == (True, [])
     assert result.rows("fail") == {}
+
+
+# -- a key that is gone for another reason, or from another account -----------------------------------------------------
+
+TWO_ACCOUNTS = (ACCOUNT, OTHER_ACCOUNT)
+
+
+def changes_of_keys(service):
+    """The requests with the valid token that name a key to register or to delete."""
+    with_token = [request for request in service.log if service.token in (request.header("Authorization") or "")]
+    return [request for request in with_token if request.method in ("POST", "DELETE") and b'"pixKey"' in request.body]
+
+
+@pytest.mark.parametrize("deletes", [True, False], ids=["deletes", "registers alone"])
+def test_after_a_registration_that_replaced_a_key_nothing_is_registered(deletes, tmp_path):
+    """Nor deleted, by nobody. It is an alert, the run does not end with 0, and no requirement fails."""
+    allow = WITH_FUZZ if deletes else ["read", "register-keys", "fuzz"]
+    service = ReplacesTheKeyOfItsType()
+    result = ended(service, tmp_path, *GENERATED, allow=allow)
+
+    assert (len(changes_of_keys(service)), len(service.lost)) == (1, 1)
+    assert result.status not in (0, 1)
+    assert GONE in result.output
+    assert result.rows("fail") == {}
+    assert "deletePixKey.exists" not in result.rows("warn")
+
+
+def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
+    """It looks like a key that a request took. No requirement fails."""
+    service = OfACustomer()
+    register = service.register
+
+    def register_while_the_customer_deletes(ledger, account_id, kind, value):
+        if known := ledger.key(EMAIL):
+            ledger.remove_key(known)
+        return register(ledger, account_id, kind, value)
+
+    service.register = register_while_the_customer_deletes
+    result = ended(service, tmp_path)
+
+    assert (result.status, result.rows("fail")) == (6, {})
+    assert GONE in result.output
+
+
+def test_after_a_deletion_that_took_a_key_of_the_other_account_nothing_is_deleted(tmp_path):
+    """The lists of all accounts of the profile are compared, whatever account a deletion names."""
+    service = DeletesAtTheOtherAccountToo()
+    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, accounts=TWO_ACCOUNTS)
+
+    assert (len(service.deletions), len(service.lost)) == (1, 1)
+    assert result.status != 0
+    assert GONE in result.output
+
+
+def test_cleanup_looks_at_the_other_account_too(tmp_path, monkeypatch):
+    """It reads the list of every account before its first deletion, and after each."""
+    service = DeletesAtTheOtherAccountToo()
+    two = [{"type": "EMAIL", "key": f"{name}@pix-conformance.example", "disposable": True} for name in ("qa", "qb")]
+    options = {"keys": two, "accounts": TWO_ACCOUNTS}
+    monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+    with Server(service) as server:
+        run(profile_at(server.base_url, tmp_path, allow=["read", "register-keys"], **options), *OF_KEYS)
+        status = main(["cleanup", str(profile_at(server.base_url, tmp_path, **options)), "--yes"])
+
+    assert (status, len(service.deletions), len(service.lost)) == (6, 1, 1)
+
+
+def test_a_key_that_another_account_of_the_profile_holds_is_not_registered(tmp_path):
+    """Its registration could move it to the first account, and its deletion would take it."""
+    service = MovesKeys()
+    keys = [OWN, {"type": "EMAIL", "key": "tia@cliente.example", "disposable": True}]
+    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
+    named = [request for request in service.log if b"tia@cliente.example" in request.body]
+
+    assert (named, service.lost) == ([], set())
+    assert result.rows("fail") == {}
+
+
+def test_a_conforming_service_with_two_accounts_is_tested_whole(tmp_path):
+    """Keys of the other account are no alert."""
+    service = OfTwoAccounts()
+    keys = [OWN | {"disposable": True}]
+    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
+
+    assert (service.held(), service.lost, left_by(result)) == (service.at_first, set(), "")
+    assert (GONE in result.output, result.rows("fail")) == (False, {})
+    assert len(service.deletions) > 5
 
 
 # -- keys of the profile that were there before ------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def _look_whether_listed(registrar: Registrar, refused: Exchange) -> bool:
     """True if any text of the list may be the key: it is refused because it is there, or waits. An account may have
     only so many keys that a service makes."""
     listing, key = registrar.look(), body_sent(refused).get("pixKey")
-    if listing is None or (key and listing.mentions(key)):
+    if listing is None or (key and listing.may_show(key)):
         return listing is not None
     return type_sent(refused) == "RANDOM" and any(map(UUID.fullmatch, listing.all_texts - registrar.keys.values))
 

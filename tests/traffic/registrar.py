@@ -337,9 +337,12 @@ class Registrar:
         return self.listing
 
     def look_before_all(self) -> None:
-        """Before the first registration read the list: what is there already is the operator's."""
+        """Before the first registration read the list of each account: what is there already is the operator's."""
         if not self.keys.started:
             self.look()
+            if self.may_list:
+                for account in self.profile.accounts[1:]:
+                    self.client.send("listPixKeys", account, valid=True)
             self.keys.started = True
 
 

@@ -8,7 +8,7 @@ from environments.sandbox.service import Registration
 from tests.selftest.proof.variants.lawful_making import with_keys
 from tests.selftest.services.running import TOKEN
 
-ACCOUNT = "ac-0001"
+ACCOUNT, OTHER_ACCOUNT = "ac-0001", "ac-0002"
 EMAIL, PHONE, CPF = "mae@cliente.example", "+5511987654321", "52998224725"
 OF_THE_CUSTOMER = {"EMAIL": EMAIL, "PHONE": PHONE, "CPF": CPF}
 OLD_RANDOM = "c0ffee00-0001-4000-8000-00000000000a"
@@ -58,6 +58,55 @@ class DeletesTheOldestForAnyAccount(DeletesTheOldest):
         with self.database.transaction() as ledger:
             self.remove(ledger, ACCOUNT, "")
         raise Refusal(400, "The key is not deleted.")
+
+
+class OfTwoAccounts(OfACustomer):
+    """The customer has a second account with keys of its own."""
+
+    KEYS = ("+5511987650000", "tia@cliente.example")
+
+    def __init__(self) -> None:
+        super().__init__()
+        with self.database.transaction() as ledger:
+            for key in self.KEYS:
+                ledger.add_key(Key(key, "EMAIL" if "@" in key else "PHONE", OTHER_ACCOUNT))
+            self.at_the_other = {key.key for key in ledger.keys(OTHER_ACCOUNT)}
+
+    @property
+    def lost(self) -> set[str]:
+        with self.database.transaction() as ledger:
+            held_at_the_other = {key.key for key in ledger.keys(OTHER_ACCOUNT)}
+        return super().lost | (self.at_the_other - held_at_the_other)
+
+
+class DeletesAtTheOtherAccountToo(OfTwoAccounts):
+    """Deletes the named key, and with it one of the other account."""
+
+    def remove(self, ledger, account_id, value):
+        super().remove(ledger, account_id, value)
+        for key in ledger.keys(OTHER_ACCOUNT)[:1]:
+            ledger.remove_key(key)
+
+
+class ReplacesTheKeyOfItsType(OfACustomer):
+    """Keeps one key of each type at an account: a new one takes the place of the old one."""
+
+    def register(self, ledger, account_id, kind, value):
+        registration = super().register(ledger, account_id, kind, value)
+        for key in ledger.keys(account_id):
+            if registration.accepted and key.type == kind and key.key != registration.key.key:
+                ledger.remove_key(key)
+        return registration
+
+
+class MovesKeys(OfTwoAccounts):
+    """Moves a key that another account has to the one that registers it, as for portability."""
+
+    def register(self, ledger, account_id, kind, value):
+        known = ledger.key(value)
+        if known is not None and known.account != account_id:
+            ledger.remove_key(known)
+        return super().register(ledger, account_id, kind, value)
 
 
 class NeverDeletes(OfACustomer):
