@@ -17,16 +17,18 @@ def test_endpoint_exists(operation, traffic):
     judgements = traffic.result_of(find_out)
     require_supplied(judgements, NOTHING_GRANTED)
 
-    assert_found(judgements[operation])
+    assert_found(f"{operation}.exists", judgements[operation])
 
 
 @pytest.mark.parametrize("requirement_id", rules_of(*READS, *PREPARING))
 def test_general_rule_reaches_the_operation(requirement_id, traffic):
     """A successful answer has status 200 and the envelope."""
-    assert_holds(*valid_answers(traffic, requirement_id.split(".")[0]))
+    operation = requirement_id.split(".")[0]
+
+    assert_holds(requirement_id, valid_answers(traffic, operation))
 
 
 @requirement("general.versionPrefix")
 def test_documented_paths_answer_under_v1(traffic):
     """At least one documented path answers under /v1."""
-    assert_found(prefix_is_served(traffic))
+    assert_found("general.versionPrefix", prefix_is_served(traffic))

@@ -36,7 +36,7 @@ def test_shape_of_an_answer(operation, traffic):
     answers = answers_to(operation, traffic)
     require_supplied(answers, no_answer(operation, traffic))
 
-    observe(values_of(answers), *answers[:3])
+    observe(f"{operation}.shape", values_of(answers), answers[:3])
 
 
 @pytest.mark.parametrize("operation", each(READS, "token"))
@@ -47,7 +47,7 @@ def test_token_of_a_read(operation, traffic):
     answers = answers_in_words([granted, without])
     require_supplied(wanted, say("with the token and without: {answers}", answers=answers))
 
-    observe(wanted, granted, without)
+    observe(f"{operation}.token", wanted, [granted, without])
 
 
 @requirement("general.otherTokens")
@@ -59,7 +59,7 @@ def test_token_of_what_writes(traffic):
     tokens = tokens_of(sent, traffic)
     require_supplied(tokens, "no answer that could show it")
 
-    observe(tokens, *sent)
+    observe("general.otherTokens", tokens, sent)
 
 
 @pytest.mark.parametrize("operation", each(operations(), "refusal"))
@@ -72,7 +72,7 @@ def test_refusals(operation, traffic):
     require_supplied(sent, NOTHING_REFUSED)
     values = refused_values(sent, unknown_code(traffic) if operation == "executePix" else None)
 
-    observe(values, *(seen for _, seen in sent[:5]))
+    observe(f"{operation}.refusal", values, [exchange for _, exchange in sent[:5]])
 
 
 @requirement("general.codeValues")
@@ -81,13 +81,13 @@ def test_codes(traffic):
     sent = [one for name in sorted(traffic.reach.subjects) for one in refusals_of(name, traffic)]
     require_supplied(sent, NOTHING_REFUSED)
 
-    observe(codes_of(sent), *(seen for _, seen in sent[:5]))
+    observe("general.codeValues", codes_of(sent), [exchange for _, exchange in sent[:5]])
 
 
 @requirement("general.rateLimit")
 def test_rate_limits(traffic):
     """The service limits the rate of requests in this way, or does not limit it."""
-    observe(rate_limits_of(traffic.exchanges))
+    observe("general.rateLimit", rate_limits_of(traffic.exchanges))
 
 
 @requirement("general.sizeLimit")
@@ -97,7 +97,7 @@ def test_size_limits(traffic):
     sent = large_ones(traffic)
     require_supplied(sent, "no large request was sent: add read or register-keys to allow")
 
-    observe(sizes_of(sent), *(seen for _, seen in sent))
+    observe("general.sizeLimit", sizes_of(sent), [exchange for _, exchange in sent])
 
 
 @requirement("general.identifierFormat")
@@ -106,7 +106,7 @@ def test_formats_of_identifiers(traffic):
     formats = formats_of_identifiers(traffic.exchanges)
     require_supplied(formats, "no request that names an account or a code was granted")
 
-    observe(formats)
+    observe("general.identifierFormat", formats)
 
 
 @requirement("general.deprecation")
@@ -115,4 +115,4 @@ def test_headers_about_versions(traffic):
     headers = version_headers_of(traffic.exchanges)
     require_supplied(headers, "no request succeeded")
 
-    observe(headers)
+    observe("general.deprecation", headers)

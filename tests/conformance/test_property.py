@@ -27,4 +27,4 @@ def test_generated_requests(operation: str, generation: Generation, session: Ses
     generated.cut += [f"{operation} was cut after {len(findings.taken)} requests: {findings.cut}"] * bool(findings.cut)
     require_supplied(findings.taken, findings.cut or "nothing to send: supply accounts")
 
-    assert_requirements(findings.results(session.run.seed, session.profile.fail_on))
+    assert_requirements(f"{operation}.serverError", findings.results(session.run.seed, session.profile.fail_on))

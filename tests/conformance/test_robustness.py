@@ -17,4 +17,5 @@ def test_no_request_breaks_the_service(requirement_id, sent, traffic, reproducti
     operation = requirement_id.partition(".")[0]
     not_sent = sent.generation.classes_not_sent(operation, traffic.result_of(send_invalid))
 
-    assert_found(never_broken(requirement_id, traffic.client.door.exchanges, reproduction, not_sent))
+    judgement = never_broken(requirement_id, traffic.client.door.exchanges, reproduction, not_sent)
+    assert_found(requirement_id, judgement)

@@ -29,8 +29,8 @@ def test_second_execution(world: World):
         say("not tried: needs a sandbox, transactions.prepare, and room in limits.executions"),
     )
 
-    observe({"the answer": world.twice.answers}, world.twice.first, world.twice.second)
-    observe({"the balance": world.twice.balances}, first=world.twice.moves_money_twice)
+    observe("executePix.repeated", {"the answer": world.twice.answers}, [world.twice.first, world.twice.second])
+    observe("executePix.repeated", {"the balance": world.twice.balances}, first=world.twice.moves_money_twice)
 
 
 @requirement("registerPixKey.status")
@@ -38,4 +38,4 @@ def test_shapes_hold_in_any_order(world: World, session: Session):
     """Every described answer keeps status, envelope and fields, whatever came before it."""
     require_supplied(world.findings.taken, world.findings.cut or "nothing was sent")
 
-    assert_requirements(world.findings.results(session.run.seed, session.profile.fail_on))
+    assert_requirements("registerPixKey.status", world.findings.results(session.run.seed, session.profile.fail_on))
