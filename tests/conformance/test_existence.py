@@ -6,12 +6,12 @@ import pytest
 
 from reports.grants import NOTHING_GRANTED
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import assert_found, assert_holds, each, require_supplied, requirement, rules_of
+from tests.harness.judging import assert_found, assert_holds, operations_with, require_supplied, requirement, rules_of
 from tests.traffic.existence import find_out, prefix_is_served
 from tests.traffic.undescribed import valid_answers
 
 
-@pytest.mark.parametrize("operation", each(operations(), "exists"))
+@pytest.mark.parametrize("operation", operations_with("exists", operations()))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and not like an undocumented path."""
     judgements = traffic.result_of(find_out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.interface import operations
-from tests.harness.judging import assert_requirements, each, require_supplied
+from tests.harness.judging import assert_requirements, operations_with, require_supplied
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
 from tests.traffic.property import Generation
@@ -19,7 +19,7 @@ def generation(sent: RunTraffic) -> Generation:
     return sent.generation
 
 
-@pytest.mark.parametrize("operation", each(operations(), "serverError"))
+@pytest.mark.parametrize("operation", operations_with("serverError", operations()))
 def test_generated_requests(operation: str, generation: Generation, session: Session):
     """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
     findings, generated = generation.judge(operation), session.run.generated

@@ -61,8 +61,8 @@ def deletions_needed(profile):
 
 
 def tried_with_effect(registrations, what):
-    """Registrations of one sort, but for those that were acknowledged alone: a list shows that there is no such key."""
-    return [seen for seen in registrations.tried[what] if seen not in registrations.lost]
+    """Registrations of one kind, without the ones that were granted although a list shows that there is no such key."""
+    return [exchange for exchange in registrations.tried[what] if exchange not in registrations.lost]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_a_registration_is_answered_with_200(registrations):
 @requirement("registerPixKey.Key.matches")
 def test_a_result_is_of_the_key_that_was_sent(registrations):
     """The Key is the key that was sent, and that of no other registration."""
-    sent = {seen: body_sent(seen).get("pixKey") for seen in registrations.answers}
+    keys = {exchange: body_sent(exchange).get("pixKey") for exchange in registrations.answers}
 
-    assert_found("registerPixKey.Key.matches", of_no_other("registerPixKey.Key.matches", sent))
+    assert_found("registerPixKey.Key.matches", of_no_other("registerPixKey.Key.matches", keys))
     assert_holds("registerPixKey.Key.matches", registrations.answers)
 
 
@@ -137,10 +137,10 @@ def test_a_valid_token_is_accepted(traffic, registrations):
 @pytest.mark.needs("fuzz")
 def test_the_token_is_accepted_as_a_bearer_only(registrations, profile):
     """The token bare or under another scheme does not register a key."""
-    tried = registrations.tried[Attempted.OTHER_SCHEME]
-    require_supplied(tried, deletions_needed(profile))
+    answers = registrations.tried[Attempted.OTHER_SCHEME]
+    require_supplied(answers, deletions_needed(profile))
 
-    assert_found("registerPixKey.token.scheme", none_granted(tried, "scheme-accepted"))
+    assert_found("registerPixKey.token.scheme", none_granted(answers, "scheme-accepted"))
 
 
 @pytest.mark.parametrize(
@@ -161,26 +161,26 @@ def test_documented_key_type_is_accepted(key_type, registrations):
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(registrations):
     """A key type that is not documented is not registered with Success true."""
-    tried = tried_with_effect(registrations, Attempted.UNDOCUMENTED_TYPE)
+    answers = tried_with_effect(registrations, Attempted.UNDOCUMENTED_TYPE)
 
-    assert_found("registerPixKey.pixKeyType.undocumented", none_granted(tried, "undocumented-type"))
+    assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, "undocumented-type"))
 
 
 @requirement("registerPixKey.pixKeyType.EVP")
 def test_another_name_of_random_is_not_registered(registrations):
     """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
-    tried = tried_with_effect(registrations, Attempted.OTHER_NAME)
+    answers = tried_with_effect(registrations, Attempted.OTHER_NAME)
 
-    assert_found("registerPixKey.pixKeyType.EVP", none_granted(tried, "type-EVP"))
+    assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, "type-EVP"))
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
 def test_key_type_in_lower_case(registrations, profile):
     """A key type in lower-case letters is not registered."""
     require_supplied(registrations.tried[Attempted.LOWER_CASE], deletions_needed(profile))
-    tried = tried_with_effect(registrations, Attempted.LOWER_CASE)
+    answers = tried_with_effect(registrations, Attempted.LOWER_CASE)
 
-    assert_found("registerPixKey.pixKeyType.letterCase", none_granted(tried, "type-lower-case"))
+    assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
 
 
 @pytest.mark.parametrize(
@@ -201,46 +201,46 @@ def test_the_documented_request_is_enough(requirement_id, registrations):
 @requirement("registerPixKey.repeated")
 def test_repeated_registration(registrations):
     """The registration of a key that is registered already is answered in this way."""
-    seen = repeated_values(registrations.repeated)
-    require_supplied(seen, "no key was registered twice")
+    values = repeated_values(registrations.repeated)
+    require_supplied(values, "no key was registered twice")
 
-    observe("registerPixKey.repeated", seen, registrations.repeated)
+    observe("registerPixKey.repeated", values, registrations.repeated)
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
 def test_numeric_key_types(registrations, profile):
     """Digits are accepted as key types, or refused."""
-    tried = registrations.tried[Attempted.NUMERIC]
-    seen = numeric_values(tried)
+    answers = registrations.tried[Attempted.NUMERIC]
+    values = numeric_values(answers)
     may_be_made = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    require_supplied(seen, may_be_made if profile.deletes_keys else deletions_needed(profile))
+    require_supplied(values, may_be_made if profile.deletes_keys else deletions_needed(profile))
 
-    observe("registerPixKey.pixKeyType.numeric", seen, tried)
+    observe("registerPixKey.pixKeyType.numeric", values, answers)
 
 
 @requirement("registerPixKey.body.required")
 @pytest.mark.needs("fuzz")
 def test_required_fields(traffic):
     """A registration needs each of the body fields, or does not."""
-    without = incomplete_ones(traffic)
-    seen = required_values(without, one_of(COMPLETE, traffic))
-    require_supplied(seen, "no answer that could show it")
+    answers = incomplete_ones(traffic)
+    values = required_values(answers, one_of(COMPLETE, traffic))
+    require_supplied(values, "no answer that could show it")
 
-    observe("registerPixKey.body.required", seen, without.values())
+    observe("registerPixKey.body.required", values, answers.values())
 
 
 @requirement("registerPixKey.account.relation")
 @pytest.mark.needs("fuzz")
 def test_another_account_in_the_body(traffic):
     """A registration whose body names another account than its path is accepted, or is refused."""
-    other = one_of(OTHER_ACCOUNT, traffic)
-    seen = relation_values(other, one_of(COMPLETE, traffic))
-    require_supplied(seen, "no answer that could show it")
+    answer = one_of(OTHER_ACCOUNT, traffic)
+    values = relation_values(answer, one_of(COMPLETE, traffic))
+    require_supplied(values, "no answer that could show it")
 
-    observe("registerPixKey.account.relation", seen, [other])
+    observe("registerPixKey.account.relation", values, [answer])
 
 
 @requirement("registerPixKey.pixKey.format")
@@ -256,8 +256,8 @@ def test_formats_of_keys(registrations):
 @pytest.mark.needs("fuzz")
 def test_a_text_that_is_no_key(traffic):
     """A text that is no key of its type is accepted, or is refused."""
-    synthetic = one_of(COMPLETE, traffic)
-    seen = formats_of_synthetic(synthetic)
-    require_supplied(seen, "no answer that could show it")
+    answer = one_of(COMPLETE, traffic)
+    formats = formats_of_synthetic(answer)
+    require_supplied(formats, "no answer that could show it")
 
-    observe("registerPixKey.pixKey.format", seen, [synthetic])
+    observe("registerPixKey.pixKey.format", formats, [answer])

@@ -33,21 +33,32 @@ def requirement(requirement_id: str) -> pytest.MarkDecorator:
 
 
 def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
-    """The requirements of the operations that a rule answers for, as parameters; those of robustness are judged apart.
-    `but` names others to leave out, without the operation."""
-    left_out = {f"{operation}.{what}" for operation in operations for what in (*ROBUSTNESS, *but)}
-    mine = [id for id in requirements() if id in RULES and id.partition(".")[0] in operations]
-    return named(*(id for id in mine if id not in left_out))
+    """Requirements of the operations that a rule answers for, as parameters.
+
+    Those of robustness are left out, because they are judged apart. `but` names others to leave out, by the part that
+    follows the operation, such as `status`.
+    """
+    left_out = {*ROBUSTNESS, *but}
+    requirement_ids = []
+    for requirement_id in requirements():
+        operation, _, what = requirement_id.partition(".")
+        if requirement_id in RULES and operation in operations and what not in left_out:
+            requirement_ids.append(requirement_id)
+    return named(*requirement_ids)
 
 
 def named(*requirement_ids: str) -> list[object]:
     """Requirements as parameters."""
-    return [pytest.param(id, marks=requirement(id), id=id) for id in requirement_ids]
+    return [pytest.param(name, marks=requirement(name), id=name) for name in requirement_ids]
 
 
-def each(operations: Iterable[str], what: str) -> list[object]:
-    """The requirement `<operation>.<what>` of each operation, as parameters."""
-    return [pytest.param(op, marks=requirement(f"{op}.{what}"), id=f"{op}.{what}") for op in operations]
+def operations_with(what: str, operations: Iterable[str]) -> list[object]:
+    """The operations as parameters, each for its requirement `<operation>.<what>`."""
+    parameters: list[object] = []
+    for operation in operations:
+        requirement_id = f"{operation}.{what}"
+        parameters.append(pytest.param(operation, marks=requirement(requirement_id), id=requirement_id))
+    return parameters
 
 
 class Untested(Skipped):
@@ -105,7 +116,7 @@ ASSERTIONS = Assertions()
 
 @dataclass
 class JudgedTest:
-    """A test, the result of its own requirement, and those of others that it judged, too."""
+    """A test, the result of its own requirement, and the results of other requirements that it judged, too."""
 
     node_id: str
     own: RequirementResult
@@ -130,24 +141,24 @@ class JudgedTest:
 
 
 def require_supplied(what: object, missing: Text) -> None:
-    """Raises NotExercised where there is nothing; `missing` says what to supply."""
+    """Raises NotExercised if `what` is empty; `missing` says what to supply."""
     if not what:
         raise NotExercised(missing)
 
 
 def require_permission(permitted: object, missing: Text) -> None:
-    """Raises OutOfScope where the profile does not permit it; `missing` says which permission would."""
+    """Raises OutOfScope if the profile does not permit it; `missing` says which permission would."""
     if not permitted:
         raise OutOfScope(missing)
 
 
-def warn(requirement_id: str, found: Finding, exchanges: Sequence[Exchange]) -> None:
+def warn(requirement_id: str, finding: Finding, exchanges: Sequence[Exchange]) -> None:
     """The requirement gets a warning if there are exchanges that show the finding, and else passes.
 
     It is no failure, because no statement says when something that is granted takes effect, or that it does.
     """
     if exchanges:
-        ASSERTIONS.add(requirement_id, Verdict.WARN, exchanges, [found])
+        ASSERTIONS.add(requirement_id, Verdict.WARN, exchanges, [finding])
     else:
         ASSERTIONS.add(requirement_id, Verdict.PASS, ())
 
@@ -158,7 +169,7 @@ def remark(requirement_id: str, text: Text) -> None:
 
 
 Seen = Mapping[Text, Iterable[Facts | str]]
-"""By situation, the facts of the answers that were seen in it; a text stands for what is said."""
+"""By situation, the facts of the answers that were seen in it. A text is a fact that is said in words."""
 
 
 def observe(
