@@ -88,17 +88,20 @@ class Reproduction:
             return judgement
         if requirement_id in robustness_of(exchange.operation) and not self._shows_again(requirement_id):
             return holds(why=say("not seen again with nothing else in flight: {finding}", finding=judgement.message))
-        if not exchange.beside:
-            return judgement
-        alone = {judge(requirement_id, seen).conclusion for seen in self._alone_like(exchange)}
-        stays_away = Conclusion.HOLDS in alone and Conclusion.DEVIATES not in alone
-        return _in_company(judgement) if stays_away else judgement
+        return self.marked(requirement_id, judgement)
 
-    def marked(self, judgement: Judgement) -> Judgement:
-        """The judgement; it says so where requests with a bad credential were granted beside others only."""
-        granted = [seen for seen in judgement.exchanges if seen.credential != VALID and grants_protected_result(seen)]
-        in_company = granted and all(map(self._is_granted_in_company, granted))
-        return _in_company(judgement) if in_company else judgement
+    def marked(self, requirement_id: str, judgement: Judgement) -> Judgement:
+        """The judgement. Its findings say so if the same requests did not deviate when they were sent alone.
+
+        A request deviates if its answer breaks the rule of the requirement, or grants a request with a bad credential.
+        """
+        broken = [exchange for exchange in judgement.exchanges if _breaks(requirement_id, exchange)]
+        granted = [exchange for exchange in judgement.exchanges if _is_wrongly_granted(exchange)]
+        if broken:
+            shows_beside_others_only = all(self._is_broken_in_company(requirement_id, exchange) for exchange in broken)
+        else:
+            shows_beside_others_only = bool(granted) and all(map(self._is_granted_in_company, granted))
+        return _in_company(judgement) if shows_beside_others_only else judgement
 
     def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
         """Requests to the operation that were refused in this way for what is wrong with others: in more ways than a
@@ -135,12 +138,26 @@ class Reproduction:
             return len(apart) > 2 or sum(not seen.beside for seen in final) > 1
         return len(broken) > 1 or any(seen.response for seen in final)
 
+    def _is_broken_in_company(self, requirement_id: str, exchange: Exchange) -> bool:
+        if not exchange.beside:
+            return False
+        alone = {judge(requirement_id, like).conclusion for like in self._alone_like(exchange)}
+        return Conclusion.HOLDS in alone and Conclusion.DEVIATES not in alone
+
     def _is_granted_in_company(self, exchange: Exchange) -> bool:
         alone = self._alone_like(exchange)
         return bool(exchange.beside and alone) and not any(map(grants_protected_result, alone))
 
     def _alone_like(self, exchange: Exchange) -> list[Exchange]:
         return [seen for seen in self.exchanges if not seen.beside and _sort(seen) == _sort(exchange)]
+
+
+def _breaks(requirement_id: str, exchange: Exchange) -> bool:
+    return requirement_id in RULES and judge(requirement_id, exchange).deviates
+
+
+def _is_wrongly_granted(exchange: Exchange) -> bool:
+    return exchange.credential != VALID and grants_protected_result(exchange)
 
 
 def _sort(exchange: Exchange) -> tuple[object, ...]:

@@ -8,9 +8,10 @@ from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import Profile
 from spec.answers import answers_in_words, is_granted
 from spec.exchange import Exchange
+from spec.findings import finding
 from spec.message import say
-from tests.harness.judging import assert_found, assert_holds, observe, require_supplied, requirement, rules_of
-from tests.traffic.judgements import json_is_understood, warn_of
+from tests.harness.judging import assert_found, assert_holds, observe, require_supplied, requirement, rules_of, warn
+from tests.traffic.judgements import json_is_understood
 from tests.traffic.observations import answers_to, no_answer, values_of
 from tests.traffic.registrar import Registrations
 from tests.traffic.registration import nothing_to_delete
@@ -28,7 +29,7 @@ def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
 @pytest.mark.parametrize("requirement_id", rules_of("deletePixKey"))
 def test_statement_holds_in_every_answer(requirement_id, deletions):
     """Status, JSON and envelope of a successful deletion are as documented."""
-    assert_holds(*deletions)
+    assert_holds(requirement_id, deletions)
 
 
 @requirement("deletePixKey.exists")
@@ -38,16 +39,16 @@ def test_what_is_granted_is_deleted(deletions, traffic):
     granted = list(filter(is_granted, deletions))
     require_supplied(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
 
-    warn_of("kept", keys.kept(granted))
-    warn_of("besides", granted if keys.gone_after_a_deletion else [])
+    warn("deletePixKey.exists", finding("kept"), keys.kept(granted))
+    warn("deletePixKey.exists", finding("besides"), granted if keys.gone_after_a_deletion else [])
 
 
 @requirement("deletePixKey.contentType.accepted")
 def test_json_is_understood(deletions):
     """A deletion sent as application/json is understood."""
-    assert_found(
-        json_is_understood(deletions, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
-    )
+    none_deleted = say("no key was deleted: {answers}", answers=answers_in_words(deletions))
+
+    assert_found("deletePixKey.contentType.accepted", json_is_understood(deletions, none_deleted))
 
 
 @requirement("deletePixKey.data")
@@ -56,4 +57,4 @@ def test_shape_of_the_answer(deletions, traffic):
     answers = answers_to("deletePixKey", traffic) if deletions else []
     require_supplied(answers, no_answer("deletePixKey", traffic))
 
-    observe(values_of(answers), *answers[:3])
+    observe("deletePixKey.data", values_of(answers), answers[:3])

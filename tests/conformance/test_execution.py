@@ -11,6 +11,7 @@ from spec.observed import answer_of, counts, settle
 from tests.harness.judging import (
     assert_found,
     assert_holds,
+    named,
     observe,
     remark,
     require_supplied,
@@ -34,22 +35,25 @@ from tests.traffic.scenario import Traffic
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
-SEEN_IN_RESULTS = [
-    pytest.param(name.split(".")[1], marks=requirement(name), id=name)
-    for name in ("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
-]
+SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
 
 
 @pytest.fixture(scope="session")
-def executions(traffic: Traffic) -> Executions:
-    """Refusals and executions of transaction codes."""
+def with_any_code(traffic: Traffic) -> Executions:
+    """Refusals and executions of transaction codes. Perhaps all of the codes are synthetic."""
     return traffic.result_of(execute)
+
+
+@pytest.fixture(scope="session")
+def executions(with_any_code: Executions) -> Executions:
+    """Refusals and executions of transaction codes, of which some are real."""
+    require_supplied(not with_any_code.missing, with_any_code.missing)
+    return with_any_code
 
 
 @pytest.fixture(scope="session")
 def execution_answers(executions: Executions) -> list[Exchange]:
     """The answers to valid executions, and the results that were given without a valid token."""
-    require_supplied(not executions.missing, executions.missing)
     granted = [refusal for refusal in executions.refusals if grants_protected_result(refusal)]
     return [*executions.answers, *executions.sent_with_more, *granted]
 
@@ -59,94 +63,95 @@ def execution_answers(executions: Executions) -> list[Exchange]:
 )
 def test_statement_holds_in_every_answer(requirement_id, execution_answers):
     """Status, JSON, envelope and every field of the execution result are as documented."""
-    assert_holds(*execution_answers)
+    assert_holds(requirement_id, execution_answers)
 
 
 @requirement("executePix.status")
 def test_an_execution_is_answered_with_200(executions, execution_answers):
     """A successful execution has status 200: what is refused is not executed."""
-    assert_found(no_refusal_was_executed(executions))
-    assert_holds(*execution_answers)
+    assert_found("executePix.status", no_refusal_was_executed(executions))
+    assert_holds("executePix.status", execution_answers)
 
 
 @requirement("executePix.id.matches")
 def test_a_result_is_of_the_code_that_was_sent(execution_answers):
     """The id is the code that was sent, and that of no other execution."""
-    assert_found(of_no_other("executePix.id.matches", {seen: seen.request.last_segment for seen in execution_answers}))
-    assert_holds(*execution_answers)
+    codes = {exchange: exchange.request.last_segment for exchange in execution_answers}
+
+    assert_found("executePix.id.matches", of_no_other("executePix.id.matches", codes))
+    assert_holds("executePix.id.matches", execution_answers)
 
 
 @requirement("executePix.value.matches")
-def test_the_amount_that_was_prepared_comes_back(executions, execution_answers):
+def test_the_amount_that_was_prepared_comes_back(executions):
     """The value is the amount that the run prepared."""
-    assert_found(has_the_amount(executions))
+    assert_found("executePix.value.matches", has_the_amount(executions))
 
 
 @requirement("executePix.type.example")
 def test_the_type_that_is_shown_is_seen(execution_answers):
     """At least one execution result has the type that the interface document shows."""
-    assert_found(seen_in_one_answer("executePix.type.example", execution_answers))
+    assert_found("executePix.type.example", seen_in_one_answer("executePix.type.example", execution_answers))
 
 
 @requirement("executePix.token.required")
-def test_without_a_valid_token_nothing_is_executed(executions, execution_answers, traffic):
+def test_without_a_valid_token_nothing_is_executed(executions, traffic):
     """A request without a valid token does not get an execution result."""
     refusals, again = executions.refusals, asked_again(traffic)
     granted_again = [exchange for exchange in again if grants_protected_result(exchange)]
     judgement = token_is_required(refusals, executions.successes, "executed", ("answered-again", granted_again))
     require_supplied([*refusals, *again], "no request without a valid token was sent")
     require_supplied(judgement.deviates or not executions.perhaps_spent, "a code was perhaps spent by a wrong token")
-    remark(tried_in_words("executePix", [*refusals, *again], traffic))
+    remark("executePix.token.required", tried_in_words("executePix", [*refusals, *again], traffic))
 
-    assert_found(judgement)
+    assert_found("executePix.token.required", judgement)
 
 
 @requirement("executePix.token.accepted")
 def test_a_valid_token_is_accepted(traffic, execution_answers):
     """A valid access token is accepted for an execution."""
-    assert_found(token_is_accepted(traffic, "executePix", execution_answers))
+    assert_found("executePix.token.accepted", token_is_accepted(traffic, "executePix", execution_answers))
 
 
 @requirement("executePix.token.scheme")
 @pytest.mark.needs("fuzz")
-def test_the_token_is_accepted_as_a_bearer_only(executions):
+def test_the_token_is_accepted_as_a_bearer_only(with_any_code):
     """The token bare or under another scheme is answered like no token."""
-    assert_found(accepted_under_another_scheme(executions))
+    assert_found("executePix.token.scheme", accepted_under_another_scheme(with_any_code))
 
 
 @requirement("executePix.request.sufficient")
-def test_an_execution_needs_no_more_than_the_token(executions, execution_answers):
+def test_an_execution_needs_no_more_than_the_token(executions):
     """Neither a query nor a body nor another header is needed."""
-    assert_found(needs_more(executions))
+    assert_found("executePix.request.sufficient", needs_more(executions))
 
 
 @requirement("executePix.unknownCode")
-def test_unknown_code(executions, reproduction):
+def test_unknown_code(with_any_code, reproduction):
     """An unknown transaction code is answered in this way."""
-    require_supplied(executions.unknown, "not reached")
+    require_supplied(with_any_code.unknown, "not reached")
+    answer = settle(with_any_code.unknown, reproduction.again)
+    require_supplied(counts(answer), say("answered with {answer} alone", answer=answer_in_words(answer)))
 
-    seen = settle(executions.unknown, reproduction.again)
-    require_supplied(counts(seen), say("answered with {answer} alone", answer=answer_in_words(seen)))
-
-    observe({"": [answer_of(seen)]}, seen)
+    observe("executePix.unknownCode", {"": [answer_of(answer)]}, [answer])
 
 
-@pytest.mark.parametrize("field", SEEN_IN_RESULTS)
-def test_values(field, executions, execution_answers, profile):
+@pytest.mark.parametrize("requirement_id", SEEN_IN_RESULTS)
+def test_values(requirement_id, executions, execution_answers, profile):
     """These values of the field are seen, or values of this unit."""
+    field = requirement_id.split(".")[1]
     plan = profile.transactions.prepare
-    seen = values_in_results(
-        field, execution_answers, dict.fromkeys(executions.prepared, plan.operation) if plan else {}
-    )
-    require_supplied(seen, "no execution result has a value that shows it")
+    prepared = dict.fromkeys(executions.prepared, plan.operation) if plan else {}
+    values = values_in_results(field, execution_answers, prepared)
+    require_supplied(values, "no execution result has a value that shows it")
 
-    observe(seen, *execution_answers)
+    observe(requirement_id, values, execution_answers)
 
 
 @requirement("executePix.status.transitions")
-def test_status_before_the_execution(executions):
+def test_status_before_the_execution(with_any_code):
     """A transfer has this status when it is prepared."""
-    states = states_before(executions.preparations)
+    states = states_before(with_any_code.preparations)
     require_supplied(states, say("no transfer was prepared: needs a body in transactions.prepare that is accepted"))
 
-    observe(states, *executions.preparations)
+    observe("executePix.status.transitions", states, with_any_code.preparations)

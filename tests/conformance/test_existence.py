@@ -6,27 +6,29 @@ import pytest
 
 from reports.grants import NOTHING_GRANTED
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import assert_found, assert_holds, each, require_supplied, requirement, rules_of
+from tests.harness.judging import assert_found, assert_holds, operations_with, require_supplied, requirement, rules_of
 from tests.traffic.existence import find_out, prefix_is_served
 from tests.traffic.undescribed import valid_answers
 
 
-@pytest.mark.parametrize("operation", each(operations(), "exists"))
+@pytest.mark.parametrize("operation", operations_with("exists", operations()))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and not like an undocumented path."""
     judgements = traffic.result_of(find_out)
     require_supplied(judgements, NOTHING_GRANTED)
 
-    assert_found(judgements[operation])
+    assert_found(f"{operation}.exists", judgements[operation])
 
 
 @pytest.mark.parametrize("requirement_id", rules_of(*READS, *PREPARING))
 def test_general_rule_reaches_the_operation(requirement_id, traffic):
     """A successful answer has status 200 and the envelope."""
-    assert_holds(*valid_answers(traffic, requirement_id.split(".")[0]))
+    operation = requirement_id.split(".")[0]
+
+    assert_holds(requirement_id, valid_answers(traffic, operation))
 
 
 @requirement("general.versionPrefix")
 def test_documented_paths_answer_under_v1(traffic):
     """At least one documented path answers under /v1."""
-    assert_found(prefix_is_served(traffic))
+    assert_found("general.versionPrefix", prefix_is_served(traffic))

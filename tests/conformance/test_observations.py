@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from spec.answers import answers_in_words
+from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from spec.message import say
-from tests.harness.judging import each, observe, require_supplied, requirement
+from tests.harness.judging import observe, operations_with, require_supplied, requirement
 from tests.traffic.observations import (
+    Situated,
     answers_to,
     codes_of,
     formats_of_identifiers,
@@ -30,16 +32,16 @@ from tests.traffic.undescribed import visit
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
 
-@pytest.mark.parametrize("operation", each(READS + PREPARING, "shape"))
+@pytest.mark.parametrize("operation", operations_with("shape", READS + PREPARING))
 def test_shape_of_an_answer(operation, traffic):
     """An operation whose answer is not documented answers with this status, media type and shape."""
     answers = answers_to(operation, traffic)
     require_supplied(answers, no_answer(operation, traffic))
 
-    observe(values_of(answers), *answers[:3])
+    observe(f"{operation}.shape", values_of(answers), answers[:3])
 
 
-@pytest.mark.parametrize("operation", each(READS, "token"))
+@pytest.mark.parametrize("operation", operations_with("token", READS))
 def test_token_of_a_read(operation, traffic):
     """A read wants the token, or does not."""
     granted, without = visit(traffic, operation)
@@ -47,7 +49,7 @@ def test_token_of_a_read(operation, traffic):
     answers = answers_in_words([granted, without])
     require_supplied(wanted, say("with the token and without: {answers}", answers=answers))
 
-    observe(wanted, granted, without)
+    observe(f"{operation}.token", wanted, [granted, without])
 
 
 @requirement("general.otherTokens")
@@ -55,49 +57,53 @@ def test_token_of_a_read(operation, traffic):
 @pytest.mark.needs("fuzz")
 def test_token_of_what_writes(traffic):
     """An operation that writes refuses a request without the token before it reads the body, or does not."""
-    sent = [seen for operation in operations() for seen in without_the_token(traffic, operation, "no header")]
-    tokens = tokens_of(sent, traffic)
+    answers: list[Exchange] = []
+    for operation in operations():
+        answers += without_the_token(traffic, operation, "no header")
+    tokens = tokens_of(answers, traffic)
     require_supplied(tokens, "no answer that could show it")
 
-    observe(tokens, *sent)
+    observe("general.otherTokens", tokens, answers)
 
 
-@pytest.mark.parametrize("operation", each(operations(), "refusal"))
+@pytest.mark.parametrize("operation", operations_with("refusal", operations()))
 def test_refusals(operation, traffic):
     """Requests are refused in these ways."""
-    sent = refusals_of(operation, traffic)
+    refusals = refusals_of(operation, traffic)
     if "fuzz" in traffic.profile.allow:
         answers = answers_in_words(traffic.targeted(operation))
-        require_supplied(sent, say("nothing was refused: {answers}", answers=answers))
-    require_supplied(sent, NOTHING_REFUSED)
-    values = refused_values(sent, unknown_code(traffic) if operation == "executePix" else None)
+        require_supplied(refusals, say("nothing was refused: {answers}", answers=answers))
+    require_supplied(refusals, NOTHING_REFUSED)
+    values = refused_values(refusals, unknown_code(traffic) if operation == "executePix" else None)
 
-    observe(values, *(seen for _, seen in sent[:5]))
+    observe(f"{operation}.refusal", values, [exchange for _, exchange in refusals[:5]])
 
 
 @requirement("general.codeValues")
 def test_codes(traffic):
     """These values of code are seen beside 0."""
-    sent = [one for name in sorted(traffic.reach.subjects) for one in refusals_of(name, traffic)]
-    require_supplied(sent, NOTHING_REFUSED)
+    refusals: list[Situated] = []
+    for operation in sorted(traffic.reach.subjects):
+        refusals += refusals_of(operation, traffic)
+    require_supplied(refusals, NOTHING_REFUSED)
 
-    observe(codes_of(sent), *(seen for _, seen in sent[:5]))
+    observe("general.codeValues", codes_of(refusals), [exchange for _, exchange in refusals[:5]])
 
 
 @requirement("general.rateLimit")
 def test_rate_limits(traffic):
     """The service limits the rate of requests in this way, or does not limit it."""
-    observe(rate_limits_of(traffic.exchanges))
+    observe("general.rateLimit", rate_limits_of(traffic.exchanges))
 
 
 @requirement("general.sizeLimit")
 @pytest.mark.needs("fuzz")
 def test_size_limits(traffic):
     """Large requests are refused for their size in this way, or are not."""
-    sent = large_ones(traffic)
-    require_supplied(sent, "no large request was sent: add read or register-keys to allow")
+    large = large_ones(traffic)
+    require_supplied(large, "no large request was sent: add read or register-keys to allow")
 
-    observe(sizes_of(sent), *(seen for _, seen in sent))
+    observe("general.sizeLimit", sizes_of(large), [exchange for _, exchange in large])
 
 
 @requirement("general.identifierFormat")
@@ -106,7 +112,7 @@ def test_formats_of_identifiers(traffic):
     formats = formats_of_identifiers(traffic.exchanges)
     require_supplied(formats, "no request that names an account or a code was granted")
 
-    observe(formats)
+    observe("general.identifierFormat", formats)
 
 
 @requirement("general.deprecation")
@@ -115,4 +121,4 @@ def test_headers_about_versions(traffic):
     headers = version_headers_of(traffic.exchanges)
     require_supplied(headers, "no request succeeded")
 
-    observe(headers)
+    observe("general.deprecation", headers)

@@ -7,6 +7,7 @@ import pytest
 from environments.profiles.loading import missing_for_deletions
 from reports.wording import listed
 from spec.answers import answers_in_words
+from spec.findings import finding
 from spec.interface import KEY_TYPES
 from spec.message import say
 from tests.harness.judging import (
@@ -19,6 +20,7 @@ from tests.harness.judging import (
     require_supplied,
     requirement,
     rules_of,
+    warn,
 )
 from tests.traffic.described import (
     formats_of_granted,
@@ -35,7 +37,6 @@ from tests.traffic.judgements import (
     registration_is_understood,
     token_is_accepted,
     token_is_required,
-    warn_of,
 )
 from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
 from tests.traffic.refused_credentials import tried_in_words
@@ -60,8 +61,8 @@ def deletions_needed(profile):
 
 
 def tried_with_effect(registrations, what):
-    """Registrations of one sort, but for those that were acknowledged alone: a list shows that there is no such key."""
-    return [seen for seen in registrations.tried[what] if seen not in registrations.lost]
+    """Registrations of one kind, without the ones that were granted although a list shows that there is no such key."""
+    return [exchange for exchange in registrations.tried[what] if exchange not in registrations.lost]
 
 
 @pytest.mark.parametrize(
@@ -70,36 +71,36 @@ def tried_with_effect(registrations, what):
 )
 def test_statement_holds_in_every_answer(requirement_id, registrations):
     """Status, JSON, envelope and every field of the key registration result are as documented."""
-    assert_holds(*registrations.answers)
+    assert_holds(requirement_id, registrations.answers)
 
 
 @requirement("registerPixKey.status")
 def test_a_registration_is_answered_with_200(registrations):
     """A successful registration has status 200: what is refused is not registered."""
-    assert_found(no_refusal_had_an_effect(registrations.effects))
-    assert_holds(*registrations.answers)
-    warn_of("lost", registrations.lost)
+    assert_found("registerPixKey.status", no_refusal_had_an_effect(registrations.effects))
+    assert_holds("registerPixKey.status", registrations.answers)
+    warn("registerPixKey.status", finding("lost"), registrations.lost)
 
 
 @requirement("registerPixKey.Key.matches")
 def test_a_result_is_of_the_key_that_was_sent(registrations):
     """The Key is the key that was sent, and that of no other registration."""
-    sent = {seen: body_sent(seen).get("pixKey") for seen in registrations.answers}
+    keys = {exchange: body_sent(exchange).get("pixKey") for exchange in registrations.answers}
 
-    assert_found(of_no_other("registerPixKey.Key.matches", sent))
-    assert_holds(*registrations.answers)
+    assert_found("registerPixKey.Key.matches", of_no_other("registerPixKey.Key.matches", keys))
+    assert_holds("registerPixKey.Key.matches", registrations.answers)
 
 
 @pytest.mark.parametrize("requirement_id", named(*(f"registerPixKey.{what}" for what in OF_ANY_RESULT)))
 def test_type_holds_in_every_result(requirement_id, registrations):
     """A field that is there has its type, also in the result that declines an undocumented key type."""
-    assert_holds(*registrations.answers, *registrations.declined)
+    assert_holds(requirement_id, [*registrations.answers, *registrations.declined])
 
 
 @requirement("registerPixKey.Success.example")
 def test_example_of_success_holds_for_a_new_key(registrations):
     """The first registration of a key is answered with Success true."""
-    assert_holds(*registrations.fresh)
+    assert_holds("registerPixKey.Success.example", registrations.fresh)
 
 
 @requirement("registerPixKey.Key.example")
@@ -111,33 +112,35 @@ def test_example_of_key_holds_for_a_new_key(registrations):
     )
     require_permission("RANDOM" not in registrations.left_out, registrations.left_out.get("RANDOM", ""))
 
-    assert_holds(*registrations.fresh)
+    assert_holds("registerPixKey.Key.example", registrations.fresh)
 
 
 @requirement("registerPixKey.token.required")
 def test_without_a_valid_token_no_key_is_registered(registrations, traffic):
     """A request without a valid token does not register a key."""
     refusals = registrations.tried[Attempted.WITHOUT_A_TOKEN]
-    remark(tried_in_words("registerPixKey", refusals, traffic))
+    remark("registerPixKey.token.required", tried_in_words("registerPixKey", refusals, traffic))
 
     effects = ("refused-with-effect", registrations.let_in)
-    assert_found(token_is_required(refusals, registrations.answers, "registered", effects))
+    judgement = token_is_required(refusals, registrations.answers, "registered", effects)
+    assert_found("registerPixKey.token.required", judgement)
 
 
 @requirement("registerPixKey.token.accepted")
 def test_a_valid_token_is_accepted(traffic, registrations):
     """A valid access token is accepted for a key registration."""
-    assert_found(token_is_accepted(traffic, "registerPixKey", registrations.answers))
+    judgement = token_is_accepted(traffic, "registerPixKey", registrations.answers)
+    assert_found("registerPixKey.token.accepted", judgement)
 
 
 @requirement("registerPixKey.token.scheme")
 @pytest.mark.needs("fuzz")
 def test_the_token_is_accepted_as_a_bearer_only(registrations, profile):
     """The token bare or under another scheme does not register a key."""
-    tried = registrations.tried[Attempted.OTHER_SCHEME]
-    require_supplied(tried, deletions_needed(profile))
+    answers = registrations.tried[Attempted.OTHER_SCHEME]
+    require_supplied(answers, deletions_needed(profile))
 
-    assert_found(none_granted(tried, "scheme-accepted"))
+    assert_found("registerPixKey.token.scheme", none_granted(answers, "scheme-accepted"))
 
 
 @pytest.mark.parametrize(
@@ -152,27 +155,32 @@ def test_documented_key_type_is_accepted(key_type, registrations):
     )
     require_permission(key_type not in registrations.left_out, registrations.left_out.get(key_type, ""))
 
-    assert_found(registrations.key_types[key_type])
+    assert_found(f"registerPixKey.pixKeyType.{key_type}", registrations.key_types[key_type])
 
 
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(registrations):
     """A key type that is not documented is not registered with Success true."""
-    assert_found(none_granted(tried_with_effect(registrations, Attempted.UNDOCUMENTED_TYPE), "undocumented-type"))
+    answers = tried_with_effect(registrations, Attempted.UNDOCUMENTED_TYPE)
+
+    assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, "undocumented-type"))
 
 
 @requirement("registerPixKey.pixKeyType.EVP")
 def test_another_name_of_random_is_not_registered(registrations):
     """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
-    assert_found(none_granted(tried_with_effect(registrations, Attempted.OTHER_NAME), "type-EVP"))
+    answers = tried_with_effect(registrations, Attempted.OTHER_NAME)
+
+    assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, "type-EVP"))
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
 def test_key_type_in_lower_case(registrations, profile):
     """A key type in lower-case letters is not registered."""
     require_supplied(registrations.tried[Attempted.LOWER_CASE], deletions_needed(profile))
+    answers = tried_with_effect(registrations, Attempted.LOWER_CASE)
 
-    assert_found(none_granted(tried_with_effect(registrations, Attempted.LOWER_CASE), "type-lower-case"))
+    assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
 
 
 @pytest.mark.parametrize(
@@ -187,52 +195,52 @@ def test_key_type_in_lower_case(registrations, profile):
 )
 def test_the_documented_request_is_enough(requirement_id, registrations):
     """A registration with the documented fields and Content-Type is understood; nothing else is needed."""
-    assert_found(registration_is_understood(requirement_id, registrations))
+    assert_found(requirement_id, registration_is_understood(requirement_id, registrations))
 
 
 @requirement("registerPixKey.repeated")
 def test_repeated_registration(registrations):
     """The registration of a key that is registered already is answered in this way."""
-    seen = repeated_values(registrations.repeated)
-    require_supplied(seen, "no key was registered twice")
+    values = repeated_values(registrations.repeated)
+    require_supplied(values, "no key was registered twice")
 
-    observe(seen, *registrations.repeated)
+    observe("registerPixKey.repeated", values, registrations.repeated)
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
 def test_numeric_key_types(registrations, profile):
     """Digits are accepted as key types, or refused."""
-    tried = registrations.tried[Attempted.NUMERIC]
-    seen = numeric_values(tried)
+    answers = registrations.tried[Attempted.NUMERIC]
+    values = numeric_values(answers)
     may_be_made = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    require_supplied(seen, may_be_made if profile.deletes_keys else deletions_needed(profile))
+    require_supplied(values, may_be_made if profile.deletes_keys else deletions_needed(profile))
 
-    observe(seen, *tried)
+    observe("registerPixKey.pixKeyType.numeric", values, answers)
 
 
 @requirement("registerPixKey.body.required")
 @pytest.mark.needs("fuzz")
 def test_required_fields(traffic):
     """A registration needs each of the body fields, or does not."""
-    without = incomplete_ones(traffic)
-    seen = required_values(without, one_of(COMPLETE, traffic))
-    require_supplied(seen, "no answer that could show it")
+    answers = incomplete_ones(traffic)
+    values = required_values(answers, one_of(COMPLETE, traffic))
+    require_supplied(values, "no answer that could show it")
 
-    observe(seen, *without.values())
+    observe("registerPixKey.body.required", values, answers.values())
 
 
 @requirement("registerPixKey.account.relation")
 @pytest.mark.needs("fuzz")
 def test_another_account_in_the_body(traffic):
     """A registration whose body names another account than its path is accepted, or is refused."""
-    other = one_of(OTHER_ACCOUNT, traffic)
-    seen = relation_values(other, one_of(COMPLETE, traffic))
-    require_supplied(seen, "no answer that could show it")
+    answer = one_of(OTHER_ACCOUNT, traffic)
+    values = relation_values(answer, one_of(COMPLETE, traffic))
+    require_supplied(values, "no answer that could show it")
 
-    observe(seen, other)
+    observe("registerPixKey.account.relation", values, [answer])
 
 
 @requirement("registerPixKey.pixKey.format")
@@ -241,15 +249,15 @@ def test_formats_of_keys(registrations):
     formats = formats_of_granted(registrations)
     require_supplied(formats, say("no key was registered: {answers}", answers=answers_in_words(registrations.answers)))
 
-    observe(formats, *registrations.accepted[:5])
+    observe("registerPixKey.pixKey.format", formats, registrations.accepted[:5])
 
 
 @requirement("registerPixKey.pixKey.format")
 @pytest.mark.needs("fuzz")
 def test_a_text_that_is_no_key(traffic):
     """A text that is no key of its type is accepted, or is refused."""
-    synthetic = one_of(COMPLETE, traffic)
-    seen = formats_of_synthetic(synthetic)
-    require_supplied(seen, "no answer that could show it")
+    answer = one_of(COMPLETE, traffic)
+    formats = formats_of_synthetic(answer)
+    require_supplied(formats, "no answer that could show it")
 
-    observe(seen, synthetic)
+    observe("registerPixKey.pixKey.format", formats, [answer])

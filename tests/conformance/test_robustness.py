@@ -22,4 +22,4 @@ def test_no_request_breaks_the_service(requirement_id, sent, traffic, reproducti
 
     judgement = never_broken(requirement_id, traffic.client.door.exchanges, reproduction, joined([not_sent, unseen]))
     require_permission(judgement.deviates or not not_tested, not_tested)
-    assert_found(judgement)
+    assert_found(requirement_id, judgement)

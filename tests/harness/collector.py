@@ -23,7 +23,7 @@ from spec.interface import operations
 from spec.message import Message, changed, message_of, say, say_many
 from spec.rules import Reproduction
 from tests.harness.door_notes import notes_of
-from tests.harness.judging import Recording
+from tests.harness.judging import JudgedTest
 
 _OF_NOBODY = "its account is synthetic"
 
@@ -36,17 +36,16 @@ class Collector:
         self.resending = Resending(self.display, run.profile)
         self.reproduction = Reproduction(door.exchanges)
 
-    def take(self, recording: Recording, test: str) -> None:
+    def take(self, test: JudgedTest) -> None:
         """Take over what a test found."""
         run = self.run
-        run.results += map(self.shown, recording.results)
-        run.selected.update(result.id for result in recording.results)
-        run.elapsed_s[recording.own.id] += recording.elapsed_s
-        run.observations += (
-            replace(seen, facts=renamed(seen.facts, self.display.line)) for seen in recording.observations
-        )
-        if recording.error:
-            run.errors.append(say("the suite failed at {test}: {error}", test=test, error=recording.error))
+        run.results += map(self.shown, test.results)
+        run.selected.update(result.id for result in test.results)
+        run.elapsed_s[test.own.id] += test.elapsed_s
+        for observation in test.observations:
+            run.observations.append(replace(observation, facts=renamed(observation.facts, self.display.line)))
+        if test.error:
+            run.errors.append(say("the suite failed at {test}: {error}", test=test.node_id, error=test.error))
 
     def close(self) -> None:
         """Take over what was sent, when the tests are over. Exchanges have their content where they are cited, or tell

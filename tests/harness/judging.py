@@ -1,28 +1,30 @@
-"""The life of a conformance test: the requirement that it names, what it asserts, and the verdict that it gets."""
+"""What a conformance test says: the requirement that it names, and what it asserts of it.
+
+Each assertion names its requirement and hands a result over to `ASSERTIONS`. `Watcher` (watching.py) empties it after
+each test. An assertion that ends its test raises: `DeviationError` if the requirement is not met, `NotExercised` or
+`OutOfScope` if it cannot be judged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping
-from contextvars import ContextVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from _pytest.outcomes import Skipped
 
-from environments.profiles.model import Profile, today
 from reports.run import Observation
-from reports.verdicts import RequirementResult, Verdict, deviation
+from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.facts import Facts, said
-from spec.findings import Conclusion, Finding, Judgement, templates
-from spec.message import Text, changed, joined, say
+from spec.findings import Conclusion, Finding, Judgement
+from spec.message import Text, joined, say
 from spec.requirements import requirements
-from spec.rules import ROBUSTNESS, RULES, Reproduction
-from tests.harness.selection import permission_missing_for, requirement_of, wanted_ids
+from spec.rules import ROBUSTNESS, RULES, judge
 
-if TYPE_CHECKING:  # the collector takes what stands here
-    from tests.harness.collector import Collector
+_MOST_WITNESSES = 3
+"""Exchanges that are cited for a requirement that holds."""
 
 
 def requirement(requirement_id: str) -> pytest.MarkDecorator:
@@ -31,21 +33,32 @@ def requirement(requirement_id: str) -> pytest.MarkDecorator:
 
 
 def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
-    """The requirements of the operations that a rule answers for, as parameters; those of robustness are judged apart.
-    `but` names others to leave out, without the operation."""
-    left_out = {f"{operation}.{what}" for operation in operations for what in (*ROBUSTNESS, *but)}
-    mine = [id for id in requirements() if id in RULES and id.partition(".")[0] in operations]
-    return named(*(id for id in mine if id not in left_out))
+    """Requirements of the operations that a rule answers for, as parameters.
+
+    Those of robustness are left out, because they are judged apart. `but` names others to leave out, by the part that
+    follows the operation, such as `status`.
+    """
+    left_out = {*ROBUSTNESS, *but}
+    requirement_ids = []
+    for requirement_id in requirements():
+        operation, _, what = requirement_id.partition(".")
+        if requirement_id in RULES and operation in operations and what not in left_out:
+            requirement_ids.append(requirement_id)
+    return named(*requirement_ids)
 
 
 def named(*requirement_ids: str) -> list[object]:
     """Requirements as parameters."""
-    return [pytest.param(id, marks=requirement(id), id=id) for id in requirement_ids]
+    return [pytest.param(name, marks=requirement(name), id=name) for name in requirement_ids]
 
 
-def each(operations: Iterable[str], what: str) -> list[object]:
-    """The requirement `<operation>.<what>` of each operation, as parameters."""
-    return [pytest.param(op, marks=requirement(f"{op}.{what}"), id=f"{op}.{what}") for op in operations]
+def operations_with(what: str, operations: Iterable[str]) -> list[object]:
+    """The operations as parameters, each for its requirement `<operation>.<what>`."""
+    parameters: list[object] = []
+    for operation in operations:
+        requirement_id = f"{operation}.{what}"
+        parameters.append(pytest.param(operation, marks=requirement(requirement_id), id=requirement_id))
+    return parameters
 
 
 class Untested(Skipped):
@@ -71,209 +84,148 @@ class OutOfScope(Untested):
 
 
 class DeviationError(AssertionError):
-    """A requirement that the running test judges is not met. `Recording` holds the results."""
+    """A requirement is not met. `judgements` are those that deviate. Its level decides whether the test fails."""
 
-
-def require_supplied(what: object, missing: Text) -> None:
-    """Raises NotExercised where there is nothing; `missing` says what to supply."""
-    if not what:
-        raise NotExercised(missing)
-
-
-def require_permission(permitted: object, missing: Text) -> None:
-    """Raises OutOfScope where the profile does not permit it; `missing` says which permission would."""
-    if not permitted:
-        raise OutOfScope(missing)
+    def __init__(self, requirement_id: str, judgements: Sequence[Judgement]) -> None:
+        self.requirement_id, self.judgements = requirement_id, judgements
+        super().__init__(f"{requirement_id}: {joined(judgement.message for judgement in judgements)}")
 
 
 @dataclass
-class Recording:
-    """Results of one test, its own requirement's first. `error` says what failed in the suite. `reproduction` judges,
-    as it knows what showed again. `wanted` are the requirements that the run is about."""
+class Assertions:
+    """What the assertions of the running test found. One object is enough, because pytest runs one test at a time."""
 
+    results: list[RequirementResult] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
+    remarks: dict[str, Text] = field(default_factory=dict)  # by requirement
+
+    def clear(self) -> None:
+        """Forget what was found: another test begins."""
+        self.results, self.observations, self.remarks = [], [], {}
+
+    def add(
+        self, requirement_id: str, verdict: Verdict, exchanges: Iterable[Exchange], findings: Sequence[Finding] = ()
+    ) -> None:
+        """Add a result for the requirement, with the exchanges that show it."""
+        numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
+        self.results.append(RequirementResult(requirement_id, verdict, exchanges=numbers, findings=tuple(findings)))
+
+
+ASSERTIONS = Assertions()
+
+
+@dataclass
+class JudgedTest:
+    """A test, the result of its own requirement, and the results of other requirements that it judged, too."""
+
+    node_id: str
     own: RequirementResult
-    reproduction: Reproduction
-    fail_on: Collection[str]
-    wanted: Collection[str]
     others: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
-    error: str = ""
+    error: str = ""  # what failed in the suite
     elapsed_s: float = 0.0
 
-    def note(self, **changes: Any) -> None:
-        """Change the result of the test's own requirement."""
-        self.own = replace(self.own, **changes)
-
     @property
-    def results(self) -> tuple[RequirementResult, ...]:
+    def results(self) -> list[RequirementResult]:
         """Every result, that of the test's own requirement first."""
-        return self.own, *self.others
+        return [self.own, *self.others]
 
     @property
     def failing(self) -> list[RequirementResult]:
         """The results that fail."""
         return [result for result in self.results if result.verdict == Verdict.FAIL]
 
-
-current: ContextVar[Recording] = ContextVar("recording")
-
-
-def cite(*exchanges: Exchange) -> None:
-    """Name the exchanges that the running test judges."""
-    recording = current.get()
-    numbers = (exchange.number for exchange in exchanges if exchange.number)
-    recording.note(exchanges=(*recording.own.exchanges, *numbers))
+    def leave_untested(self, gap: Untested) -> None:
+        """Its own requirement could not be judged."""
+        self.own = replace(self.own, verdict=gap.verdict, why=gap.why)
 
 
-def warn(found: Finding, *exchanges: Exchange) -> None:
-    """Give the requirement of the running test a warning."""
-    cite(*exchanges)
-    current.get().note(verdict=Verdict.WARN, findings=(found,))
+def require_supplied(what: object, missing: Text) -> None:
+    """Raises NotExercised if `what` is empty; `missing` says what to supply."""
+    if not what:
+        raise NotExercised(missing)
 
 
-def remark(text: Text) -> None:
-    """Say something about the requirement of the running test that leaves its verdict as it is."""
-    current.get().note(why=text)
+def require_permission(permitted: object, missing: Text) -> None:
+    """Raises OutOfScope if the profile does not permit it; `missing` says which permission would."""
+    if not permitted:
+        raise OutOfScope(missing)
 
 
-def _deviate(findings: Iterable[Finding]) -> None:
-    """End the running test: its requirement is not met. Its level, or that of a code, makes it a failure, a warning or
-    an observation, and `Watcher` lets the test pass but for a failure."""
-    recording, found = current.get(), tuple(findings)
-    levels = [templates()[each.code].get("level", requirements()[recording.own.id].level) for each in found]
-    verdict = min((deviation(level, recording.fail_on) for level in levels), key=[*Verdict].index)
-    recording.note(verdict=verdict, findings=found)
-    raise DeviationError(str(recording.own.message))
+def warn(requirement_id: str, finding: Finding, exchanges: Sequence[Exchange]) -> None:
+    """The requirement gets a warning if there are exchanges that show the finding, and else passes.
+
+    It is no failure, because no statement says when something that is granted takes effect, or that it does.
+    """
+    if exchanges:
+        ASSERTIONS.add(requirement_id, Verdict.WARN, exchanges, [finding])
+    else:
+        ASSERTIONS.add(requirement_id, Verdict.PASS, ())
+
+
+def remark(requirement_id: str, text: Text) -> None:
+    """Say something about the requirement that leaves its verdict as it is."""
+    ASSERTIONS.remarks[requirement_id] = text
 
 
 Seen = Mapping[Text, Iterable[Facts | str]]
-"""By situation, the facts of the answers that were seen in it; a text stands for what is said."""
+"""By situation, the facts of the answers that were seen in it. A text is a fact that is said in words."""
 
 
-def observe(seen: Seen | str, *exchanges: Exchange, first: bool = False) -> None:
-    """Record how the service does what the interface document does not show: `{"without a token": [answer]}`, or a text
-    where there is one situation. `exchanges` show it; `first` has it said before all others."""
-    recording = current.get()
-    recording.note(verdict=Verdict.OBSERVED)
-    cite(*exchanges)
-    for situation, values in ({"": [seen]} if isinstance(seen, str) else seen).items():
-        for facts in (said(value) if isinstance(value, str) else value for value in values):
-            recording.observations.append(Observation(recording.own.id, facts, situation, first))
+def observe(
+    requirement_id: str, values: Seen | str, exchanges: Iterable[Exchange] = (), *, first: bool = False
+) -> None:
+    """Record how the service does what the interface document does not show.
+
+    `values` are facts by situation, such as `{"without a token": [answer]}`, or a text if there is one situation.
+    `exchanges` show it. With `first` it is said before all other observations.
+    """
+    ASSERTIONS.add(requirement_id, Verdict.OBSERVED, exchanges)
+    by_situation: Seen = {"": [values]} if isinstance(values, str) else values
+    for situation, values_there in by_situation.items():
+        for value in values_there:
+            facts = said(value) if isinstance(value, str) else value
+            ASSERTIONS.observations.append(Observation(requirement_id, facts, situation, first))
 
 
-def assert_holds(*exchanges: Exchange) -> None:
-    """The rule of the running test's requirement holds in every exchange that can show it, and in at least one.
+def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
+    """The rule of the requirement holds in every exchange that can show it, and in at least one.
 
     Every deviation is a finding, not only the first.
     """
-    recording = current.get()
-    judged = [recording.reproduction.judge(recording.own.id, exchange) for exchange in exchanges]
-    deviating = [one for one in judged if one.deviates]
-    holding = [one for one in judged if one.holds]
-    for judgement in deviating or holding[:3]:
-        cite(*judgement.exchanges)
+    judgements = [judge(requirement_id, exchange) for exchange in exchanges]
+    deviating = [judgement for judgement in judgements if judgement.deviates]
+    holding = [judgement for judgement in judgements if judgement.holds]
     if deviating:
-        _deviate(each for judgement in deviating for each in judgement.findings)
+        raise DeviationError(requirement_id, deviating)
     if not holding:
-        raise NotExercised(joined(list(dict.fromkeys(judgement.why for judgement in judged))[:3]))
+        reasons = dict.fromkeys(judgement.why for judgement in judgements)
+        raise NotExercised(joined(list(reasons)[:3]))
+    for judgement in holding[:_MOST_WITNESSES]:
+        ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
 
 
-def assert_requirements(results: Iterable[RequirementResult]) -> None:
-    """Record results for the requirement of the running test and for others that the run is about. The test fails where
-    one of them fails. Raises OutOfScope if its own one is that."""
-    recording = current.get()
-    by_id = {result.id: result for result in results if result.id in recording.wanted}
-    own = by_id.pop(recording.own.id, None)
-    recording.others += by_id.values()
-    recording.own = own or recording.own
-    if recording.failing:
-        raise DeviationError(str(joined(result.message for result in recording.failing)))
-    if own is None:
+def assert_requirements(requirement_id: str, results: Iterable[RequirementResult]) -> None:
+    """Hand over results for several requirements, of which this one is that of the test.
+
+    The test fails if one of them fails and the run is about it. Raises OutOfScope if its own requirement is that.
+    """
+    results = list(results)
+    ASSERTIONS.results += results
+    own_results = [result for result in results if result.id == requirement_id]
+    if not own_results:
         raise NotExercised(say("no answer to judge"))
-    require_permission(own.verdict != Verdict.OUT_OF_SCOPE, own.why)
+    for result in own_results:
+        require_permission(result.verdict != Verdict.OUT_OF_SCOPE, result.why)
 
 
-def assert_found(judgement: Judgement) -> None:
-    """The judgement holds. An inconclusive one leaves the requirement of the running test unexercised."""
-    cite(*judgement.exchanges)
+def assert_found(requirement_id: str, judgement: Judgement) -> None:
+    """The judgement, which several exchanges gave together, holds. An inconclusive one leaves the requirement
+    unexercised."""
+    if judgement.deviates:
+        raise DeviationError(requirement_id, [judgement])
+    ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
     if judgement.conclusion is Conclusion.INCONCLUSIVE:
         raise NotExercised(judgement.why)
-    if judgement.deviates:
-        _deviate(current.get().reproduction.marked(judgement).findings)
     if judgement.why:
-        remark(judgement.why)
-
-
-# -- around each test -------------------------------------------------------------------------------------------------
-
-
-RECORDING = pytest.StashKey[Recording]()
-
-
-class Watcher:
-    """Gives a test the verdict of its requirement, and the collector what it found."""
-
-    def __init__(self, profile: Profile, collector: Collector) -> None:
-        self._profile, self._collector = profile, collector
-        self._clean = collector.display.foreign
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if requirement := requirement_of(item):
-            recording = item.stash[RECORDING] = Recording(
-                RequirementResult(requirement.id, Verdict.PASS),
-                self._collector.reproduction,
-                self._profile.fail_on,
-                wanted_ids(item.config),
-            )
-            current.set(recording)
-            if missing := permission_missing_for(item, requirement, self._profile):
-                raise OutOfScope(missing)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_pyfunc_call(self) -> Generator[None, object, object]:
-        """A warning or an observation passes; of a failure that the profile lists, pytest says that it was expected."""
-        try:
-            return (yield)
-        except DeviationError:
-            known = {entry.id: entry.reason for entry in self._profile.known_failures if not entry.is_past(today())}
-            failing = current.get().failing
-            if not failing:
-                return True
-            if all(result.id in known for result in failing):
-                reasons = dict.fromkeys(known[result.id] for result in failing)
-                pytest.xfail(f"known failure: {'; '.join(reasons)}")
-            raise
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        report: Any = yield
-        recording = item.stash.get(RECORDING, None)
-        if recording is None:
-            return report
-        recording.elapsed_s += call.duration
-        if call.excinfo is not None:
-            error = call.excinfo.value
-            if isinstance(error, pytest.skip.Exception):
-                verdict = getattr(error, "verdict", Verdict.NOT_EXERCISED)
-                recording.note(verdict=verdict, why=getattr(error, "why", str(error)))
-            elif not recording.failing:
-                recording.error = self._clean(f"{call.when}: {type(error).__name__}: {error}")
-                recording.note(verdict=Verdict.NOT_EXERCISED, why=recording.error)
-        self._explain(report, recording)
-        if report.when == "teardown":
-            report.conformance = recording.own
-            self._collector.take(recording, item.nodeid)
-        return report
-
-    def _explain(self, report: Any, recording: Recording) -> None:
-        """Say why a test failed or was skipped, without known values in what pytest says of it."""
-        if report.failed and report.when == "call" and recording.failing:
-            shown = map(self._collector.shown, recording.failing)
-            report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in shown)
-        elif report.failed:
-            report.longrepr = self._clean(str(report.longrepr))
-        elif report.skipped and isinstance(report.longrepr, tuple):
-            report.why = changed(recording.own.why, self._clean)
-            report.longrepr = (*report.longrepr[:2], self._clean(report.longrepr[2]))
-        report.sections = [(name, self._clean(text)) for name, text in report.sections]
+        remark(requirement_id, judgement.why)

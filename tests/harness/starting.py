@@ -21,12 +21,12 @@ from reports.run import Run
 from reports.show import Display
 from reports.writing import PAGE, UnsafeFolderError, make_folder, run_folder
 from tests.harness.collector import Collector
-from tests.harness.judging import Watcher
 from tests.harness.options import examples_of
 from tests.harness.pen import Pen
 from tests.harness.reporter import Reporter
 from tests.harness.selection import selection
 from tests.harness.session import SESSION, Interruption, Session
+from tests.harness.watching import Watcher
 
 CarryOut = Callable[[Session, Interruption], object]
 """Makes the plugin that sends: tests/harness does not import tests/traffic."""

@@ -77,3 +77,22 @@ def test_pure_folders(folder):
 def test_spec_reads_no_clock():
     """A rule judges an exchange the same way at any time."""
     assert [name for name, path in files_of("spec").items() if CLOCK & set(imports_of(path))] == []
+
+
+@pytest.mark.parametrize("path", files_of("tests/conformance").values(), ids=lambda path: path.name)
+def test_a_test_uses_each_of_its_parameters(path):
+    """A test names what it judges and what it reads. A parameter that only makes something happen elsewhere is hidden."""
+    functions = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
+    unused = []
+    for function in functions:
+        names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+        unused += [f"{function.name}: {argument.arg}" for argument in function.args.args if argument.arg not in names]
+
+    assert unused == []
+
+
+def test_nothing_is_told_by_a_context_variable():
+    """A function gets what it needs as an argument."""
+    paths = files_of(*CHAIN).items()
+
+    assert [name for name, path in paths if "contextvars" in set(imports_of(path))] == []

@@ -16,7 +16,7 @@ REGISTRIES = (MUTANTS, VARIANTS, BORDERLINE)
 BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
 _FAIL, _WARN = ("documented", "robustness"), ("implied", "example")
 _WARN_TOO = ("registerPixKey.status", "deletePixKey.exists")
-"""They warn of what a list of keys shows, where that may have another cause than the service: `warn_of`."""
+"""They warn of what a list of keys shows, where that may have another cause than the service: `warn`."""
 _FAIL_TOO = ("executePix.id.matches", "registerPixKey.Key.matches")
 """They fail where the value is that of another request: `level` in spec/findings.yaml."""
 

@@ -25,7 +25,6 @@ from spec.json_text import is_number
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
-from tests.harness.judging import warn
 from tests.traffic.execution import Executions
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of
 from tests.traffic.registrar import Registrations, type_sent
@@ -134,13 +133,6 @@ def no_refusal_was_executed(executions: Executions) -> Judgement:
     if not refused:
         return holds()
     return deviates(finding("executed-and-refused", answer=answer_in_words(refused[0])), *refused[:MOST_CITED])
-
-
-def warn_of(code: str, seen: list[Exchange]) -> None:
-    """Warn of what is no failure, as no statement says that what is granted is listed or gone, or from when on: keys
-    that are `lost`, deleted ones that are `kept`, others that are gone `besides`."""
-    if seen:
-        warn(finding(code), *seen)
 
 
 _NO_SUCCESS = say("no valid request succeeded: that answers are alike without a token shows nothing then")

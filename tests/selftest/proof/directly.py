@@ -37,8 +37,9 @@ from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.rules import Reproduction
 from tests.harness.collector import Collector
-from tests.harness.judging import DeviationError, Untested, Watcher, current
+from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SENT, SESSION, Session
+from tests.harness.watching import Watcher
 from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
 from tests.traffic.phases import RunTraffic, send
 
@@ -354,12 +355,11 @@ def _call(watcher: Watcher, collector: Collector, item: Any, supplied: dict[str,
 
     supplied["pytestconfig"] = collected().config
     params = item.callspec.params if hasattr(item, "callspec") else {}
+    ended = None
     try:
         watcher.pytest_runtest_setup(item)
         names = [name for name in item._fixtureinfo.argnames if name not in params]
         item.obj(**supply(item, names), **params)
-    except DeviationError:
-        pass
-    except Untested as gap:
-        current.get().note(verdict=gap.verdict, why=gap.why)
-    collector.take(current.get(), item.nodeid)
+    except (DeviationError, Untested) as error:
+        ended = error
+    collector.take(watcher.take_assertions(item, ended))

@@ -1,0 +1,110 @@
+"""An assertion names its requirement, and the test of this requirement gets the verdict of all that it asserted."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from reports.verdicts import RequirementResult, Verdict
+from spec.findings import finding, holds, inconclusive
+from spec.rules import Reproduction
+from tests.harness.judging import (
+    ASSERTIONS,
+    DeviationError,
+    JudgedTest,
+    Untested,
+    assert_found,
+    assert_holds,
+    assert_requirements,
+    observe,
+    remark,
+    warn,
+)
+from tests.harness.watching import JUDGED, Watcher
+from tests.selftest.exchanges import EXECUTION, execution
+from tests.selftest.hand_made import SANDBOX
+
+RIGHT = execution()
+WRONG = execution(EXECUTION | {"digit": 6})
+OWN = "executePix.digit.type"
+
+
+def judged(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
+    """What a test of the requirement `own` found with these assertions. `wanted` is the expression of -k."""
+    display = SimpleNamespace(foreign=str)
+    watcher = Watcher(SANDBOX, SimpleNamespace(display=display, reproduction=Reproduction(list(exchanges))))
+    config = SimpleNamespace(option=SimpleNamespace(ids=wanted, last_failed=False))
+    test = JudgedTest("test_x", RequirementResult(own, Verdict.NOT_EXERCISED))
+    item = SimpleNamespace(config=config, stash={JUDGED: test})
+    ASSERTIONS.clear()
+    try:
+        for assertion in assertions:
+            assertion()
+    except (DeviationError, Untested) as ended:
+        return watcher.take_assertions(item, ended)
+    return watcher.take_assertions(item)
+
+
+def verdicts(test):
+    """The verdict of each requirement that a test judged."""
+    return {result.id: str(result.verdict) for result in test.results}
+
+
+@pytest.mark.parametrize(
+    ("assertions", "verdict", "exchanges"),
+    [
+        ([lambda: assert_holds(OWN, [RIGHT])], "pass", (1,)),
+        ([lambda: assert_holds(OWN, [RIGHT, WRONG])], "fail", (1,)),
+        ([lambda: assert_holds(OWN, [])], "not-exercised", ()),
+        ([lambda: assert_found(OWN, holds(RIGHT)), lambda: assert_holds(OWN, [WRONG])], "fail", (1, 1)),
+        ([lambda: assert_found(OWN, inconclusive("nothing", RIGHT))], "not-exercised", (1,)),
+        ([lambda: assert_found(OWN, holds(RIGHT)), lambda: warn(OWN, finding("lost"), [RIGHT])], "warn", (1, 1)),
+        ([lambda: warn(OWN, finding("lost"), [RIGHT]), lambda: warn(OWN, finding("kept"), [])], "warn", (1,)),
+        ([lambda: warn(OWN, finding("kept"), [])], "pass", ()),
+        ([lambda: observe(OWN, "in this way", [RIGHT])], "observed", (1,)),
+    ],
+)  # fmt: skip
+def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchanges):
+    """Every exchange that an assertion names is cited."""
+    test = judged(*assertions)
+
+    assert (str(test.own.verdict), test.own.exchanges) == (verdict, exchanges)
+
+
+def test_a_remark_leaves_the_verdict():
+    """It says more about the requirement that it names."""
+    test = judged(lambda: remark(OWN, "three forms were tried"), lambda: assert_holds(OWN, [RIGHT]))
+
+    assert (str(test.own.verdict), test.own.why) == ("pass", "three forms were tried")
+
+
+@pytest.mark.parametrize(
+    "assertion", [lambda: remark(OWN, "more"), lambda: assert_holds("executePix.id.type", [RIGHT])]
+)
+def test_a_test_asserts_something_of_its_own_requirement(assertion):
+    """One that names another requirement by mistake is an error of the suite, and no pass."""
+    with pytest.raises(LookupError, match=r"names executePix\.digit\.type, and asserts nothing of it"):
+        judged(assertion)
+
+
+@pytest.mark.parametrize(
+    ("results", "wanted", "told"),
+    [
+        ({OWN: "pass", "executePix.id.type": "fail"}, "", {OWN: "pass", "executePix.id.type": "fail"}),
+        ({OWN: "pass", "executePix.id.type": "fail"}, OWN, {OWN: "pass"}),
+        ({"executePix.id.type": "fail"}, "", {OWN: "not-exercised", "executePix.id.type": "fail"}),
+    ],
+)
+def test_results_of_others_count_if_the_run_is_about_them(results, wanted, told):
+    """A test of generated traffic judges many requirements. What it did not judge did not pass."""
+    found = [RequirementResult(requirement_id, Verdict(verdict)) for requirement_id, verdict in results.items()]
+
+    assert verdicts(judged(lambda: assert_requirements(OWN, found), wanted=wanted)) == told
+
+
+@pytest.mark.parametrize(("alone", "shows_alone"), [(RIGHT, False), (WRONG, True)])
+def test_a_deviation_beside_others_says_whether_it_showed_alone(alone, shows_alone):
+    """The rule of the requirement is asked of the same request without company."""
+    beside = execution(EXECUTION | {"digit": 6}, beside=1)
+    test = judged(lambda: assert_holds(OWN, [beside]), exchanges=[beside, alone])
+
+    assert [finding.alone for finding in test.own.findings] == [shows_alone]
