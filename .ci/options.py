@@ -29,7 +29,7 @@ any."""
 _NAME = re.compile(r"-{0,2}[a-z][a-z-]{0,30}")
 
 
-class RefusedError(Exception):
+class _RefusedError(Exception):
     """What is refused, and why, in one line."""
 
 
@@ -39,47 +39,47 @@ def shown(word: str) -> str:
     return word if _NAME.fullmatch(word) else "a word (not repeated here)"
 
 
-def check_options(options: Sequence[str], environment: str) -> None:
-    """Raises RefusedError for an option that is not on the list."""
+def _check_options(options: Sequence[str], environment: str) -> None:
+    """Raises _RefusedError for an option that is not on the list."""
     words = list(options)
     while words:
         name, is_joined, value = words.pop(0).partition("=")
         if name == ADDRESS and is_joined:
-            check_address(value, environment)
+            _check_address(value, environment)
         elif name in BEFORE_A_VALUE and not is_joined:
             if not words or words.pop(0).startswith("-"):
-                raise RefusedError(f"{name}: expected a value")
+                raise _RefusedError(f"{name}: expected a value")
         elif name not in (JOINED if is_joined else ALONE):
             known = ", ".join((*BEFORE_A_VALUE, *(f"{option}=VALUE" for option in JOINED), *ALONE))
-            raise RefusedError(
+            raise _RefusedError(
                 f"{shown(name)} is no option of a pipeline; those are {known}, and {ADDRESS}=URL with also_at"
             )
 
 
-def check_first(first: str, environment: str) -> None:
-    """Raises RefusedError for a command that is not on the list, or that is about another environment."""
+def _check_first(first: str, environment: str) -> None:
+    """Raises _RefusedError for a command that is not on the list, or that is about another environment."""
     if not first.strip():
         return
     command, *words = first.split()
     if command not in COMMANDS:
-        raise RefusedError(f"FIRST: {shown(command)} is no command of a pipeline; those are {', '.join(COMMANDS)}")
+        raise _RefusedError(f"FIRST: {shown(command)} is no command of a pipeline; those are {', '.join(COMMANDS)}")
     while words:
         word = words.pop(0)
         name, is_joined, value = word.partition("=")
         if name == ADDRESS and is_joined:
-            check_address(value, environment)
+            _check_address(value, environment)
         elif name in COMMANDS[command]:
             takes_the_next = name == "--settle" and not is_joined
             if takes_the_next and (not words or words.pop(0).startswith("-")):
-                raise RefusedError("FIRST: --settle: expected the name of an entry")
+                raise _RefusedError("FIRST: --settle: expected the name of an entry")
         elif word != environment:
-            raise RefusedError(
+            raise _RefusedError(
                 f"FIRST: {shown(name)} is neither {environment}, of which this job is, nor an option of {command}"
             )
 
 
-def check_address(address: str, environment: str) -> None:
-    """Raises RefusedError for an address that the profile does not name."""
+def _check_address(address: str, environment: str) -> None:
+    """Raises _RefusedError for an address that the profile does not name."""
     sys.path.append(str(Path(__file__).parents[1]))
     from environments.profiles.addresses import in_one_form
     from environments.profiles.loading import load
@@ -88,9 +88,9 @@ def check_address(address: str, environment: str) -> None:
     try:
         profile = load(environment)
     except ProfileError as error:
-        raise RefusedError(str(error)) from None
+        raise _RefusedError(str(error)) from None
     if in_one_form(address) not in (profile.base_url, *profile.also_at):
-        raise RefusedError(
+        raise _RefusedError(
             f"{ADDRESS}: the address is not in also_at of {environment}; a change of the profile adds it"
         )
 
@@ -99,10 +99,10 @@ def main(environment: str, *options: str) -> int:
     """0, or 4 and one line."""
     try:
         for name in filter(os.environ.get, LOADED):
-            raise RefusedError(f"{name} gives pytest what a pipeline does not take; unset it")
-        check_options(options, environment)
-        check_first(os.environ.get("FIRST", ""), environment)
-    except RefusedError as error:
+            raise _RefusedError(f"{name} gives pytest what a pipeline does not take; unset it")
+        _check_options(options, environment)
+        _check_first(os.environ.get("FIRST", ""), environment)
+    except _RefusedError as error:
         print(f"error: {error}", file=sys.stderr)
         return 4
     return 0

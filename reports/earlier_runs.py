@@ -45,7 +45,7 @@ def read_run(path: Path) -> RunDocument:
     """The conformance.json at `path`, or in that folder, as it is: nothing of it may be shown. Raises
     UnreadableError."""
     try:
-        document: RunDocument = json.loads(content_of(path / FILE if os.path.isdir(path) else path, MOST_BYTES))
+        document: RunDocument = json.loads(_content_of(path / FILE if os.path.isdir(path) else path, MOST_BYTES))
         check(document, COMPARABLE)
         read_moment(document["started"])
     except (UnreadableError, FileNotFoundError, ValueError, RecursionError) as error:
@@ -94,7 +94,7 @@ def comparison_of(
     return compared(was, now, clean) if was and (named or follows(was, now)) else None
 
 
-def content_of(path: Path, most_bytes: int) -> bytes:
+def _content_of(path: Path, most_bytes: int) -> bytes:
     """The content of a regular file, of nothing that may block or go on for ever. Raises UnreadableError, and
     FileNotFoundError where there is no file."""
     try:
@@ -182,7 +182,7 @@ class _Plain(yaml.SafeDumper):
 def read_record(path: Path) -> PlainData | None:
     """The record at that path, as it is; None where there is none. Raises UnreadableError."""
     try:
-        data: Any = document(content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig"), path.name).data
+        data: Any = document(_content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig"), path.name).data
         check(data, _SCHEMA)
     except FileNotFoundError:
         return None

@@ -120,7 +120,7 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
         options.append("--compressed")
     line = resending.curl(exchange.request, *options)
     preparation = resending.preparation_of(exchange) if exchange.operation == "executePix" else None
-    in_the_address = [part.expression for part in sent.url if isinstance(part, Redacted) and part.expression in line]
+    in_the_address = [part.expression for part in sent.url if isinstance(part, _Redacted) and part.expression in line]
     if exchange.operation == "executePix" and resending.has_real_code(exchange.request):
         yield EXECUTES if exchange.credential == VALID else OFFERED
         if in_the_address and (transfer := _transfer_in(exchange)):
@@ -154,7 +154,7 @@ def _transfer_in(exchange: Exchange) -> str:
 
 
 @dataclass(frozen=True)
-class Redacted:
+class _Redacted:
     """A value that is not shown: what stands for it in a shell, between double quotes, and elsewhere. `origin`: where a
     person finds it, or what it looks like."""
 
@@ -163,7 +163,7 @@ class Redacted:
     origin: str = ""
 
 
-Part = str | Redacted
+Part = str | _Redacted
 Parts = list[Part]
 """Texts as they were sent, and values that are not shown."""
 
@@ -206,7 +206,7 @@ class Resending:
         headers = [(name, self._header(name, value)) for name, value in request.headers]
         text, known = request.body.decode("utf-8", "surrogateescape"), self.display.known
         if len(text) > _LARGEST or (not is_json_like(text) and (known.has(text) or _PERSONAL_PAIR.search(text))):
-            return Sent(url, headers, [Redacted("", f"… ({len(request.body)}{CUT}")], is_whole=False)
+            return Sent(url, headers, [_Redacted("", f"… ({len(request.body)}{CUT}")], is_whole=False)
         times: Counter[str] = Counter()
         body = [part for token in tokens(text) for part in self._token(token, times)]
         return Sent(url, headers, body, is_whole=len(_piped(body)) <= _LONGEST)
@@ -217,15 +217,15 @@ class Resending:
         code = request.last_segment
         return not code.startswith(MARK) or self.display.known.has(code)
 
-    def asked(self, line: str, *sent: Sent) -> Iterator[Redacted]:
+    def asked(self, line: str, *sent: Sent) -> Iterator[_Redacted]:
         """What a person has to set before the line: values of these requests, and files that the profile names."""
         for each in sent:
             for part in chain(each.url, *(value for _, value in each.headers), each.body):
-                if isinstance(part, Redacted) and part.origin and part.expression in line:
+                if isinstance(part, _Redacted) and part.origin and part.expression in line:
                     yield part
         for expression, key in self._files.items():
             if expression in line:
-                yield Redacted(expression, origin=f"{self._profile}, {key}")
+                yield _Redacted(expression, origin=f"{self._profile}, {key}")
 
     def preparation_of(self, execution: Exchange) -> Request | None:
         """The request that prepared the code of an execution, if the run prepared it."""
@@ -260,16 +260,16 @@ class Resending:
         line = f"{pipe}{' '.join([*words, word(sent.url)])}" if sent.is_whole else " ".join([*words, word(sent.url)])
         return line if sent.is_whole else f"# not the whole request, which has a body of {size} bytes: {line}"
 
-    def _value(self, placeholder: str) -> Redacted:
+    def _value(self, placeholder: str) -> _Redacted:
         """The variable and the placeholder of a known value."""
         name, known = placeholder.strip("<>"), self.display.known
         key = known.origins.get(placeholder, _OF_THE_PROFILE.get(name.partition(" ")[0]))
         if name in self._named:
-            return Redacted(self._named[name], placeholder)
+            return _Redacted(self._named[name], placeholder)
         if key is None:
-            return Redacted(_variable(f"sent {name}"), placeholder, placeholder)
+            return _Redacted(_variable(f"sent {name}"), placeholder, placeholder)
         origin = key and self._origin(key, known.plain[placeholder])
-        return Redacted(_variable(name), placeholder, origin)
+        return _Redacted(_variable(name), placeholder, origin)
 
     def _origin(self, key: str, text: str) -> str:
         """The key of the profile that has a value, and the form of the value, in one line."""
@@ -296,7 +296,7 @@ class Resending:
         shown = self.display.known.whole(credential)
         if shown.strip("<>") in self._named and self.display.known.plain[shown] == credential:
             return [scheme, self._value(shown)]
-        return [scheme, Redacted(_variable("wrong token"), _WRONG, _WRONG)]
+        return [scheme, _Redacted(_variable("wrong token"), _WRONG, _WRONG)]
 
     def _token(self, token: Token, times: Counter[str]) -> Iterator[Part]:
         """A piece of a body. A second value of a member has a variable with a number."""
@@ -326,8 +326,8 @@ def _variable(name: str) -> str:
     return f"${{{re.sub('[^A-Z0-9]+', '_', name.upper()).strip('_')}:?}}"
 
 
-def _as_sent(name: str, text: str) -> Redacted:
-    return Redacted(_variable(f"sent {name}"), shape(text), " ".join(shape(text).split()))
+def _as_sent(name: str, text: str) -> _Redacted:
+    return _Redacted(_variable(f"sent {name}"), shape(text), " ".join(shape(text).split()))
 
 
 def _is_masked(token: Token) -> bool:
@@ -341,7 +341,7 @@ def _is_masked(token: Token) -> bool:
 
 def shown_parts(parts: Iterable[Part]) -> str:
     """The parts for people, the first 4,000 characters of them."""
-    text = printable("".join(part.shown if isinstance(part, Redacted) else part for part in parts))
+    text = printable("".join(part.shown if isinstance(part, _Redacted) else part for part in parts))
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text.encode())}{CUT}"
 
 
@@ -350,7 +350,7 @@ def shown_parts(parts: Iterable[Part]) -> str:
 
 def word(parts: Iterable[Part]) -> str:
     """One word of a line."""
-    in_turn = groupby(parts, key=lambda part: f'"{part.expression}"' if isinstance(part, Redacted) else "")
+    in_turn = groupby(parts, key=lambda part: f'"{part.expression}"' if isinstance(part, _Redacted) else "")
     quoted = (redacted or f"'{_SPECIAL.sub(_special, ''.join(map(str, group)))}'" for redacted, group in in_turn)
     return "".join(quoted) or "''"
 
@@ -374,7 +374,7 @@ def _made(match: re.Match[str]) -> str:
 def _piped(parts: Iterable[Part]) -> str:
     """Commands that print the parts one after the other, whatever bytes they hold."""
     commands = []
-    for redacted, group in groupby(parts, key=lambda part: part.expression if isinstance(part, Redacted) else ""):
+    for redacted, group in groupby(parts, key=lambda part: part.expression if isinstance(part, _Redacted) else ""):
         if redacted:
             commands.append(f'printf %s "{redacted}"')
             continue
@@ -389,7 +389,7 @@ def _piped(parts: Iterable[Part]) -> str:
 
 def _required(parts: Iterable[Part]) -> str:
     """What stops a line before its pipe if a variable is missing: curl would send the rest of the body otherwise."""
-    names = dict.fromkeys(part.expression for part in parts if isinstance(part, Redacted))
+    names = dict.fromkeys(part.expression for part in parts if isinstance(part, _Redacted))
     return "".join(f': "{name}" && ' for name in names)
 
 

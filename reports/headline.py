@@ -148,11 +148,11 @@ def count_lines(document: Mapping[str, Any]) -> Iterator[str]:
     for level in document["counts"]:
         known = known_failures(document, level)
         parts = [str(known_in_words(known))] if known else []
-        parts += [f"{count} {verdict}" for verdict, count in counts_of(document, level).items() if count]
+        parts += [f"{count} {verdict}" for verdict, count in _counts_of(document, level).items() if count]
         yield f"{level:<12} {', '.join(parts)}"
 
 
-def counts_of(document: Mapping[str, Any], level: str) -> dict[str, int]:
+def _counts_of(document: Mapping[str, Any], level: str) -> dict[str, int]:
     """Every verdict of a level with its count, failures without those that are known."""
     known = {Verdict.FAIL: known_failures(document, level)}
     return {verdict: document["counts"][level].get(verdict, 0) - known.get(verdict, 0) for verdict in Verdict}

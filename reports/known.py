@@ -49,7 +49,7 @@ class KnownValues:
 
     def _add(self, known: Known, number: int) -> None:
         """One value. A listed one has the number of its place, any other the next number of its name."""
-        value = fold(known.value)
+        value = _fold(known.value)
         shown = f"<{known.name} {number}>" if number > 1 and not known.secret else f"<{known.name}>"
         self.plain.setdefault(shown, known.value)
         if known.origin:
@@ -59,7 +59,7 @@ class KnownValues:
                 return
         self._whole[value] = shown
         is_sure = value not in NAME_WORDS and (known.secret or len(value) >= _SURE)
-        for form in map(fold, forms_of(known.value)):
+        for form in map(_fold, forms_of(known.value)):
             if len(form) >= LEAST:
                 self._forms.setdefault(form, (shown, is_sure))
         if known.secret and not _DIGIT.search(value):
@@ -68,7 +68,7 @@ class KnownValues:
     def split(self, text: str) -> list[str]:
         """The text in pieces: every second one is the placeholder of a known value, the longest where several start."""
         pieces, last = [], 0
-        for start, negative_end, shown in sorted(self._find(fold(text))):
+        for start, negative_end, shown in sorted(self._find(_fold(text))):
             if start >= last:
                 pieces += [text[last:start], shown]
                 last = -negative_end
@@ -82,11 +82,11 @@ class KnownValues:
 
     def whole(self, text: str) -> str:
         """The placeholder of a text that is a known value, however short; else empty."""
-        return self._whole.get(fold(text), "")
+        return self._whole.get(_fold(text), "")
 
     def whole_in_request(self, text: str) -> str:
         """The same of a text that the suite sent. There a short value of the profile is known, too, by its whole."""
-        return self.whole(text) or self._sent.get(fold(text), "")
+        return self.whole(text) or self._sent.get(_fold(text), "")
 
     def has(self, text: str) -> bool:
         """True for a text that is or holds a known value."""
@@ -97,7 +97,7 @@ class KnownValues:
         return word in self._words
 
 
-def fold(text: str) -> str:
+def _fold(text: str) -> str:
     """A text without letter case, as long as before; half a surrogate pair, which no automaton reads, is `?`."""
     return text.lower() if text.isascii() else "".join(map(_folded, text))
 

@@ -64,7 +64,7 @@ def updated(was: Facts, now: Facts) -> Facts:
     """The new facts, and the old ones of places of which those say nothing, such as the items of an empty array."""
     whole, known = set(now), _by_place(now)
     for place, what in sorted(was):  # what a place is in comes before it
-        holder = parent_of(place)
+        holder = _parent_of(place)
         is_inside = holder == ANSWER or bool({(holder, OBJECT), (holder, ARRAY)} & whole)
         if is_inside and not _telling(_types(known, place)):
             whole.add((place, what))
@@ -95,7 +95,7 @@ def renamed(facts: Facts, change: Callable[[str], str]) -> Facts:
 def text_of(facts: Facts) -> str:
     """The facts on one line, without what others imply: `200 application/json: /code number, /data/*/id string`."""
     known = _by_place(facts)
-    holding = {parent_of(place) for place in known}
+    holding = {_parent_of(place) for place in known}
     told = [place for place in sorted(known) if place and (place not in holding or known[place] - _HOLDING)]
     inner = ", ".join(f"{place} {in_words(known[place])}" for place in told)
     return ": ".join(filter(None, (in_words(known.get(ANSWER, ())), inner)))
@@ -106,7 +106,7 @@ def in_words(types: Iterable[str]) -> str:
     return " or ".join(sorted(types))
 
 
-def parent_of(place: str) -> str:
+def _parent_of(place: str) -> str:
     """The place that a place is in; the answer is in itself."""
     return ANSWER if place == BODY else place.rpartition("/")[0] or (BODY if place else ANSWER)
 
@@ -125,7 +125,7 @@ def _by_place(facts: Facts) -> dict[str, set[str]]:
 
 def _types(known: Mapping[str, set[str]], place: str) -> set[str]:
     """The types at a place, where a member that an object does not have is absent; none where nothing is known."""
-    name, inside = place.rpartition("/")[2], parent_of(place)
+    name, inside = place.rpartition("/")[2], _parent_of(place)
     if place in known or place == ANSWER or name == ANY:
         return known.get(place, set())
     return {ABSENT} if OBJECT in known.get(inside, ()) or (place == BODY and ANSWER in known) else set()

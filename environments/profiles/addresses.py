@@ -10,7 +10,7 @@ _SEGMENT = r"/(?!\.\.?(/|$))[A-Za-z0-9._~!$&'()*+,;=:-]+"
 _ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]*)?({_SEGMENT})*/?")
 
 
-def is_loopback(address: str) -> bool:
+def _is_loopback(address: str) -> bool:
     """True if requests to the address stay on this machine: localhost, 127.0.0.0/8 or ::1."""
     host = _host_of(address)
     try:
@@ -45,7 +45,7 @@ def check_address(text: str, *, insecure: bool, exact: bool) -> None:
     if not exact and re.search("(?i)/v1/?$", urlsplit(text).path):
         remedy = "leave it out, or set base_url_is_exact: true in the profile if the paths start with /v1/v1"
         raise ValueError(f"ends in /v1, and every path of the interface starts with /v1 already: {remedy}")
-    if text.startswith("http:") and not insecure and not is_loopback(text):
+    if text.startswith("http:") and not insecure and not _is_loopback(text):
         raise ValueError("http:// sends the token in clear text; use https://, or set insecure: true in the profile")
 
 
@@ -53,7 +53,7 @@ def check_proxy(proxy: str, base_url: str, *, insecure: bool) -> None:
     """A proxy reads what goes to it over http://, token and codes, also where the target is this machine. Raises
     ValueError."""
     check_address(proxy, insecure=True, exact=True)
-    if base_url.startswith("http:") and not insecure and not is_loopback(proxy):
+    if base_url.startswith("http:") and not insecure and not _is_loopback(proxy):
         raise ValueError("http:// shows the token to the proxy; use https://, or set insecure: true in the profile")
 
 

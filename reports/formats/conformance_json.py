@@ -54,7 +54,7 @@ def _plain(value: object) -> object:
 def _set_up(run: Run) -> RunDocument:
     result, finished = run.result(), run.finished or datetime.now(UTC)
     return {
-        "suite": {"version": VERSION, "proof": proof_line()},
+        "suite": {"version": VERSION, "proof": _proof_line()},
         "provenance": _provenance(run, finished),
         "environment": _environment(run),
         "started": written(run.started),
@@ -171,7 +171,7 @@ SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
 """Written by `make proof`."""
 
 
-def proof_line() -> Text:
+def _proof_line() -> Text:
     """Numbers of seeded faults caught and of conforming services passed; empty where there is no summary."""
     try:
         proof = json.loads(SUMMARY.read_text("utf-8"))
@@ -198,12 +198,12 @@ def latency(exchanges: Iterable[Evidence]) -> dict[str, dict[str, float]]:
     by_operation = grouped(answered, lambda seen: seen["operation"])
     times = {name: sorted(one["elapsed_ms"] for one in group) for name, group in by_operation.items()}
     return {
-        name: {"count": len(times[name]), **{each: nearest_rank(times[name], share) for each, share in SHARES.items()}}
+        name: {"count": len(times[name]), **{each: _nearest_rank(times[name], share) for each, share in SHARES.items()}}
         for name in operations()
         if name in times
     }
 
 
-def nearest_rank(times: Sequence[float], share: float) -> float:
+def _nearest_rank(times: Sequence[float], share: float) -> float:
     """The time that this share of the times, the shortest first, took at most."""
     return times[max(ceil(share * len(times)), 1) - 1]

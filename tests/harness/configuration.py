@@ -70,9 +70,9 @@ def _configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> N
     profile, where = _profile(config), config.getoption("resend_code")
     resend = frozenset({code_to_resend(profile, code_from(where))} if where else ())
     if explains(config):
-        config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
+        config.pluginmanager.register(_Explainer(config, profile), "conformance-explainer")
     elif config.getoption("plan"):
-        planner = Planner(config, profile, partial(plan_of, config, profile, resend))
+        planner = _Planner(config, profile, partial(plan_of, config, profile, resend))
         config.pluginmanager.register(planner, "conformance-planner")
     elif not options_given(config, SHOWING):
         _refuse_linked_cache(config)
@@ -133,7 +133,7 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
             raise pytest.UsageError(f"cache_dir: {link} is a symbolic link; delete it, or set -p no:cacheprovider")
 
 
-class Planner:
+class _Planner:
     """`--plan` in place of a run: without a target, a token and a report, it prints what would be sent."""
 
     def __init__(self, config: pytest.Config, profile: Profile, planned: Planned) -> None:
@@ -163,7 +163,7 @@ def explains(config: pytest.Config) -> bool:
     return not {"--explain", "--list"}.isdisjoint(options_given(config, PRINTING))
 
 
-class Explainer:
+class _Explainer:
     """`--explain` and `--list` in place of a run: without a target, a token and a report, it prints what is required,
     and what the last run saw. UsageError, in one line, for an id that is not known."""
 

@@ -81,7 +81,7 @@ class Reporter:
             remove_outputs(self.folder)
             if hasattr(session.config.option, "htmlpath"):
                 plugins.register(HtmlPage(self.run, self.folder / PAGE), "conformance-html")
-        plugins.register(LastWord(self), "conformance-last-word")
+        plugins.register(_LastWord(self), "conformance-last-word")
         terminal = plugins.get_plugin("terminalreporter")
         if self._github and terminal is not None:
             terminal.write_line(OurLine(f"::stop-commands::{self._github}"))
@@ -204,7 +204,7 @@ def _keep_failed(config: pytest.Config, run: Run) -> None:
     keep_failed(config, tested, [requirement.id for requirement, result in results if result.fails])
 
 
-class LastWord:
+class _LastWord:
     """Lets the reporter speak after everybody else: what a plugin prints or decides at the end stands before the
     verdict, which is the last line and the exit status."""
 

@@ -151,7 +151,7 @@ class Registrar:
     def choose_keys(self) -> list[PixKey]:
         """The keys of the profile that may be registered; `found.left_out` says why a type has none. The list is read
         first, and what an earlier run registered and left is deleted."""
-        self.look_before_all()
+        self._look_before_all()
         free = [key for key in self.profile.pix_keys if self._is_permitted(key) and self._make_free(key)]
         for name in {key.type for key in self.profile.pix_keys} - {key.type for key in free}:
             excluded = name in self.profile.not_for_this_account and say(
@@ -186,7 +186,7 @@ class Registrar:
 
     def register(self, key: PixKey | Mapping[str, Any], *, valid: bool = True, **sent: Any) -> Exchange:
         """Send a registration of the key, or one with this body."""
-        self.look_before_all()
+        self._look_before_all()
         body = registration(key, self.account) if isinstance(key, PixKey) else key
         exchange = self.client.send("registerPixKey", self.account, **{"json": body, "valid": valid, **sent})
         if valid:
@@ -336,7 +336,7 @@ class Registrar:
         self.listing = listing if succeeded(listed) and listing.is_readable else None
         return self.listing
 
-    def look_before_all(self) -> None:
+    def _look_before_all(self) -> None:
         """Before the first registration read the list of each account: what is there already is the operator's."""
         if not self.keys.started:
             self.look()

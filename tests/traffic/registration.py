@@ -149,7 +149,7 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
         _send_other_spellings(registrar)
     _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
     registrar.clean_up()
-    decide_suspicions(registrar)
+    _decide_suspicions(registrar)
     registrar.clean_up()
 
 
@@ -173,7 +173,7 @@ def _send(
     sent = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens is spent
     registrar.found.tried[what] += sent
     if what in OTHER_TYPES[:-1]:  # how digits are understood is not shown, nor what a list shows of such a key
-        registrar.found.lost += find_lost(registrar, sent)
+        registrar.found.lost += _find_lost(registrar, sent)
     registrar.undo_all(sent)
 
 
@@ -216,7 +216,7 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[Row]) -> bo
             registrar.references[key.key] = places
         found.repeated.append(registrar.register(key))
     else:
-        look_for_effect(registrar, key, exchange, before)
+        _look_for_effect(registrar, key, exchange, before)
     return registrar.undo(exchange) and registrar.keys.seems_free(key.key)
 
 
@@ -231,7 +231,7 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> Non
         sends[:1] = together.meeting(read, sends[0])
     sent, reads = together.send_all(sends), len(sends) - len(keys)
     answers, found.read_beside = sent[reads:], sent[:reads]
-    found.lost += find_lost(registrar, answers)
+    found.lost += _find_lost(registrar, answers)
     registrar.undo_all(answers)
 
 
@@ -251,7 +251,7 @@ def _register_random(registrar: Registrar, keys: list[PixKey]) -> None:
                 return
             exchange = registrar.register(sent)
             found.fresh.append(exchange)
-            look_for_effect(registrar, replace(key, key=sent.get("pixKey", "")), exchange, before)
+            _look_for_effect(registrar, replace(key, key=sent.get("pixKey", "")), exchange, before)
             registrar.undo(exchange)
             if not is_refused_outright(exchange):
                 break
@@ -271,7 +271,7 @@ _MOST_REFERENCES = 20
 """Keys of an earlier day that a key is compared with."""
 
 
-def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, before: Listing | None) -> None:
+def _look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, before: Listing | None) -> None:
     """Read the list twice after a registration that was refused: it may show the key nevertheless."""
     if before is None or refused_or_lost(exchange) not in REFUSALS:
         return
@@ -286,7 +286,7 @@ def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, befor
         registrar.suspicions.append(Suspicion(exchange, value, places))
 
 
-def decide_suspicions(registrar: Registrar) -> None:
+def _decide_suspicions(registrar: Registrar) -> None:
     """Decide which refusals had an effect: their keys stand like one that was accepted. Where none was, like all that
     stood there before the run; if none stood there either, a note says what the list shows."""
     found = registrar.found
@@ -312,7 +312,7 @@ def _stands_like_an_accepted_key(registrar: Registrar, places: frozenset[Place])
     return places in islice(before.places_like(places), _MOST_REFERENCES)
 
 
-def find_lost(registrar: Registrar, sent: list[Exchange]) -> list[Exchange]:
+def _find_lost(registrar: Registrar, sent: list[Exchange]) -> list[Exchange]:
     """Read the list twice after registrations: those that were granted and whose keys it does not show, although it
     showed keys that were registered one after the other. A key that the service makes, or that has a type of its own,
     may be any text that is new."""

@@ -32,7 +32,7 @@ Numbers = Mapping[JsonPath, Decimal]
 
 
 @dataclass(frozen=True)
-class Repeated:
+class _Repeated:
     """Two executions of one code: `moved` is what the first changed in the balances, `again` what the second did."""
 
     first: Exchange
@@ -68,7 +68,7 @@ class World:
         self.client, self.profile, self.reach = client.of_part(SEQUENCES), profile, reach
         self.registrar = Registrar(self.client, profile)
         self.findings = Findings(reproduction)
-        self.twice: Repeated | None = None
+        self.twice: _Repeated | None = None
 
     def follow(self, seed: int, registrations: int) -> None:
         """Take the steps that a seed draws, delete what they leave, and execute one transfer twice."""
@@ -81,7 +81,7 @@ class World:
                 key = drawn.choice(keys)
                 self._take(self.registrar.register(key)) if operation == "registerPixKey" else self.undo(key)
         self.undo()
-        self.execute_twice()
+        self._execute_twice()
 
     def undo(self, *keys: PixKey) -> None:
         """Delete these keys, or all, as far as a step registered them."""
@@ -93,7 +93,7 @@ class World:
         for deletion in found.deletions[before:]:
             self._take(deletion)
 
-    def execute_twice(self) -> None:
+    def _execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
         guard = self.client.door.guard
         if self.findings.cut or not (self.reach.spends_codes and self.reach.wants("executePix.repeated")):
@@ -107,7 +107,7 @@ class World:
             return
         between = self._balances()
         if guard.permit_again(code) and (second := self._take(execute())).response:
-            self.twice = Repeated(first, second, _changes(before, between), _changes(between, self._balances()))
+            self.twice = _Repeated(first, second, _changes(before, between), _changes(between, self._balances()))
 
     def _read(self, operation: str, account: str) -> Exchange | None:
         if operation not in self.reach.operations or self.findings.cut:
