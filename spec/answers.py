@@ -67,6 +67,8 @@ LATER = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
 """The caller is told to come back later, whatever the request was. Nothing was done."""
 NO_ANSWER_OF_THE_SERVICE = (408, 499)
 """A client or a gateway gave up: the service may go on."""
+NOT_SUPPORTED = (501, 505)
+"""The service does not know such a way to write a request (RFC 9110 sections 15.6.2 and 15.6.6): it did nothing."""
 PASSING = LATER | {RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR}
 """The same request may get another answer in a minute."""
 ABOUT_THE_CALLER = frozenset((RefusalKind.TOKEN, RefusalKind.FORBIDDEN, RefusalKind.CERTIFICATE, RefusalKind.REDIRECT))

@@ -28,6 +28,7 @@ from environments.door.event_log import (
 )
 from spec.answers import (
     NO_ANSWER_OF_THE_SERVICE,
+    NOT_SUPPORTED,
     RefusalKind,
     execution_results,
     grants_protected_result,
@@ -233,8 +234,8 @@ def canonical(code: str) -> str:
 
 def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, before: Outcome | None = None) -> Outcome:
     """Outcome of a transfer, by the answer to its code. With a wrong token, a code that is neither executed nor lost
-    was only offered; a 5xx says as little as no answer, and a redirect leads to a page to log in. `is_own`: the run
-    prepared the code itself. `before` is its outcome until then in this run.
+    was only offered; a 5xx says as little as no answer, but for 501 and 505, and a redirect leads to a page to log in.
+    `is_own`: the run prepared the code itself. `before` is its outcome until then in this run.
 
     A refusal that carries an execution result contradicts itself. It tells of the transfer that was just executed if
     its status is DONE and nothing else can have executed it. Otherwise the outcome is unknown, unless this run saw the
@@ -255,7 +256,8 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     gave_up = response.status >= 500 or response.status in NO_ANSWER_OF_THE_SERVICE
     if not executes:
         granted = Outcome.SUCCESS if grants_protected_result(exchange) else Outcome.OFFERED
-        return Outcome.UNKNOWN if gave_up and granted is Outcome.OFFERED else granted
+        is_uncertain = gave_up and response.status not in NOT_SUPPORTED
+        return Outcome.UNKNOWN if is_uncertain and granted is Outcome.OFFERED else granted
     if kind is None:
         return Outcome.SUCCESS
     is_certain = 400 <= response.status < 500 and not gave_up

@@ -63,13 +63,14 @@ def test_what_is_on_the_wire_is_cut(tmp_path):
         a_run = Run(service, tmp_path, parallel=6)
         a_run.door.keys = Keys(profile.pix_keys)
         key = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
+        preparing = Thread(lambda: prepare(a_run.client, profile, 2))
+        assert service.came.acquire(timeout=HANGS_S)  # it writes the journal, which the execution holds from then on
         acts = (
             lambda: read(a_run),
             a_run.execute,
             lambda: a_run.client.send("registerPixKey", ACCOUNT, json=key, valid=True),
-            lambda: prepare(a_run.client, profile, 2),
         )
-        threads = [Thread(act) for act in acts]
+        threads = [*(Thread(act) for act in acts), preparing]
         assert all(service.came.acquire(timeout=HANGS_S) for _ in acts)
         a_run.door.ending.stop()
         executed = [thread.ended() for thread in threads][1]
