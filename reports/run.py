@@ -215,7 +215,7 @@ class Run:
             NoteKind.LEFT: self._left(),
             NoteKind.REDIRECTED: filter(None, [self.profile.redirected]),
             NoteKind.KNOWN_FAILURE: self._final[1],
-            NoteKind.NOTHING_TESTED: [say("nothing was tested: see what is out of scope, and what to add to allow")]
+            NoteKind.NOTHING_TESTED: [say("nothing was tested: see what is not exercised or out of scope, and why")]
             * (self.result().why == NOTHING_TESTED),
             NoteKind.CUT: () if self.unreachable else self._unsent(),
             NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),

@@ -212,8 +212,9 @@ def grants_protected_result(exchange: Exchange) -> bool:
     if exchange.credential == VALID:
         is_result = _has_an_execution_result if is_execution else _success_is_true
         return not is_refusal(response) and is_result(response)
-    is_granted_in = _has_an_execution_result_or_says_done if is_execution else _success_is_true
-    return any(is_granted_in(text) for text in (response, *_texts_in(response)))
+    if is_execution:
+        return _tells_anybody_of_a_transfer(response)
+    return any(_success_is_true(text) for text in (response, *_texts_in(response)))
 
 
 @kept_beside
@@ -221,9 +222,22 @@ def _has_an_execution_result(response: Response) -> bool:
     return any(map(_is_execution_result, _objects(response.json.value)))
 
 
-def _has_an_execution_result_or_says_done(response: Response) -> bool:
-    is_result = any(_names_a_counterparty(members) for members in _objects(response.json.value))
-    return is_result or _has_an_execution_result(response) or _says_done(response)
+def _tells_anybody_of_a_transfer(response: Response) -> bool:
+    """True if the answer to a request without a valid token carries an execution result, whole or in part, or says
+    DONE.
+
+    If the answer is no refusal, less is enough: three documented members, one of which no error has, or two of these.
+    """
+    if execution_results(response) or any(_says_done(text) for text in (response, *_texts_in(response))):
+        return True
+    if is_refusal(response):
+        return False
+    filled = [_filled_members(members) - _OF_A_REASON for members in _objects(data_of(response))]
+    for names in filled:
+        of_no_error = names - _OF_ANY_ERROR
+        if len(of_no_error) >= _LEAST_OF_A_GRANT or (of_no_error and len(names) >= _LEAST_FILLED):
+            return True
+    return False
 
 
 def _texts_in(response: Response) -> Iterator[Response]:
@@ -321,7 +335,10 @@ _LEAST_FILLED = 3
 """Documented members that are filled in an execution result: with fewer it may be the echo of a code."""
 _OF_A_REASON = frozenset({"error", "message"})
 """Members that say why something was refused: they are filled in any error, and tell nothing of a transfer."""
-_OF_ANY_OBJECT = _OF_A_REASON | {"status", "type", "id", "date", "name"}
+_LEAST_OF_A_GRANT = 2
+"""Members of a transfer, such as a name and a key, that an answer which is no refusal tells to anybody."""
+_OF_ANY_ERROR = _OF_A_REASON | {"status", "type", "id", "date"}
+_OF_ANY_OBJECT = _OF_ANY_ERROR | {"name"}
 """Members that errors have in common with execution results, such as those of Spring, of RFC 9457 and of banks."""
 
 

@@ -248,7 +248,13 @@ class Liveness:
             raise UnreachableError(f"the target cannot be reached any more: {self.unreachable}")
         operation = sending.intent.operation
         if self._timeouts[operation] >= _MOST_TIMEOUTS:
-            raise LimitError(say("{operation} did not answer twice, so it gets no more requests", operation=operation))
+            raise LimitError(
+                say(
+                    "{operation} did not answer twice, so it gets no more requests: if it is slow, raise "
+                    "limits.timeout",
+                    operation=operation,
+                )
+            )
 
     def notice(self, sending: Sending) -> None:
         """Take note of an answer, or of none; a limit of the suite counts as an answer. After several of none, or

@@ -238,12 +238,15 @@ class ExecutionGuard:
             self._granted_to_anybody = True
         why = f"its execution was refused ({answer_in_words(exchange)})" if outcome is Outcome.REFUSED else ""
         self.prepared.settle(code, why)
-        if executes:
-            self._unknown_in_a_row = self._unknown_in_a_row + 1 if outcome is Outcome.UNKNOWN else 0
-            self.notes += [_STOPPED] * (self._unknown_in_a_row == _MOST_UNKNOWN)
-            if exchange.response is not None and refuses_the_token(exchange.response):
-                self._refused_token = self._token()
-                self.token_refused.append(exchange.number)
+        if outcome is Outcome.UNKNOWN:  # with whatever token
+            self._unknown_in_a_row += 1
+            if self._unknown_in_a_row == _MOST_UNKNOWN:
+                self.notes.append(_STOPPED)
+        elif executes:
+            self._unknown_in_a_row = 0
+        if executes and exchange.response is not None and refuses_the_token(exchange.response):
+            self._refused_token = self._token()
+            self.token_refused.append(exchange.number)
 
     def _write(self, code: str, outcome: Outcome, **clear: str) -> None:
         if self.journal is not None:

@@ -1,6 +1,8 @@
 """A check of the token that is not there, at services whose answers hold little of the documented result."""
 
-from environments.sandbox import Service
+import pytest
+
+from environments.sandbox import Refusal, Service
 from tests.selftest.proof.trial import try_service
 
 TOKENS = "executePix.token.required or registerPixKey.token.required"
@@ -74,3 +76,55 @@ def test_a_refusal_of_its_own_kind_is_a_refusal():
 
     assert trial.failing == set()
     assert trial.with_verdict("pass") >= REQUIRED
+
+
+class TellsAnybody(Service):
+    """The sandbox, which gives anybody who names a prepared code the members of PART, and refuses unknown codes. A request
+    without a valid token executes nothing."""
+
+    PART: dict = {}
+
+    def authorize(self, request, operation):
+        self.is_valid = request.header("Authorization") == f"Bearer {self.token}"
+        if operation != "executePix":
+            super().authorize(request, operation)
+
+    def execute_pix(self, request, transaction_id):
+        if self.is_valid:
+            return super().execute_pix(request, transaction_id)
+        with self.database.transaction() as ledger:
+            if ledger.transfer(transaction_id) is None:
+                raise Refusal(404, "There is no such transaction code.")
+        return self.PART
+
+
+PARTS = {
+    "a receipt": {"id": "TX1", "status": "COMPLETED", "value": 10.5, "key": "+5511999990000"},
+    "five members": {"id": "TX1", "date": 1767225600000, "type": "PHONE", "key": "+5511999990000", "value": 1.5},
+    "a name and a key": {"name": "Maria Silva", "key": "+5511999990000"},
+    "a name and a document": {"name": "Maria Silva", "document": "***.456.789-**"},
+    "a status and a name": {"id": "TX1", "status": "COMPLETED", "name": "Maria Silva"},
+}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_a_part_of_the_result_is_for_nobody_without_a_token(part):
+    """Whoever names a code learns a part of the result, which says no success."""
+    service = TellsAnybody()
+    service.PART = part
+    trial = try_service(service, "-k", "executePix.token.required")
+
+    assert trial.failing == {"executePix.token.required"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [{"id": "E-1", "status": "REJECTED", "date": 1767225600000, "error": "no token"}, {"key": "error.token"}, {}],
+)
+def test_an_error_with_200_is_no_part_of_the_result(error):
+    """Members that errors have, or one alone that a transfer has, tell nothing of a transfer."""
+    service = TellsAnybody()
+    service.PART = error
+    trial = try_service(service, "-k", "executePix.token.required")
+
+    assert trial.failing == set()

@@ -32,6 +32,9 @@ from spec.message import Text, say
 from tests.traffic.together import Together
 
 REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
+LISTED_BEFORE = say(
+    "a list showed the key before the run, so it is not touched; delete it by hand, and it is tested again"
+)
 UNKNOWN_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
     "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
@@ -157,7 +160,8 @@ class Registrar:
             excluded = name in self.profile.not_for_this_account and say(
                 "not_for_this_account of the profile names {type}", type=name
             )
-            self.found.left_out[name] = excluded or REGISTERED_BEFORE
+            is_disposable = any(key.disposable for key in self.profile.pix_keys if key.type == name)
+            self.found.left_out[name] = excluded or (LISTED_BEFORE if is_disposable else REGISTERED_BEFORE)
         return free
 
     def _is_permitted(self, key: PixKey) -> bool:
