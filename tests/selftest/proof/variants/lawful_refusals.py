@@ -57,7 +57,7 @@ the run says what to set."""
 for _status in STATUSES:
     lawful(
         "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status,
-        hides=_KEPT_BACK if _status == 423 else (), SENT_THE_SAME=_status != 423,
+        hides=_KEPT_BACK if _status == 423 else (), SENT_THE_SAME=_status not in (423, 499),  # 499: the outcome is unknown
     )  # fmt: skip
 
 lawful(
