@@ -54,10 +54,12 @@ class RefusesWith(Refuses):
 _KEPT_BACK = ("executePix.*", "registerPixKey.token.scheme")
 """What is always told to come later sends no further code, and after the second lock no wrong token: an agreed loss, and
 the run says what to set."""
+_UNKNOWN = ("executePix.value.matches",)
+"""A 499 to a wrong token leaves the outcome of a code unknown: after two, no further code is sent, an agreed loss."""
 for _status in STATUSES:
     lawful(
         "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status,
-        hides=_KEPT_BACK if _status == 423 else (), SENT_THE_SAME=_status not in (423, 499),  # 499: the outcome is unknown
+        hides={423: _KEPT_BACK, 499: _UNKNOWN}.get(_status, ()), SENT_THE_SAME=_status not in (423, 499),  # 499: the outcome is unknown
     )  # fmt: skip
 
 lawful(
