@@ -2,16 +2,15 @@
 
 import gzip
 import json
-import multiprocessing
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from multiprocessing.connection import Connection
 from threading import Lock
 
 from environments.sandbox import Request, Response, Server, Service
 from tests.selftest.exchanges import EXECUTION
-from tests.selftest.services.paced import Apart
+from tests.selftest.services.paced import Apart, served_apart
 
 SIZE = 4_990_000
 """Bytes, a little less than limits.response_bytes."""
@@ -77,18 +76,9 @@ class Large(Service):
         return self._said
 
 
-@contextmanager
-def large(shape: str, *, packs: bool) -> Iterator[Apart]:
-    """Serve in a process of its own, whose memory and time are not those of the run."""
-    spawn = multiprocessing.get_context("spawn")
-    ours, theirs = spawn.Pipe()
-    process = spawn.Process(target=_serve, args=(theirs, shape, packs), daemon=True)
-    process.start()
-    try:
-        yield Apart(*ours.recv(), ours)
-    finally:
-        process.terminate()
-        process.join()
+def large(shape: str, *, packs: bool) -> AbstractContextManager[Apart]:
+    """Serve answers of this shape in a process of its own."""
+    return served_apart(_serve, shape, packs)
 
 
 def _serve(pipe: Connection, shape: str, packs: bool) -> None:

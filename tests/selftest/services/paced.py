@@ -5,8 +5,8 @@ service under test does.
 import multiprocessing
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from threading import Lock
@@ -42,12 +42,17 @@ class Apart:
         return int(self._pipe.recv())
 
 
+def apart(delay: float) -> AbstractContextManager[Apart]:
+    """Serve with this delay in a process of its own."""
+    return served_apart(_serve, delay)
+
+
 @contextmanager
-def apart(delay: float) -> Iterator[Apart]:
-    """Serve in a process of its own: one that shares no interpreter with the run that is measured."""
+def served_apart(serve: Callable[..., None], *arguments: object) -> Iterator[Apart]:
+    """Have `serve(pipe, *arguments)` serve in a process of its own, whose memory and time are not those of the run."""
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
-    process = spawn.Process(target=_serve, args=(theirs, delay), daemon=True)
+    process = spawn.Process(target=serve, args=(theirs, *arguments), daemon=True)
     process.start()
     try:
         yield Apart(*ours.recv(), ours)
