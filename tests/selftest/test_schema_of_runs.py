@@ -7,6 +7,7 @@ import jsonschema_rs
 from reports.comparison import CHANGES
 from reports.formats.conformance_json import FORMAT
 from reports.headline import PERMISSIONS
+from reports.run import Note, NoteKind
 from reports.verdicts import RunVerdict, Verdict
 from spec.requirements import LEVELS, requirements
 from tests.selftest.schemas import CONFORMANCE
@@ -33,6 +34,13 @@ def test_its_words_are_those_of_the_suite():
         False,
     ]
     assert set(CHANGES) <= set(DEFS["comparison"]["properties"])
+
+
+def test_it_knows_every_kind_of_alert():
+    """An alert of each kind is valid, in the order in which alerts are said."""
+    kinds = [kind.name.lower().replace("_", "-") for kind in NoteKind if Note(kind, "").is_alert]
+
+    assert SCHEMA["properties"]["alerts"]["items"]["properties"]["kind"]["enum"] == kinds
 
 
 def objects(schema):

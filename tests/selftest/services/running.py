@@ -116,5 +116,6 @@ def run(profile: Path, *options: str, **variables: str) -> Result:
     status, output, peak_mb = run_pytest(arguments(profile, *options), environment(**TOKEN | variables))
     result = Result(status, output, profile.parent / "report", peak_mb)
     if (result.folder / "conformance.json").exists():
-        assert problems(result.document) == []
+        deviations_from_schema = problems(result.document)
+        assert not deviations_from_schema, deviations_from_schema
     return result
