@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 from environments.door.budget import Budget
@@ -14,13 +15,15 @@ from environments.profiles.loading import load
 from environments.profiles.model import Limits, Profile, Tls
 from environments.sandbox import Request, Response, Service
 from environments.secret_values import Secrets
+from reports.formats.conformance_json import as_json, document_of
 from reports.run import Run as Model
 from spec.exchange import VALID
 from spec.interface import operations
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of
 from tests.selftest.proof.directly import run_in_memory
-from tests.selftest.services.running import write_profile
+from tests.selftest.schemas import problems
+from tests.selftest.services.running import Result, write_profile
 from tests.selftest.services.serving import is_real, real_codes
 from tests.selftest.services.waiting import CutsWhen
 from tests.traffic.execution import Executions, execute
@@ -141,6 +144,18 @@ def whole_run(service: Service, profile: Profile, only: str = "", among: tuple[b
         return is_generated in among and item.get_closest_marker("requirement").args[0] in ids
 
     return run_in_memory(service, profile, takes)
+
+
+def result_in_memory(
+    service: Service, profile: Profile, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED
+) -> Result:
+    """The same with conformance.json in this folder. What it printed is what the report says first."""
+    model = whole_run(service, profile, only, among)
+    document = document_of(model)
+    deviations_from_schema = problems(document)
+    assert not deviations_from_schema, deviations_from_schema
+    (folder / "conformance.json").write_text(as_json(document), "utf-8")
+    return Result(document["exit_status"], "\n".join(notes_of(model)), folder, run=model)
 
 
 def notes_of(model: Model) -> list[str]:
