@@ -4,14 +4,12 @@ import itertools
 import json
 import re
 from contextlib import contextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from environments.__main__ import main
 from environments.door.run_keys import Keys, KeyState
-from environments.profiles.loading import load
 from environments.sandbox import Server
 from spec.exchange import Exchange, Failure, FailureKind, Request
 from spec.interface import MARK
@@ -42,7 +40,7 @@ from tests.selftest.services.keys_of_others import (
     ShowsNumbersInAForm,
     TheCustomerUsesTheApp,
 )
-from tests.selftest.services.one_run import ADDRESS, BOTH, TARGETED, result_in_memory
+from tests.selftest.services.one_run import BOTH, TARGETED, run_against
 from tests.selftest.services.running import TOKEN, run, write_profile
 
 KEY_AT = "/data/keys/*/pixKey"
@@ -53,20 +51,22 @@ OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
 GONE = "a key that was there before the run is gone"
 
 
-def profile_at(base_url, folder, *, keys=(OWN,), allow=WITHOUT_FUZZ, key_at=KEY_AT, accounts=(ACCOUNT,), **changes):
-    """A profile that is no sandbox, with a journal and a key record of its own."""
-    return write_profile(
-        folder, base_url, sandbox=None, allow=allow, pix_keys=list(keys), key_at=key_at, accounts=list(accounts),
-        transactions=None, journal=str(folder / "journal.jsonl"), **changes,
-    )  # fmt: skip
+def of_a_bank(folder, *, keys=(OWN,), allow=WITHOUT_FUZZ, key_at=KEY_AT, accounts=(ACCOUNT,), **changes):
+    """What makes the profile one of a target that is no sandbox, with a journal and a key record of its own."""
+    return {
+        "sandbox": None, "allow": allow, "pix_keys": list(keys), "key_at": key_at, "accounts": list(accounts),
+        "transactions": None, "journal": str(folder / "journal.jsonl"), **changes,
+    }  # fmt: skip
+
+
+def profile_at(base_url, folder, **changes):
+    """A profile of a target that is no sandbox."""
+    return write_profile(folder, base_url, **of_a_bank(folder, **changes))
 
 
 def ended(service, folder, among=TARGETED, **changes):
     """A run against the service, in memory."""
-    profile = load(str(profile_at(ADDRESS, folder, **changes)), folder=folder)
-    profile = replace(profile, limits=replace(profile.limits, parallel=1, examples=2))
-    service.token = TOKEN["PIX_TOKEN"]
-    return result_in_memory(service, profile, folder, OF_KEYS, among)
+    return run_against(service, folder, OF_KEYS, among, **of_a_bank(folder, **changes))
 
 
 def left_by(result):

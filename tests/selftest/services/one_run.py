@@ -23,7 +23,7 @@ from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of
 from tests.selftest.proof.directly import run_in_memory
 from tests.selftest.schemas import problems
-from tests.selftest.services.running import Result, write_profile
+from tests.selftest.services.running import TOKEN, Result, write_profile
 from tests.selftest.services.serving import is_real, real_codes
 from tests.selftest.services.waiting import CutsWhen
 from tests.traffic.execution import Executions, execute
@@ -146,11 +146,15 @@ def whole_run(service: Service, profile: Profile, only: str = "", among: tuple[b
     return run_in_memory(service, profile, takes)
 
 
-def result_in_memory(
-    service: Service, profile: Profile, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED
+def run_against(
+    service: Service, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED, **changes
 ) -> Result:
-    """The same with conformance.json in this folder. What it printed is what the report says first."""
-    model = whole_run(service, profile, only, among)
+    """The same as a user sees it: conformance.json in this folder, and as the output what the report says first. Its
+    profile is that of the sandbox with these changes."""
+    loaded = load(str(write_profile(folder, ADDRESS, **changes)), folder=folder)
+    one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
+    service.token = TOKEN["PIX_TOKEN"]
+    model = whole_run(service, replace(loaded, limits=one_at_a_time), only, among)
     document = document_of(model)
     deviations_from_schema = problems(document)
     assert not deviations_from_schema, deviations_from_schema
