@@ -123,7 +123,7 @@ def indistinguishable(one: Exchange, *others: Exchange) -> bool:
 
 
 def _kept_print(exchange: Exchange, response: Response) -> tuple[object, ...]:
-    """The print of an answer, kept beside its exchange if it is short: most answers are compared with several others."""
+    """The print of an answer. A short one is kept beside its exchange: most are compared with several others."""
     if response.size > _MOST_BYTES_OF_A_KEPT_PRINT:
         return _print(exchange, response)
     known = vars(exchange)
@@ -134,7 +134,7 @@ def _kept_print(exchange: Exchange, response: Response) -> tuple[object, ...]:
 
 
 _MOST_BYTES_OF_A_KEPT_PRINT = 2_000
-"""So that the prints of the 2,000 exchanges of a run take a few MB together. Ordinary answers have up to 1,000 bytes."""
+"""So that the prints of the 2,000 exchanges of a run take a few MB. Ordinary answers have up to 1,000 bytes."""
 
 
 def _print(exchange: Exchange, response: Response) -> tuple[object, ...]:
