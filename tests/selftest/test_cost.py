@@ -10,6 +10,7 @@ import pytest
 
 import spec.exchange
 from environments.door import wire
+from environments.door.event_log import MAYBE, REGISTERED, KeyRecord, LogKey, event_in
 from environments.door.wire import ALWAYS_READ
 from environments.door.wrong_tokens import NO_HEADER
 from environments.sandbox import Response, Server, Service
@@ -31,6 +32,7 @@ WIDE = {f"member{number}": number for number in range(30_000)}
 NESTED = b"[" * LONG
 RULES_OF_EXECUTION = [id for id in RULES if id.startswith("executePix.")]
 OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
+KEYS = 50
 LISTS_THAT_ARE_READ = 5
 """Lists of 99,000 values that have the weight which a run reads."""
 BEYOND = "longer than the suite reads after many long answers"
@@ -111,6 +113,18 @@ def test_a_limit_of_the_suite_is_no_fault_and_hides_none(body):
     assert Conclusion.DEVIATES not in beyond.values()
     assert beyond["executePix.json"] is Conclusion.INCONCLUSIVE
     assert failing.deviates
+
+
+def test_a_line_of_the_key_record_is_read_once(tmp_path):
+    """However often the record changes: each registration and each deletion of a run changes it twice."""
+    record = KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), run="now")
+    event_in.cache_clear()
+    for event in (MAYBE, REGISTERED):
+        for number in range(KEYS):
+            record.note(ACCOUNT, "EMAIL", f"pixconf-{number}@example.com", event, ours=True)
+
+    assert len(record.events()) == KEYS
+    assert event_in.cache_info().misses == 2 * KEYS
 
 
 class Long(Raw):
