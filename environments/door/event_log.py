@@ -108,7 +108,7 @@ class EventLog:
 
     def _write_lines(self, lines: Iterable[str]) -> None:
         """Hold these lines alone. They are on the disk before this returns."""
-        replace_file(self.path, "".join(f"{line}\n" for line in lines).encode())
+        replace_file(self.path, "\n".join([*lines, ""]).encode())
 
     def _refuse_what_is_no_file(self) -> None:
         """A device keeps nothing, a folder holds no line, and a link leads to what somebody else chose."""
