@@ -17,7 +17,7 @@ from typing import Any
 
 from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside, named_media_type
 from spec.interface import operations
-from spec.json_text import JsonObject, folded, is_integer, leaves_of
+from spec.json_text import JsonObject, folded, is_integer, texts_in
 from spec.message import Message, joined, message_of, say
 
 
@@ -244,7 +244,7 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
 def _texts_in(response: Response) -> Iterator[Response]:
     """Each JSON object in a body that is not one JSON text, because a service may go on after it wrote a refusal; and
     each in a string of one, because a gateway may pass on as a string what a service said."""
-    strings = [leaf for _, leaf in leaves_of(response.json.value) if isinstance(leaf, str) and "{" in leaf]
+    strings = [text for text in texts_in(response.json.value) if "{" in text]
     if response.json.error:
         strings.append(response.start.decode("utf-8", "replace"))
     for text in strings:

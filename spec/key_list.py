@@ -35,8 +35,14 @@ _FEWEST_DIGITS_SHOWN = 3
 """Digits that a service leaves of a number, as a rule the last four."""
 _FEW = 40
 """Values of an item of a list. What holds more is a list itself, in which digits of several keys would meet."""
+_MOST_ITEMS = 10
+"""Items of a list in which one key may stand. For each of them the whole list is walked through."""
 _MASK = re.compile(r"[*#•●\u2217\uff0a…]|x{3}|\.\.", re.IGNORECASE)
 """Signs in the place of characters that are hidden."""
+_NO_DIGITS = bytes(range(128)).translate(None, b"0123456789")
+_NO_PART_OF_A_KEY = bytes(range(128)).translate(None, b"0123456789abcdefghijklmnopqrstuvwxyz@")
+_PUNCTUATION = re.compile(r"[\W_]+")
+"""What is neither a letter nor a digit of any script."""
 _MORE = re.compile(r"(has)?(more|next).*|.*(cursor|continuation).*")
 """Names of members that say where the list goes on, folded. Their value is empty at its end."""
 _NUMBER_OF_KEYS = re.compile(r"total|total(count|elements|items|keys|records|results|size)|count|number(ofkeys)?")
@@ -96,8 +102,12 @@ class Listing:
         if "@" in key or UUID.fullmatch(key) or len(number) < _LAST_DIGITS:
             wanted = _letters_and_digits(key)
             return bool(wanted) and wanted in self._all_letters_and_digits
-        is_in_order = number in _digits(self._all_letters_and_digits)
-        return is_in_order or any(number in _digits(name) for name in self.all_texts) or self._has_the_parts_of(number)
+        return number in self._all_digits or self._has_the_parts_of(number)
+
+    @cached_property
+    def _all_digits(self) -> str:
+        """The digits of all values in their order, and on a line of its own those of each text, number and name."""
+        return "\n".join([_digits(self._all_letters_and_digits), *map(_digits, self.all_texts)])
 
     @cached_property
     def hides_keys(self) -> bool:
@@ -165,12 +175,25 @@ class Listing:
     # -- how a key stands -------------------------------------------------------------------------------------
 
     def places(self, key: str, key_type: str) -> frozenset[Place]:
-        """Every place where the key stands, as a value or as a name."""
-        return frozenset(
-            Place(_pattern(path, key, key_type), self._around(_item(path, key), key, key_type))
-            for path, value in self._leaves
-            if any(_is(key, part) for part in (*path, value))
-        )
+        """Every place where the key stands, as a value or as a name. None if it stands in many items: nobody can tell
+        from such a list how a key stands there."""
+        paths = [path for path, _ in self._leaves_by_text.get(plain(key), ())]
+        items = {_item(path, key) for path in paths}
+        if len(items) > _MOST_ITEMS:
+            return frozenset()
+        around = {item: self._around(item, key, key_type) for item in items}
+        return frozenset(Place(_pattern(path, key, key_type), around[_item(path, key)]) for path in paths)
+
+    @cached_property
+    def _leaves_by_text(self) -> dict[str, list[tuple[JsonPath, Any]]]:
+        """The leaves in which a text stands, as a value or as a name, by the text without punctuation and letter
+        case."""
+        leaves: dict[str, list[tuple[JsonPath, Any]]] = {}
+        for path, value in self._leaves:
+            texts = {plain(str(part)) for part in (*path, value) if _is_text(part)}
+            for text in texts - {""}:
+                leaves.setdefault(text, []).append((path, value))
+        return leaves
 
     def places_like(self, places: Collection[Place]) -> Iterator[frozenset[Place]]:
         """The places of each key that stands at one of these paths."""
@@ -243,12 +266,12 @@ def _written(value: Any) -> str:
 
 
 def _digits(text: str) -> str:
-    return re.sub(r"[^0-9]", "", unicodedata.normalize("NFKC", text))
+    return _ascii_without(_NO_DIGITS, unicodedata.normalize("NFKC", text))
 
 
 def _letters_and_digits(text: str) -> str:
     """A text without punctuation and letter case, with digits of any width as the usual ones."""
-    return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())
+    return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _item(path: JsonPath, key: str) -> JsonPath:
@@ -282,4 +305,9 @@ def _is_text(value: Any) -> bool:
 
 def plain(text: str) -> str:
     """A text without punctuation and letter case."""
-    return re.sub(r"[^0-9a-z@]", "", text.casefold())
+    return _ascii_without(_NO_PART_OF_A_KEY, text.casefold())
+
+
+def _ascii_without(removed: bytes, text: str) -> str:
+    """The characters of ASCII in a text, but for these. A regular expression takes seconds for a long text."""
+    return text.encode("ascii", "ignore").translate(None, delete=removed).decode()

@@ -4,21 +4,28 @@ A limit of the suite is said as that: it is no fault of the service, and hides n
 """
 
 import json
+import sys
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 import spec.exchange
 from environments.door import wire
+from environments.door.event_log import MAYBE, REGISTERED, KeyRecord, LogKey, event_in
+from environments.door.journal import outcome_of
 from environments.door.wire import ALWAYS_READ
 from environments.door.wrong_tokens import NO_HEADER
 from environments.sandbox import Response, Server, Service
 from environments.secret_values import Secrets
 from reports.json_tokens import tokens
 from reports.show import CUT, Display
-from spec.exchange import VALID
+from spec.exchange import VALID, json_error
 from spec.findings import MOST_POINTERS, Conclusion
 from spec.json_text import MAX_DEPTH, MAX_VALUES
+from spec.key_list import Listing
+from spec.observed import answer_of
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, answer, execution
 from tests.selftest.services.keys_of_others import ACCOUNT, OfACustomer
@@ -31,6 +38,9 @@ WIDE = {f"member{number}": number for number in range(30_000)}
 NESTED = b"[" * LONG
 RULES_OF_EXECUTION = [id for id in RULES if id.startswith("executePix.")]
 OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
+KEYS = 50
+MOST_CALLS = 700
+"""Calls of functions for each value of an answer, over both operations. An array of 20 levels needs most of them."""
 LISTS_THAT_ARE_READ = 5
 """Lists of 99,000 values that have the weight which a run reads."""
 BEYOND = "longer than the suite reads after many long answers"
@@ -95,8 +105,10 @@ def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
     bodies = [EXECUTION | {"message": f"{number} " + "x" * LONG} for number in range(20)]
     exchanges = [execution(data) for data in (*bodies, bodies[-1], bodies[-1])]
     judged = [judge(id, exchange).conclusion for id in RULES_OF_EXECUTION for exchange in exchanges]
+    errors = {json_error(exchange.response) for exchange in exchanges}  # as the lines that reproduce ask for it
 
     assert Conclusion.DEVIATES not in judged
+    assert errors == {""}
     assert len(times) == len(bodies)
 
 
@@ -111,6 +123,70 @@ def test_a_limit_of_the_suite_is_no_fault_and_hides_none(body):
     assert Conclusion.DEVIATES not in beyond.values()
     assert beyond["executePix.json"] is Conclusion.INCONCLUSIVE
     assert failing.deviates
+
+
+def test_a_line_of_the_key_record_is_read_once(tmp_path):
+    """However often the record changes: each registration and each deletion of a run changes it twice."""
+    record = KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), run="now")
+    event_in.cache_clear()
+    for event in (MAYBE, REGISTERED):
+        for number in range(KEYS):
+            record.note(ACCOUNT, "EMAIL", f"pixconf-{number}@example.com", event, ours=True)
+
+    assert len(record.events()) == KEYS
+    assert event_in.cache_info().misses == 2 * KEYS
+
+
+KEY = "qa@example.com"
+OF_GROWING_SIZE = {
+    "members": lambda size: EXECUTION | {f"member{number}": number for number in range(size)},
+    "objects": lambda size: EXECUTION | {"list": [{"id": f"x{number}"} for number in range(size)]},
+    "numbers": lambda size: EXECUTION | {"list": [12345678] * size},
+    "texts with an object": lambda size: EXECUTION | {"list": ['{"status": "DONE"}'] * size},
+    "traces": lambda size: EXECUTION | {"list": ["Traceback (most recent call last):"] * size},
+    "the same key": lambda size: EXECUTION | {"keys": [{"key": KEY, "type": "EMAIL"}] * size},
+    "many keys": lambda size: EXECUTION | {"keys": [{"key": f"qa{number}@example.com"} for number in range(size)]},
+    "many telephones": lambda size: EXECUTION | {"keys": [f"+55119{number:08}" for number in range(size)]},
+    "arrays in arrays": lambda size: EXECUTION | {"list": [json.loads("[" * 20 + "1" + "]" * 20)] * size},
+    "the tax document": lambda size: EXECUTION | {"list": ["529.982.247-25"] * size},
+}
+"""The data of answers, by a number of values."""
+
+
+def calls_of(act):
+    """Calls of functions that an action needs."""
+    calls = Counter()
+    sys.setprofile(lambda frame, event, _: calls.update([event]))
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return calls["call"] + calls["c_call"]
+
+
+def take(data):
+    """What a run does with each answer of a service that says the same to everything."""
+    body = json.dumps({"code": 0, "data": data}).encode()
+    execution_answer, list_of_keys = answer("executePix", body), answer("listPixKeys", body)
+    for requirement_id in RULES_OF_EXECUTION:
+        judge(requirement_id, execution_answer)
+    outcome_of(execution_answer, executes=True)
+    answer_of(list_of_keys)
+    for listing in (Listing(list_of_keys, "/data/keys/*/key"), Listing(list_of_keys)):
+        for number in range(3):
+            listing.may_show(f"+551190000000{number}")
+        _ = listing.shows(KEY), listing.places(KEY, "EMAIL"), listing.incomplete
+
+
+@pytest.mark.parametrize("shape", OF_GROWING_SIZE)
+def test_the_work_for_an_answer_grows_with_its_size(shape):
+    """Twice as many values cost at most twice the work, and each value a bounded number of calls."""
+    values = OF_GROWING_SIZE[shape]
+    take(values(1))
+    some, many = calls_of(partial(take, values(100))), calls_of(partial(take, values(200)))
+
+    assert many <= 2 * some
+    assert many - some < 100 * MOST_CALLS
 
 
 class Long(Raw):
