@@ -17,7 +17,7 @@ from environments.door.event_log import MAYBE, REGISTERED, KeyRecord, LogKey, ev
 from environments.door.journal import outcome_of
 from environments.door.wire import ALWAYS_READ
 from environments.door.wrong_tokens import NO_HEADER
-from environments.sandbox import Response, Server, Service
+from environments.sandbox import Response, Service
 from environments.secret_values import Secrets
 from reports.json_tokens import tokens
 from reports.show import CUT, Display
@@ -28,6 +28,7 @@ from spec.key_list import Listing
 from spec.observed import answer_of
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, answer, execution
+from tests.selftest.recorded_runs import record
 from tests.selftest.services.keys_of_others import ACCOUNT, OfACustomer
 from tests.selftest.services.one_run import Run
 from tests.selftest.services.running import TOKEN, run, write_profile
@@ -41,18 +42,33 @@ OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
 KEYS = 50
 MOST_CALLS = 700
 """Calls of functions for each value of an answer, over both operations. An array of 20 levels needs most of them."""
+SMALL_WEIGHT = 5_000_000
+"""A tenth of what a run reads of long answers, so that these tests need no answers of their full length."""
+MANY_VALUES = 9_900
 LISTS_THAT_ARE_READ = 5
-"""Lists of 99,000 values that have the weight which a run reads."""
+"""Lists of so many values that have the small weight."""
 BEYOND = "longer than the suite reads after many long answers"
 
 
-def profile_without_sandbox(base_url, folder):
-    """A profile with a key that a run may delete."""
+@pytest.fixture
+def small_weight(monkeypatch):
+    """A run reads a tenth of the weight of long answers."""
+    monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
+
+
+def ended(service, folder, selected, **changes):
+    """A run against the service over HTTP, in this process."""
+    return record(folder, lambda token: service, "-m", "not property", "-k", selected, **changes)
+
+
+def of_a_bank(folder):
+    """What makes the profile one of a target that is no sandbox, with a key that a run may delete."""
     keys = [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}]
-    return write_profile(
-        folder, base_url, sandbox=None, allow=["read", "register-keys", "delete-keys", "fuzz"], pix_keys=keys,
-        key_at="/data/keys/*/pixKey", accounts=[ACCOUNT], transactions=None, journal=str(folder / "journal.jsonl"),
-    )  # fmt: skip
+    return {
+        "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "pix_keys": keys,
+        "key_at": "/data/keys/*/pixKey", "accounts": [ACCOUNT], "transactions": None,
+        "journal": str(folder / "journal.jsonl"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["[" * 4_000, '{"a":' * 800, "[]," * 1_300, '{"name":[' * 400], ids=range(4))
@@ -215,12 +231,9 @@ class ExecutesAtLength(Raw):
 
 
 class AnswersAtLength(Service):
-    """Each answer has 99,000 values beside the documented members. The first one of executePix is a refusal."""
+    """Each answer has many values beside the documented members. The first one of executePix is a refusal."""
 
-    FILLING = b', "filling": [%b1]}' % (b"1," * 98_999)
-
-    def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+    FILLING = b', "filling": [%b1]}' % (b"1," * MANY_VALUES)
 
     def respond(self, request):
         response = super().respond(request)
@@ -288,44 +301,45 @@ def test_an_execution_whose_answer_is_cut_is_unknown(status, credential, tmp_pat
     assert len(real_codes(service)) == 1
 
 
+@pytest.mark.usefixtures("small_weight")
 def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
     """Lists past the weight cannot be read: no deletion follows one, and the summary says why."""
-    long = ListsAtLength(values=99_000)
-    with Server(long) as server:
-        ended = run(profile_without_sandbox(server.base_url, tmp_path), "-k", OF_KEYS)
+    long = ListsAtLength(MANY_VALUES)
+    result = ended(long, tmp_path, OF_KEYS, **of_a_bank(tmp_path))
 
     assert long.lists > LISTS_THAT_ARE_READ
     assert len(long.lists_before_deletions) > 0
     assert max(long.lists_before_deletions) <= LISTS_THAT_ARE_READ
     assert long.lost == set()
-    assert f"answers are {BEYOND}: their JSON is not judged" in ended.output
-    assert "could not be read, so no key is deleted" in ended.output
+    assert f"answers are {BEYOND}: their JSON is not judged" in result.output
+    assert "could not be read, so no key is deleted" in result.output
 
 
+@pytest.mark.usefixtures("small_weight")
 def test_a_short_list_is_deleted_by(tmp_path):
     """The same run goes on with deletions if the lists are short."""
     short = ListsAtLength(values=0)
-    with Server(short) as server:
-        run(profile_without_sandbox(server.base_url, tmp_path), "-k", OF_KEYS)
+    ended(short, tmp_path, OF_KEYS, **of_a_bank(tmp_path))
 
     assert max(short.lists_before_deletions) > LISTS_THAT_ARE_READ
 
 
+@pytest.mark.usefixtures("small_weight")
 def test_a_run_past_the_weight_is_incomplete_and_says_why(tmp_path):
     """Nothing failed: what no answer shows any more is not exercised, with the name of the limit."""
-    with Server(AnswersAtLength()) as server:
-        ended = run(write_profile(tmp_path, server.base_url), "-k", "executePix or listAccounts or getBalance")
+    service = AnswersAtLength(token=TOKEN["PIX_TOKEN"])
+    result = ended(service, tmp_path, "executePix or listAccounts or getBalance")
 
-    assert (ended.document["verdict"], ended.status) == ("incomplete", 6), ended.output[-2000:]
-    assert f"answers are {BEYOND}: their JSON is not judged" in ended.output
-    assert "it may have moved money" in ended.output
-    assert ended.rows("fail") == {}
+    assert (result.document["verdict"], result.status) == ("incomplete", 6), result.output[-2000:]
+    assert f"answers are {BEYOND}: their JSON is not judged" in result.output
+    assert "it may have moved money" in result.output
+    assert result.rows("fail") == {}
 
 
 def test_a_list_of_10_000_entries_is_ordinary(tmp_path):
     """It is judged and observed; no limit makes a run red or incomplete."""
     with Long() as service:
-        ended = run(write_profile(tmp_path, service.base_url), "-k", "listEntries")
+        result = run(write_profile(tmp_path, service.base_url), "-k", "listEntries")
 
-    assert ended.document["verdict"] == "partial", ended.output[-2000:]
-    assert ended.rows("not-exercised") == {}
+    assert result.document["verdict"] == "partial", result.output[-2000:]
+    assert result.rows("not-exercised") == {}
