@@ -137,6 +137,7 @@ class Door:
     def send_again(self, before: Exchange) -> Exchange | None:
         """Send a request once more, and give its answer. None where that might move money, or is kept by a limit."""
         sending = self._sending(_prepared(before.request), _intent_of(before))
+        sending.once_more = True
         exchange = self._send(sending) if sending.repeatable else None
         return exchange if exchange and exchange.number else None
 

@@ -54,6 +54,8 @@ class Sending:
     """Barrier at which it waits for another request, to leave at the same moment."""
     held: ExitStack = field(default_factory=ExitStack)
     """Resources that are closed when the answer stands."""
+    once_more: bool = False
+    """It was sent before, and goes once more with nothing else on the wire."""
     asks_again: bool = False
     """It has the first code that this run executed, and no valid token."""
     number: int = 0

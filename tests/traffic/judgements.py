@@ -25,6 +25,7 @@ from spec.json_text import is_number
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
+from spec.rules.robustness import never_answered
 from tests.traffic.execution import Executions
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of
 from tests.traffic.registrar import Registrations, type_sent
@@ -236,6 +237,9 @@ def never_broken(
     judged = [(each, reproduction.judge(requirement_id, each)) for each in seen]
     if broken := [each for each, judgement in judged if judgement.deviates]:
         return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
+    late = never_answered(operation, exchanges) if requirement_id.endswith(".connection") else []
+    if late:
+        return deviates(finding("not-answered", requests=len(late)), *late)
     if not any(each.response for each in seen):
         answers = joined(answer_in_words(each) for each in seen)
         return inconclusive(say("no answer to judge: {answers}", answers=answers) if seen else _NOTHING_TO_JUDGE)
