@@ -212,6 +212,30 @@ def test_a_made_key_is_deleted_where_the_answer_or_the_list_tells_it(name, tmp_p
     assert (left_by(model), keys_of(service)) == ([], before)
 
 
+class MasksItsList(TakesAnything):
+    """It shows the first and the last signs of each key."""
+
+    def perform(self, operation, request, parameter):
+        result = super().perform(operation, request, parameter)
+        if operation == "listPixKeys" and parameter:
+            return {"keys": [{"pixKey": f"{key['pixKey'][:3]}****{key['pixKey'][-4:]}"} for key in result["keys"]]}
+        return result
+
+
+@pytest.mark.parametrize("changes", [{}, SANDBOX], ids=["a bank", "a sandbox"])
+@pytest.mark.parametrize("key_at", [KEY_AT, None])
+def test_a_masked_text_is_no_key(key_at, changes, tmp_path):
+    """It may be any key that it can stand for, so none of these is lost, and it is nothing to learn or to delete."""
+    service = MasksItsList()
+    keys = [{"type": "RANDOM", "key": "", "disposable": True}, {"type": "PHONE", "key": PHONE, "disposable": True}]
+    model = ended(service, tmp_path, OF_KEYS, key_at=key_at, pix_keys=keys, among=(False,), **changes)
+    named = [request.body.decode() for request in service.seen if request.method == "DELETE"]
+    status = result_of(model, "registerPixKey.status")
+
+    assert [body for body in named if "****" in body] == []
+    assert (status.verdict, str(status.message)) == ("pass", "")
+
+
 def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(tmp_path):
     """Nobody else's key is deleted, and the run's own is told."""
     service = VARIANTS.specimens["OthersHaveRandomKeysMade"].make()

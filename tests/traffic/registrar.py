@@ -306,6 +306,7 @@ class Registrar:
             key.value
             and listing
             and not listing.shows(key.value)
+            and not listing.may_hide(key.value, self.keys.before)
             and any(map(is_new, listing.texts if type_sent(exchange) == "EVP" else listing.keys))
         ):
             self.keys.learn_value(key, None)

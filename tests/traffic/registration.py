@@ -92,7 +92,8 @@ def _compare_types_with_the_list(registrar: Registrar) -> None:
     found = registrar.found
     listed = (seen for seen in found.accepted if body_sent(seen).get("pixKey") in registrar.references)
     listed_types = {"RANDOM", *map(type_sent, listed)}
-    never_listed = [seen for seen in found.accepted if type_sent(seen) not in listed_types]
+    missed = [seen for seen in found.accepted if (key := registrar.keys.key_of(seen)) and key.was_missed]
+    never_listed = [seen for seen in missed if type_sent(seen) not in listed_types]
     if never_listed:
         found.lost = [seen for seen in found.lost if seen.valid]
     if registrar.listing:
@@ -322,6 +323,7 @@ def _find_lost(registrar: Registrar, sent: list[Exchange]) -> list[Exchange]:
 
     def is_listed(seen: Exchange, listing: Listing) -> bool:
         key = body_sent(seen)["pixKey"]
-        return listing.shows(key) or not ((key and type_sent(seen) in KEY_TYPES) or listing.texts <= known)
+        is_shown = listing.shows(key) or listing.may_hide(key or "")
+        return is_shown or not ((key and type_sent(seen) in KEY_TYPES) or listing.texts <= known)
 
     return [seen for seen in granted if all(each and not is_listed(seen, each) for each in lists)]
