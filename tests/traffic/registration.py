@@ -19,7 +19,7 @@ from uuid import uuid4
 from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER, named
 from environments.profiles.model import PixKey
-from spec.answers import RefusalKind, answers_in_words, refused_or_lost, registered
+from spec.answers import RefusalKind, answer_in_words, answers_in_words, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
 from spec.findings import inconclusive
 from spec.interface import KEY_TYPES, MARK
@@ -292,11 +292,14 @@ def _decide_suspicions(registrar: Registrar) -> None:
     stood there before the run; if none stood there either, a note says what the list shows."""
     found = registrar.found
     if registrar.suspicions and not found.accepted:
-        refused = say(
-            "a registration was refused (exchange {number}), and the list shows its key: look whether it is registered",
-            number=registrar.suspicions[0].exchange.number,
+        suspicious = registrar.suspicions[0].exchange
+        has_effect = say(
+            "a registration was answered {answer} (exchange {number}), and the list shows its key: look whether it is "
+            "registered",
+            answer=answer_in_words(suspicious),
+            number=suspicious.number,
         )
-        registrar.client.door.guard.notes.append(refused)
+        registrar.client.door.guard.notes.append(has_effect)
     for one in registrar.suspicions:
         is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in found.repeated)
         if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):
