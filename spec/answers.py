@@ -156,7 +156,7 @@ def answer_in_words(exchange: Exchange) -> Message:
     if response is None:
         if failure is None:
             return say("not sent")
-        return say(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
+        return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
         code = code_of(response)
         if code is None or abs(code) > _LARGEST_CODE:

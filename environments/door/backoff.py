@@ -274,4 +274,4 @@ class Liveness:
         if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED:
             self._failed_in_a_row = 0
             if self._look_whether_gone():
-                self.unreachable = failure.message
+                self.unreachable = str(failure.message)

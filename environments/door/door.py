@@ -297,9 +297,10 @@ class Door:
         """An exchange without a number, which is in no list. One that was sent before keeps the answer that it has."""
         if sending.number:
             return
+        reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
-            self.unsent[why.args[0]].add(sending.intent.operation)
-        sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, str(why)), time.time())
+            self.unsent[reason].add(sending.intent.operation)
+        sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, reason), time.time())
 
 
 def _intent_of(exchange: Exchange) -> Intent:
