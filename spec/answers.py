@@ -299,10 +299,15 @@ def registered(exchange: Exchange) -> bool:
 
 def is_served(exchange: Exchange) -> bool:
     """True if a valid request succeeded, and a registration was not declined by `Success: "false"`."""
-    if exchange.operation != "registerPixKey":
-        return succeeded(exchange)
-    success_text = _text_of(data_of(exchange.response), "Success") or ""
-    return succeeded(exchange) and success_text.strip().casefold() != "false"
+    is_declined = exchange.operation == "registerPixKey" and declines(exchange.response)
+    return succeeded(exchange) and not is_declined
+
+
+def declines(response: Response | None) -> bool:
+    """True if `Success` in data says false. Of a registration that is documented; elsewhere nobody knows what it
+    means."""
+    success_text = _text_of(data_of(response), "Success") or ""
+    return success_text.strip().casefold() == "false"
 
 
 def may_be_registered(exchange: Exchange) -> bool:
