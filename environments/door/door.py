@@ -33,8 +33,6 @@ from spec.interface import MARK, READS, operations
 from spec.message import Text
 
 T = TypeVar("T")
-_CLEANS_UP = ("listPixKeys", "deletePixKey")
-"""Operations that clean up while the run has a key to delete."""
 _OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
 """Headers that a request without a body does not have."""
 _MEETS_S = 1.0
@@ -154,8 +152,9 @@ class Door:
     def _sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
         credential = str(request.headers.get("Authorization", "")).strip()
         with_token = credential.rpartition(" ")[2] in self.secrets.tokens  # under whatever scheme, and one of before
-        cleans_up = intent.operation in _CLEANS_UP and bool(self.keys.not_cleaned_up())
-        return Sending(request, intent, self.permission.code_in(request), with_token, cleans_up)
+        sending = Sending(request, intent, self.permission.code_in(request), with_token)
+        sending.cleans_up = not intent.part and intent.credential == VALID and self.keys.are_cleaned_up_by(sending)
+        return sending
 
     def _send(self, sending: Sending) -> Exchange:
         sending.meeting, self._of_this_thread.meeting = self._of_this_thread.meeting, None

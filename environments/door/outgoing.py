@@ -49,7 +49,8 @@ class Sending:
     with_token: bool = False
     """It carries the access token, under whatever scheme."""
     cleans_up: bool = False
-    """It lists or deletes keys while the run has one to delete."""
+    """It deletes a key of the run that may still be there, or lists the keys of an account that may have one. What the
+    limits keep for the end is for these requests alone."""
     meeting: threading.Barrier | None = None
     """Barrier at which it waits for another request, to leave at the same moment."""
     held: ExitStack = field(default_factory=ExitStack)

@@ -139,6 +139,15 @@ class Keys:
         """The keys that the run registered, or may have, and that may still be there: first those of the profile."""
         return [key for key in self._keys if key.is_left]
 
+    def are_cleaned_up_by(self, sending: Sending) -> bool:
+        """True if the request deletes a key that may still be there, or reads the list of an account that may have
+        one."""
+        operation, open_keys = sending.intent.operation, self.not_cleaned_up()
+        if operation == "listPixKeys":
+            return bool(open_keys) and MARK not in sending.sent.last_segment
+        texts = texts_of(sending.sent.body) if operation == "deletePixKey" and open_keys else []
+        return any(names(text, key.value) for text in texts for key in open_keys if key.value)
+
     def was_there_before(self, value: str | None) -> bool:
         """True if a list showed the key before the run sent it, and no earlier run registered it. Without a key of the
         profile no list is read before the first registration, so those of the run are told apart."""
