@@ -93,7 +93,7 @@ class Listing:
         return key in self.texts or (MARK not in key and plain(key) in self.plain_texts)
 
     @cached_property
-    def masked(self) -> Counter[str]:
+    def _masked(self) -> Counter[str]:
         """The masked texts: keys at `key_at`, if any, and pieces of numbers there; else any value with a sign of a
         mask."""
         if self.values:
@@ -121,8 +121,8 @@ class Listing:
     def may_hide(self, key: str, before: Listing | None = None) -> bool:
         """True if a masked text may be the key: nobody can tell whether it is there. With `before`, one that this list
         had does not count. Where so many are masked that it takes long to look, any may be."""
-        masked = self.masked - before.masked if before else self.masked
-        return len(masked) > _MANY or any(may_stand_for(text, key) for text in masked)
+        masked = self._masked - before._masked if before else self._masked
+        return len(masked) > _MANY or any(_may_stand_for(text, key) for text in masked)
 
     @property
     def incomplete(self) -> Text:
@@ -223,7 +223,7 @@ def has_mask(text: str) -> bool:
     return bool(_MASK.search(text))
 
 
-def may_stand_for(text: str, key: str) -> bool:
+def _may_stand_for(text: str, key: str) -> bool:
     """True if the letters and digits that a masked text shows are in the key, in their order. Punctuation apart; a
     number may lack its country code, anything else begins and ends as the key does."""
     pieces, whole, place = _shown_pieces(text), _compared(key), 0
