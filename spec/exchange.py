@@ -46,7 +46,7 @@ class Failure:
     """
 
     kind: FailureKind
-    message: str
+    message: Text
     kept: bool = False
 
 
