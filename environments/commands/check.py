@@ -9,8 +9,8 @@ from environments.commands import CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE, Ope
 from environments.commands.cleanup import keys_left_by_runs
 from environments.commands.journal import outcome_in_words
 from environments.credentials import require_variables
-from environments.door.backoff import UnreachableError
 from environments.door.client import Client
+from environments.door.liveness import UnreachableError
 from environments.door.opening import journal_in_words, record_of_keys
 from environments.profiles.loading import gaps, named
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown

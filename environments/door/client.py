@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import requests
 
-from environments.door.backoff import NOT_CONNECTED
 from environments.door.door import Door
+from environments.door.liveness import NOT_CONNECTED
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, authorization, write

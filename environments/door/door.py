@@ -18,12 +18,14 @@ from urllib.parse import quote
 import requests
 
 from environments.credentials import Target
-from environments.door.backoff import NOT_CONNECTED, Backoff, Liveness
-from environments.door.budget import CUT, STOPPED, Budget
+from environments.door.backoff import Backoff
+from environments.door.ending import CUT, STOPPED
 from environments.door.event_log import JournalError
-from environments.door.execution_guard import ExecutionGuard
+from environments.door.guard import ExecutionGuard
 from environments.door.journal import Journal
 from environments.door.key_changes import KeyChanges
+from environments.door.limits import Budget
+from environments.door.liveness import NOT_CONNECTED, Liveness
 from environments.door.outgoing import Decision, Intent, LimitError, NotSentError, Policy, Sending
 from environments.door.permission import Permission
 from environments.door.run_keys import Keys

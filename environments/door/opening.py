@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from environments.credentials import Target, resolve_headers, resolve_journal_key
-from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Channel, Door
-from environments.door.event_log import KeyRecord, LogKey
+from environments.door.event_log import LogKey
 from environments.door.journal import Journal, ReadJournal
+from environments.door.key_record import KeyRecord
+from environments.door.limits import Budget
 from environments.door.run_keys import Keys
 from environments.door.wire import Wire
 from environments.profiles.model import EMBEDDED, Profile, ProfileError

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
-from environments.door.event_log import GONE, LATER, MAYBE, REGISTERED, KeyRecord
+from environments.door.bodies import key_sent, names, texts_of
+from environments.door.key_record import GONE, LATER, MAYBE, REGISTERED, KeyRecord
 from environments.door.outgoing import Sending
-from environments.door.permission import key_sent, names, texts_of
 from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, is_granted, may_be_registered, refusal_kind, registered
 from spec.exchange import VALID, Exchange, FailureKind

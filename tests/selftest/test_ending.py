@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.door.budget import CUT, STOPPED, Ending
+from environments.door.ending import CUT, STOPPED, Ending
 from environments.door.outgoing import LimitError
 from environments.door.preparing import prepare
 from environments.door.run_keys import Keys, KeyState

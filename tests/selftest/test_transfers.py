@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from environments.door.budget import may_have_prepared
+from environments.door.prepared import may_have_prepared
 from environments.door.preparing import filled
 from environments.profiles.loading import load
 from environments.profiles.model import PixKey

@@ -26,8 +26,8 @@ from typing import Any, TextIO
 
 import pytest
 
-from environments.door.budget import WANT_THE_TOKEN
 from environments.door.client import Client
+from environments.door.limits import WANT_THE_TOKEN
 from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
 from environments.profiles.model import Profile

@@ -22,7 +22,7 @@ import pytest
 from requests import models
 
 from environments.credentials import Target
-from environments.door import permission
+from environments.door import bodies
 from environments.door.door import Door
 from environments.door.opening import open_client, open_door, open_planned_door
 from environments.door.outgoing import Sending
@@ -44,7 +44,7 @@ from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
 from tests.traffic.phases import RunTraffic, send
 
 _TODAY = time.time()
-for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (permission, "_read")):
+for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (bodies, "_read")):
     setattr(_module, _name, lru_cache(maxsize=2_000)(getattr(_module, _name)))  # the same is sent to every service
 _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encoding")
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.event_log import LogKey
 from environments.door.journal import NEVER_SENT, Journal, Outcome
+from environments.door.limits import Budget
 from environments.door.wire import Wire
 from environments.profiles.loading import load
 from environments.profiles.model import Limits, Profile, Tls
