@@ -14,7 +14,6 @@ from urllib.parse import unquote
 import pytest
 
 from environments.door.prepared import may_have_prepared
-from environments.door.preparing import filled
 from environments.profiles.loading import load
 from environments.profiles.model import PixKey
 from environments.sandbox import Request, Response
@@ -38,6 +37,7 @@ from tests.selftest.services.one_run import (
 )
 from tests.selftest.services.waiting import HANGS_S, Thread
 from tests.traffic.invalid import invalid_requests
+from tests.traffic.money.preparing import filled
 
 OWN = ("ac-0001", "ac-0002")
 LIMIT = 20

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from environments.door.permission import synthetic
-from environments.door.preparing import prepare
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
@@ -27,6 +26,7 @@ from spec.exchange import Exchange
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
+from tests.traffic.money.preparing import prepare
 from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
 

@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 from environments.door.client import Client
-from environments.door.preparing import prepare
 from environments.profiles.model import PixKey, Profile
 from spec.answers import data_of, grants_protected_result, is_granted, succeeded
 from spec.exchange import Exchange
@@ -22,6 +21,7 @@ from spec.rules import Reproduction
 from tests.harness.selection import Reach
 from tests.traffic.case import Case
 from tests.traffic.collecting import Findings
+from tests.traffic.money.preparing import prepare
 from tests.traffic.registrar import Registrar, body_sent
 
 SEQUENCES = "sequences"

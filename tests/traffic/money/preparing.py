@@ -1,12 +1,12 @@
-"""Transfers that the run prepares for itself, as transactions.prepare says: the code in each answer, and which of them
-were not executed."""
+"""Transfers that the run prepares for itself, as transactions.prepare says, and the code in each answer."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from environments.door.client import Client
 from environments.door.journal import canonical
 from environments.door.prepared import code_in
 from environments.profiles.model import PixKey, Prepare, Profile, fill
@@ -16,9 +16,6 @@ from spec.exchange import Exchange
 from spec.facts import facts_of, text_of
 from spec.json_text import is_number, leaves_of, read_json
 from spec.requirements import requirements
-
-if TYPE_CHECKING:
-    from environments.door.client import Client
 
 _CODE = re.compile("[!-~]{1,200}")
 _LONGEST_FACTS = 300
