@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from enum import Enum
 from itertools import count
 from typing import Protocol, TypeVar
 from urllib.parse import quote
@@ -52,6 +53,13 @@ class Channel(Protocol):
 
     def close(self) -> None:
         """Close what is open."""
+
+
+class NoteAbout(Enum):
+    """What a note is about that those who send leave at the door, for the report."""
+
+    SET_UP = "the token, the codes or the keys: somebody has to look at them"
+    CUT = "an operation to which not all requests are sent"
 
 
 class _OfThisThread(threading.local):
@@ -148,6 +156,13 @@ class Door:
             return send()
         finally:
             meeting.abort()  # the other one does not wait for what is not sent
+
+    def note(self, about: NoteAbout, text: Text, operation: str = "") -> None:
+        """Keep a line for the report. What is cut short names its operation."""
+        if about is NoteAbout.CUT:
+            self.unsent[text].add(operation)
+        else:
+            self.guard.notes.append(text)
 
     # -- one request ------------------------------------------------------------------------------------------
 
@@ -300,7 +315,7 @@ class Door:
             return
         reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
-            self.unsent[reason].add(sending.intent.operation)
+            self.note(NoteAbout.CUT, reason, sending.intent.operation)
         sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, reason), time.time())
 
 

@@ -22,13 +22,14 @@ _CLEANING_UP = 20
 
 class Budget:
     """Counts requests, transfers, executions and wrong tokens, up to the limits of the profile. Its methods are called
-    under the lock of the door. `kept_to_ask_again`: wrong tokens for the code that was executed first. `prepares`: the
+    under the lock of the door. `prepares`: the
     operation whose answers have codes to execute, and where, as a JSON pointer; empty if the run prepares none."""
 
     def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", "")) -> None:
         self.prepares = prepares
         self.limits, self.ending = limits, Ending(limits.duration)
-        self._counts, self.kept_to_ask_again = Counter[str](), Counter[str]()
+        self._counts = Counter[str]()
+        self._kept_to_ask_again = Counter[str]()  # wrong tokens for the code that was executed first
         self._prepared, self._being_prepared = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
         self._sharing, self._awaiting_valid = frozenset[str](), set[str]()
         self._turn = 0.0
@@ -44,11 +45,11 @@ class Budget:
         operation = sending.intent.operation
         has_one = sending.intent.credential != VALID and sending.request.headers.get("Authorization")
         if sending.asks_again or (has_one and (operation in WANT_THE_TOKEN or not self.limits.wrong_tokens)):
-            kept = 0 if sending.asks_again else self.kept_to_ask_again[operation]
+            kept = 0 if sending.asks_again else self._kept_to_ask_again[operation]
             if self._counts[operation] + kept >= self.limits.wrong_tokens:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._counts[operation] += 1
-            self.kept_to_ask_again[operation] -= sending.asks_again
+            self._kept_to_ask_again[operation] -= sending.asks_again
 
     def wait_for_turn(self) -> None:
         """Wait until limits.rate permits the next request."""
@@ -58,6 +59,10 @@ class Budget:
         turn = max(now, self._turn)
         self._turn = turn + 1 / self.limits.rate
         self.ending.sleep(turn - now)
+
+    def keep_to_ask_again(self, operation: str, tokens: int) -> None:
+        """Keep so many wrong tokens for the code that is executed first: they are sent with it afterwards."""
+        self._kept_to_ask_again[operation] = tokens
 
     def release_execution(self) -> None:
         """Give the room of one execution back: nothing was executed."""

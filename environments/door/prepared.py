@@ -32,6 +32,10 @@ class Prepared:
     _outcomes: dict[str | None, str] = field(default_factory=lambda: {"": "no code at transactions.prepare.code_at"})
     """By code why it was not executed: "" where it was, or may have been."""
 
+    def learn(self, number: int, code: str) -> None:
+        """Remember the code that this exchange gave; "" if it gave none that may be sent."""
+        self.codes[number] = code
+
     def settle(self, code: str, outcome: str) -> None:
         """Remember the outcome of an execution: a reason, or "" where it was executed. That is never taken back."""
         if self._outcomes.get(code) != "":

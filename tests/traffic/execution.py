@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from environments.door.door import NoteAbout
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
@@ -141,7 +142,7 @@ class _Sender:
         self.found = Executions(unknown=self._send(synthetic()))
         codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
         offered, pair = self._offered(ordinary), list[str]()
-        self._door.budget.kept_to_ask_again[_EXECUTE] = ASKED_AGAIN * self._has_yet_to_ask
+        self._door.budget.keep_to_ask_again(_EXECUTE, ASKED_AGAIN if self._has_yet_to_ask else 0)
         for place, (code, is_prepared) in enumerate(codes):
             is_offered = bool(offered.get(place)) and not self.found.perhaps_spent
             if is_offered and self._offer(code, offered[place]):
@@ -188,7 +189,7 @@ class _Sender:
                 number=in_all - ordinary,
                 in_all=in_all,
             )
-            self._door.unsent[left_out] = {_EXECUTE}
+            self._door.note(NoteAbout.CUT, left_out, _EXECUTE)
         return self._in_order(supplied, wanted + at_once, left_out), ordinary
 
     def _in_order(self, supplied: list[str], wanted: int, left_out: Text) -> Iterator[tuple[str, bool]]:
@@ -260,14 +261,13 @@ class _Sender:
         found.prepared.update([exchange.number] * is_prepared)
         if is_offered:
             found.offered.add(exchange.number)
-            self._door.guard.notes += [
-                say(
+            for refusal in found.perhaps_spent[:1]:
+                perhaps_spent = say(
                     "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were "
                     "sent with it before",
-                    number=each.number,
+                    number=refusal.number,
                 )
-                for each in found.perhaps_spent[:1]
-            ]
+                self._door.note(NoteAbout.SET_UP, perhaps_spent)
 
     def _execute_pair(self, codes: list[str]) -> None:
         """Execute two transfers that the run prepared at the same time, on a sandbox."""

@@ -27,6 +27,7 @@ from typing import Any, TextIO
 import pytest
 
 from environments.door.client import Client
+from environments.door.door import NoteAbout
 from environments.door.limits import WANT_THE_TOKEN
 from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
@@ -136,7 +137,7 @@ def _send_all(
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
         tried = credentials_of([seen for seen in traffic.targeted(name) if seen.credential != VALID])
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
-        client.door.unsent[why] = {name}
+        client.door.note(NoteAbout.CUT, why, name)
     return RunTraffic(traffic, generation, world)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from environments.door.client import Client
+from environments.door.door import NoteAbout
 from environments.door.journal import canonical
 from environments.door.prepared import code_in
 from environments.profiles.model import PixKey, Prepare, Profile, fill
@@ -38,10 +39,11 @@ def prepare_one(client: Client, profile: Profile, plan: Prepare, place: int = 0)
     door, exchange = client.door, client.send(plan.operation, json=filled(plan.json, profile, place), valid=True)
     if exchange.response and is_granted(exchange):
         code = code_in(exchange.response, plan.code_at)
-        if note := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):
-            door.guard.notes.append(note)
-        door.secrets.learn(CODE, "" if note else code)
-        door.guard.prepared.codes[exchange.number] = "" if note else code
+        if trouble := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):
+            door.note(NoteAbout.SET_UP, trouble)
+            code = ""
+        door.secrets.learn(CODE, code)
+        door.guard.prepared.learn(exchange.number, code)
     return exchange
 
 
