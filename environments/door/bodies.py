@@ -1,14 +1,47 @@
-"""What the body of a request names: its texts, and the key of a registration."""
+"""What the body of a request names, as a lenient reader takes it: its texts and numbers, and the key of a
+registration."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs
 
+from environments.profiles.model import Profile
 from spec.interface import KEY_TYPES
-from spec.json_text import leaves_of
+from spec.json_text import JsonPath, leaves_of
+
+
+class NumberText(str):
+    """A JSON number as it is written: some are beyond a float, or too long for an int."""
+
+
+class _Twice(dict[Any, Any]):
+    """The members of an object. A name that stands twice has a list of its values."""
+
+    def __init__(self, members: list[tuple[str, Any]]) -> None:
+        super().__init__(members)
+        if len(self) < len(members):
+            self.update({name: [value for other, value in members if other == name] for name in self})
+
+
+def leaves_in(body: bytes) -> list[tuple[JsonPath, Any]] | None:
+    """Every text, number, boolean and null of a body in JSON, with the names and places that lead to it. A member that
+    stands twice has all of its values. None if a lenient reader finds no JSON either."""
+    try:
+        return leaves_of(_read_json(body))
+    except (ValueError, RecursionError):
+        return None
+
+
+def bodies_of_the_profile(profile: Profile) -> Iterator[tuple[str, Any]]:
+    """Each body that the profile says, with its operation, before anything is filled in."""
+    for operation, body in profile.requests.items():
+        yield operation, body.json
+    if prepare := profile.transactions.prepare:
+        yield prepare.operation, prepare.json
 
 
 def texts_of(body: bytes) -> list[str]:
@@ -37,6 +70,12 @@ def _read(body: bytes) -> Any:
         return json.loads(body, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
         return parse_qs(body.decode("utf-8", "replace"))
+
+
+def _read_json(body: bytes) -> Any:
+    return json.loads(
+        body, object_pairs_hook=_Twice, parse_int=NumberText, parse_float=NumberText, parse_constant=NumberText
+    )
 
 
 def _texts(value: Any) -> list[str]:

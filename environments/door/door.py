@@ -68,6 +68,10 @@ class _OfThisThread(threading.local):
     meeting: threading.Barrier | None = None
 
 
+def _let_pass(sending: Sending) -> None:
+    """On a sandbox nothing is worth anything, so every amount and every identifier passes."""
+
+
 class Door:
     """Guards one target. Several threads may send: one lock, that of `ending`, guards the bookkeeping of all policies.
     It is given away while a thread waits, and while its request is on the wire. A policy that sends another request
@@ -87,6 +91,8 @@ class Door:
         journal: Journal | None = None,
         keys: Keys | None = None,
         is_sandbox: bool = False,
+        check_amounts: Policy = _let_pass,
+        check_identifiers: Policy = _let_pass,
     ) -> None:
         self.exchanges: list[Exchange] = []
         self.unsent = defaultdict[Text, set[str]](set)
@@ -106,12 +112,15 @@ class Door:
         )
         self.wire, self.close = wire, wire.close
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
+        self.check_amounts, self.check_identifiers = check_amounts, check_identifiers
         self._before, self._for_each_attempt, self._decisions = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...]]:
         """The policies in their order, each with the reason for its place."""
         once_before_anything_is_sent = (
             self.permission.check,  # First: a request that is not permitted costs nothing and reveals nothing.
+            self.check_amounts,  # Beside it: more money than the profile says would be a fault of the suite, too,
+            self.check_identifiers,  # and so would an account or a key of somebody else.
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
             self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
             self.backoff.spare_the_caller,  # Before the turn: a wrong token too many costs no code and no budget.
@@ -169,7 +178,7 @@ class Door:
     def _sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
         credential = str(request.headers.get("Authorization", "")).strip()
         with_token = credential.rpartition(" ")[2] in self.secrets.tokens  # under whatever scheme, and one of before
-        sending = Sending(request, intent, self.permission.code_in(request), with_token)
+        sending = Sending(request, intent, self.permission.code_in(request), with_token, self.permission.path(request))
         sending.cleans_up = not intent.part and intent.credential == VALID and self.keys.are_cleaned_up_by(sending)
         return sending
 

@@ -9,9 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from environments.credentials import Target, resolve_headers, resolve_journal_key
+from environments.door.amounts import Amounts
 from environments.door.client import Client
 from environments.door.door import Channel, Door
 from environments.door.event_log import LogKey
+from environments.door.identifiers import Identifiers
 from environments.door.journal import Journal, ReadJournal
 from environments.door.key_record import KeyRecord
 from environments.door.limits import Budget
@@ -53,6 +55,16 @@ def _door(
     journal: Journal | None,
     record: KeyRecord | None,
 ) -> Door:
+    keys = Keys(
+        profile.pix_keys,
+        record,
+        profile.accounts,
+        is_sandbox=profile.is_sandbox,
+        key_at=profile.key_at,
+    )
+    bounds = {}
+    if not profile.is_sandbox:
+        bounds = {"check_amounts": Amounts.of(profile).check, "check_identifiers": Identifiers(profile, keys).check}
     return Door(
         target,
         allow=profile.allow,
@@ -60,13 +72,8 @@ def _door(
         budget=budget,
         journal=journal,
         is_sandbox=profile.is_sandbox,
-        keys=Keys(
-            profile.pix_keys,
-            record,
-            profile.accounts,
-            is_sandbox=profile.is_sandbox,
-            key_at=profile.key_at,
-        ),
+        keys=keys,
+        **bounds,
     )
 
 

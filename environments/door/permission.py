@@ -13,7 +13,7 @@ import requests
 from environments.door.outgoing import Sending
 from environments.door.wrong_tokens import RESTORABLE
 from environments.secret_values import Secrets
-from spec.interface import MARK, operations, operations_reached, path_parameters_reached
+from spec.interface import MARK, operations, path_parameters_reached
 
 _EXECUTION = "executePix"
 
@@ -39,12 +39,12 @@ class Permission:
         """Raises ForbiddenError for another origin, a missing permission, an unknown code that is not synthetic, or a
         credential that tells the token."""
         request, codes = sending.request, self.secrets.codes
-        path = self.path(request)
+        path = sending.path
         if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:
             raise ForbiddenError("a request to another origin than base_url")
         if sending.intent.credential in RESTORABLE and "fuzz" not in self.allow:
             raise ForbiddenError("a credential that the token can be restored from needs fuzz in allow")
-        reached = operations_reached(request.method or "", path)
+        reached = sending.reaches
         if missing := {operations()[op].permission for op in reached} - self.allow:
             raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing))} in allow")
         if not reached and MARK not in unquote(path):

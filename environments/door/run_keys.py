@@ -197,6 +197,14 @@ class Keys:
         """The keys that the run registered, or may have, as far as their values are known."""
         return frozenset(key.value for key in self._keys if key.value and key.state in _SENT_FOR_SURE)
 
+    def of_runs(self) -> Iterator[PixKey]:
+        """The keys that this run sent or made, and those that earlier runs left, as far as their values are known.
+        Raises JournalError."""
+        yield from (PixKey(key.type, key.value) for key in self._keys if key.value)
+        for _, event in self._record.left(self.accounts) if self._record else ():
+            if event.get("key"):
+                yield PixKey(event["type"], event["key"])
+
     def kept(self, deletions: Iterable[Exchange]) -> list[Exchange]:
         """The deletions that succeeded although the last list still shows their keys."""
         return [

@@ -17,7 +17,7 @@ ROW = re.compile(r"^\| .+ \| `(\w+)` \|$", re.MULTILINE)
 def test_each_never_is_a_self_test_by_that_name():
     """The name stands in one of the modules, as that of a test."""
     names = ROW.findall((ROOT / "docs" / "traffic.md").read_text("utf-8"))
-    tests = "\n".join(path.read_text("utf-8") for path in ROOT.glob("tests/selftest/test_*.py"))
+    tests = "\n".join(path.read_text("utf-8") for path in ROOT.glob("tests/selftest/**/test_*.py"))
 
     assert len(names) >= 20
     assert [name for name in names if not re.search(rf"^def test_{name}\(", tests, re.MULTILINE)] == []
