@@ -185,7 +185,8 @@ class Exchange:
     promises a success. What a run concludes later is kept beside its exchanges: `excused` has the numbers of those that
     were refused because the token had expired. `beside`: how many other requests of the run were on the wire at some
     time of it. `part` names the part of the generated traffic that judges it, if any. `written` are the unusual ways in
-    which the request was written.
+    which the request was written. `supersedes` is the number of an earlier exchange with the same request, if the
+    answer of this one counts in its place, else 0.
     """
 
     number: int
@@ -200,6 +201,7 @@ class Exchange:
     beside: int = 0
     part: str = ""
     written: tuple[str, ...] = ()
+    supersedes: int = 0
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
 
     @property

@@ -65,8 +65,9 @@ class Door:
     It is given away while a thread waits, and while its request is on the wire. A policy that sends another request
     keeps it, so that nothing else leaves meanwhile.
 
-    `exchanges` has every attempt in the order in which they ended; it only grows. `unsent` has the operations that a
-    limit cut short, by the limit.
+    `exchanges` has every attempt in the order in which they ended; it only grows. `sent_again` has the answers to
+    requests that were sent once more, by the number of the first exchange; None if it could not be sent. `unsent` has
+    the operations that a limit cut short, by the limit.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Door:
         is_sandbox: bool = False,
     ) -> None:
         self.exchanges: list[Exchange] = []
+        self.sent_again: dict[int, Exchange | None] = {}
         self.unsent = defaultdict[Text, set[str]](set)
         self.budget, self.secrets, self.keys = budget, target.secrets, keys or Keys()
         token = target.secrets.token
@@ -134,11 +136,19 @@ class Door:
         """
         return self._send(self._sending(request, intent))
 
-    def send_again(self, before: Exchange) -> Exchange | None:
-        """Send a request once more, and give its answer. None where that might move money, or is kept by a limit."""
-        sending = self._sending(_prepared(before.request), _intent_of(before))
-        exchange = self._send(sending) if sending.repeatable else None
-        return exchange if exchange and exchange.number else None
+    def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
+        """Send a request once more, and note its answer in `sent_again`. None if that might move money, or a limit
+        keeps it.
+
+        With `supersedes` the second answer counts in the place of the first one.
+        """
+        sending = self._sending(_prepared(first.request), _intent_of(first))
+        if supersedes:
+            sending.supersedes = first.number
+        answer = self._send(sending) if sending.repeatable else None
+        was_sent = answer is not None and answer.number > 0  # else a limit kept it
+        self.sent_again[first.number] = answer if was_sent else None
+        return self.sent_again[first.number]
 
     def meet(self, meeting: threading.Barrier, send: Callable[[], T]) -> T:
         """Call what sends, so that its first request leaves at the same moment as that of another thread."""
@@ -267,6 +277,7 @@ class Door:
             finally:
                 sending.is_lost = isinstance(result, Failure)
                 sending.exchange = self._recorded(sending, sent, result, started)
+                sending.supersedes = number  # of the next attempt, if the request has to go again
                 self.exchanges.append(sending.exchange)
 
     @contextmanager
@@ -288,6 +299,7 @@ class Door:
             started=started,
             elapsed_s=time.time() - started,
             beside=sending.beside,
+            supersedes=sending.supersedes,
             excused=self.token_monitor.excused,
             **vars(sending.intent),
         )

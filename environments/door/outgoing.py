@@ -56,6 +56,8 @@ class Sending:
     """Resources that are closed when the answer stands."""
     asks_again: bool = False
     """It has the first code that this run executed, and no valid token."""
+    supersedes: int = 0
+    """Number of the exchange whose answer the next one takes the place of; 0 if there is none."""
     number: int = 0
     beside: int = 0
     """The other requests that were on the wire at any time of it."""

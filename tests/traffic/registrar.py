@@ -211,6 +211,7 @@ class Registrar:
     def undo_all(self, sent: Sequence[Exchange]) -> None:
         """Delete at once what was registered, at the same time."""
         self.together.send_all([partial(self.undo, exchange) for exchange in sent])
+        self.found.deletions = self.together.that_count(self.found.deletions)
 
     def _delete_registered(self, key: RunKey) -> None:
         """Delete a key of this run, where it may. The deletion of one that was registered for sure, and not deleted, is

@@ -231,6 +231,7 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> Non
         sends[:1] = together.meeting(read, sends[0])
     sent, reads = together.send_all(sends), len(sends) - len(keys)
     answers, found.read_beside = sent[reads:], sent[:reads]
+    found.answers = together.that_count(found.answers)
     found.lost += _find_lost(registrar, answers)
     registrar.undo_all(answers)
 

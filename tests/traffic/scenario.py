@@ -10,14 +10,14 @@ whether the token has expired. A path beside the documented ones belongs to the 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Generic, TypeVar
 
 from environments.door.client import Client
 from environments.profiles.model import Profile
 from spec.exchange import Exchange
-from spec.findings import Judgement
+from spec.log import numbers_superseded
 from spec.rules import Reproduction
 from tests.harness.selection import Reach
 from tests.traffic.together import Send, Together
@@ -77,26 +77,16 @@ class Traffic:
                 each.send(mine)
             except StopIteration as end:
                 self._sent[one] = end.value
-
-    def _standing(self, value: Any) -> Any:
-        if isinstance(value, Exchange):
-            return self.reproduction.stands.get(value.number, value)
-        if isinstance(value, list | tuple):
-            return type(value)(map(self._standing, value))
-        if isinstance(value, dict):
-            return {name: self._standing(each) for name, each in value.items()}
-        if is_dataclass(value) and not isinstance(value, Judgement | type):
-            return replace(value, **{each.name: self._standing(getattr(value, each.name)) for each in fields(value)})
-        return value
+        self.together.send_deviating_again()
 
     def selects(self, one: Scenario[Any]) -> bool:
         """True if the scenario shows a selected requirement, and the profile permits it."""
         return any(map(one.is_for, self.reach.names)) and (not one.needs or one.needs in self.profile.allow)
 
     def result_of(self, one: Scenario[T]) -> T:
-        """Result of a scenario, with the answers that stand in the place of those beside other requests."""
-        found: T = self._sent.get(one, one.otherwise)
-        return self._standing(found) if self.reproduction.stands else found
+        """Result of a scenario."""
+        result: T = self._sent.get(one, one.otherwise)
+        return result
 
     def permitted(self, operation: str) -> bool:
         """True if the profile permits the operation, and the selection reaches it."""
@@ -108,9 +98,14 @@ class Traffic:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Every exchange of the run that is not generated traffic, without those that another one stands for."""
-        stands = self.reproduction.stands
-        return [seen for seen in self.client.door.exchanges if not seen.part and seen.number not in stands]
+        """Every exchange of the run that is not generated traffic and whose answer counts."""
+        superseded = numbers_superseded(self.client.door.exchanges)
+        return [exchange for exchange in self.attempts if exchange.number not in superseded]
+
+    @property
+    def attempts(self) -> list[Exchange]:
+        """Every exchange of the run that is not generated traffic, also those that were sent again."""
+        return [exchange for exchange in self.client.door.exchanges if not exchange.part]
 
     def targeted(self, operation: str) -> list[Exchange]:
         """Exchanges with the operation, without generated traffic."""

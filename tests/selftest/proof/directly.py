@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, lru_cache, partial
 from typing import Any
 from unittest import mock
@@ -35,7 +35,7 @@ from reports.run import Observation, Run
 from reports.verdicts import RequirementResult
 from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Response
-from spec.rules import Reproduction
+from spec.findings import Judgement
 from tests.harness.collector import Collector
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SENT, SESSION, Session
@@ -136,12 +136,26 @@ def _with_answers(log: Log, changed: Mapping[int, Exchange]) -> Log:
     run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
     door.exchanges, client.door = list(changed.values()), door
     collector = _collector(run, door)
-    traffic, standing = copy(log.sent.traffic), copy(log.sent.traffic)
-    standing.reproduction = Reproduction(stands=dict(changed))
+    traffic = copy(log.sent.traffic)
     traffic.client, traffic.reproduction = client, collector.reproduction
-    traffic._sent = {one: standing.result_of(one) for one in standing._sent}
+    traffic._sent = {scenario: _with_changed(result, changed) for scenario, result in traffic._sent.items()}
     session = Session(old.profile, run, door, client, collector)
     return replace(log, session=session, sent=replace(log.sent, traffic=traffic))
+
+
+def _with_changed(value: Any, changed: Mapping[int, Exchange]) -> Any:
+    """The result of a scenario with these exchanges in the place of those of their numbers."""
+    if isinstance(value, Exchange):
+        return changed.get(value.number, value)
+    if isinstance(value, list | tuple):
+        return type(value)(_with_changed(item, changed) for item in value)
+    if isinstance(value, dict):
+        return {name: _with_changed(item, changed) for name, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, Judgement | type):
+        return replace(
+            value, **{each.name: _with_changed(getattr(value, each.name), changed) for each in fields(value)}
+        )
+    return value
 
 
 @cache
