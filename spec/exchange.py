@@ -176,6 +176,10 @@ VALID = "valid"
 """The name of the credential that has to be accepted."""
 
 
+class Purpose(Enum):
+    """Why a request is sent, in words for people. Each scenario has the enum of its own purposes."""
+
+
 @dataclass(frozen=True)
 class Exchange:
     """One request to an operation and its outcome. It does not change once it is recorded.
@@ -186,7 +190,7 @@ class Exchange:
     were refused because the token had expired. `beside`: how many other requests of the run were on the wire at some
     time of it. `part` names the part of the generated traffic that judges it, if any. `written` are the unusual ways in
     which the request was written. `supersedes` is the number of an earlier exchange with the same request, if the
-    answer of this one counts in its place, else 0.
+    answer of this one counts in its place, else 0. `purpose` says why the request was sent, if a scenario sent it.
     """
 
     number: int
@@ -202,6 +206,7 @@ class Exchange:
     part: str = ""
     written: tuple[str, ...] = ()
     supersedes: int = 0
+    purpose: Purpose | None = None
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
 
     @property

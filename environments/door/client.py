@@ -16,7 +16,7 @@ from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, authorization, write
 from spec.answers import RefusalKind, refusal_of_the_caller, turns_away
-from spec.exchange import VALID, Exchange, FailureKind
+from spec.exchange import VALID, Exchange, FailureKind, Purpose
 from spec.interface import READS, operations
 from spec.json_text import as_bytes
 
@@ -56,12 +56,13 @@ class Client:
         safe: str = "",
         valid: bool = False,
         written: tuple[str, ...] = (),
+        purpose: Purpose | None = None,
         **sent: Any,
     ) -> Exchange:
         """Call an operation. `path_parameter` goes into its path, if that has a place for it; `sent` is what else
         `_request` takes: `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
-        Characters in `safe` stay as they are in the path. `valid` and `written` are those of Intent.
+        Characters in `safe` stay as they are in the path. `valid`, `written` and `purpose` are those of Intent.
         """
         documented = operations()[operation]
         path = documented.path
@@ -70,7 +71,7 @@ class Client:
         request = self._request(documented.method, path + query, credential=credential, **sent)
         for way in written:
             write(request, way)
-        return self.door.exchange(request, Intent(operation, credential, valid, self._part, written))
+        return self.door.exchange(request, Intent(operation, credential, valid, self._part, written, purpose))
 
     def send_to_siblings(self, operation: str, path_parameter: str | None, **sent: Any) -> list[Exchange]:
         """Send the same request to two undocumented paths beside the documented one: a part of each answer may differ

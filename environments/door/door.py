@@ -28,7 +28,7 @@ from environments.door.outgoing import Decision, Intent, LimitError, NotSentErro
 from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
-from spec.exchange import VALID, Exchange, Failure, FailureKind, Request, Response
+from spec.exchange import VALID, Exchange, Failure, FailureKind, Purpose, Request, Response
 from spec.interface import MARK, READS, operations
 from spec.message import Text
 
@@ -39,6 +39,12 @@ _OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
 """Headers that a request without a body does not have."""
 _MEETS_S = 1.0
 """Time that a request waits for the one that it is to leave with."""
+
+
+class Repetition(Purpose):
+    """Why a request is sent once more."""
+
+    SHOWS_AGAIN = "to see whether a deviation shows again"
 
 
 class Channel(Protocol):
@@ -65,7 +71,8 @@ class Door:
     It is given away while a thread waits, and while its request is on the wire. A policy that sends another request
     keeps it, so that nothing else leaves meanwhile.
 
-    `exchanges` has every attempt in the order in which they ended; it only grows. `sent_again` has the answers to
+    `exchanges` has every attempt in the order in which they ended; it only grows. `not_sent` has the requests that a
+    limit kept, or the end of the run: they have no number. `sent_again` has the answers to
     requests that were sent once more, by the number of the first exchange; None if it could not be sent. `unsent` has
     the operations that a limit cut short, by the limit.
     """
@@ -82,6 +89,7 @@ class Door:
         is_sandbox: bool = False,
     ) -> None:
         self.exchanges: list[Exchange] = []
+        self.not_sent: list[Exchange] = []
         self.sent_again: dict[int, Exchange | None] = {}
         self.unsent = defaultdict[Text, set[str]](set)
         self.budget, self.secrets, self.keys = budget, target.secrets, keys or Keys()
@@ -134,15 +142,19 @@ class Door:
 
         Raises ForbiddenError for what may not be sent. What a limit keeps, or a target that is gone, has no number.
         """
-        return self._send(self._sending(request, intent))
+        exchange = self._send(self._sending(request, intent))
+        if not exchange.number:
+            self.not_sent.append(exchange)
+        return exchange
 
     def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
         """Send a request once more, and note its answer in `sent_again`. None if that might move money, or a limit
         keeps it.
 
-        With `supersedes` the second answer counts in the place of the first one.
+        With `supersedes` the second answer counts in the place of the first one, and has its purpose.
         """
-        sending = self._sending(_prepared(first.request), _intent_of(first))
+        purpose = first.purpose if supersedes else Repetition.SHOWS_AGAIN
+        sending = self._sending(_prepared(first.request), replace(_intent_of(first), purpose=purpose))
         if supersedes:
             sending.supersedes = first.number
         answer = self._send(sending) if sending.repeatable else None

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spec.exchange import VALID, Exchange, Request
+from spec.exchange import VALID, Exchange, Purpose, Request
 from spec.interface import MONEY, operations
 
 if TYPE_CHECKING:
@@ -26,15 +26,17 @@ class LimitError(NotSentError):
 
 @dataclass(frozen=True)
 class Intent:
-    """Purpose of a request: the operation ("" for an undocumented path), the credential, and `valid`, true if the
+    """What a request is meant as: the operation ("" for an undocumented path), the credential, and `valid`, true if the
     interface document promises success. `part` names the part of the generated traffic that judges its answer,
-    `written` the unusual ways in which it is written. Its exchange has all of these."""
+    `written` the unusual ways in which it is written, and `purpose` says why it is sent. Its exchange has all of
+    these."""
 
     operation: str
     credential: str = VALID
     valid: bool = False
     part: str = ""
     written: tuple[str, ...] = ()
+    purpose: Purpose | None = None
 
 
 @dataclass(eq=False)

@@ -28,7 +28,7 @@ from spec.message import Text, say
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, wrong_token_rows
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import Traffic, gathering_scenario, scenario
 
 _EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
 _ROBUST = tuple(f"{_EXECUTE}.{what}" for what in ROBUSTNESS)
@@ -92,7 +92,7 @@ def _is_refused_and_done(answer: Exchange) -> bool:
     return response is not None and is_refusal(response) and any(map(is_done, execution_results(response)))
 
 
-@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=Executions(missing=NO_CODE))
+@gathering_scenario(serves=["executePix.*"], needs="execute", otherwise=Executions(missing=NO_CODE))
 def execute(traffic: Traffic) -> Executions:
     """A synthetic code; each real code, where a selected requirement needs one; and a synthetic code with wrong
     tokens."""
@@ -101,7 +101,7 @@ def execute(traffic: Traffic) -> Executions:
     return sender.send_synthetic_codes()
 
 
-@scenario(shows=[_TOKEN], needs="execute", alone=True, otherwise=None)
+@scenario(serves=[_TOKEN], needs="execute")
 def ask_in_the_end(traffic: Traffic) -> None:
     """The code that was executed first, without a token and with a wrong one, as right behind its execution."""
     ask_again(traffic.client)

@@ -30,11 +30,11 @@ from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.execution import execute
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.registration import register
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import Traffic, gathering_scenario
 from tests.traffic.undescribed import visit
 
 
-@scenario(shows=["*.exists", "general.versionPrefix"], alone=True, otherwise=dict[str, Judgement]())
+@gathering_scenario(serves=["*.exists", "general.versionPrefix"], otherwise=dict[str, Judgement]())
 def find_out(traffic: Traffic) -> dict[str, Judgement]:
     """Ask of each endpoint what the answers leave open."""
     wants = traffic.reach.wants

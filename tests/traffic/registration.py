@@ -43,7 +43,7 @@ from tests.traffic.registrar import (
     registration,
     type_sent,
 )
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import Traffic, gathering_scenario
 
 _REGISTER = "registerPixKey"
 _NOTHING_TO_DELETE = say(
@@ -65,10 +65,9 @@ def nothing_to_delete(registrations: Registrations) -> Text:
     return _NOTHING_TO_DELETE
 
 
-@scenario(
-    shows=["registerPixKey.*", "deletePixKey.*"],
+@gathering_scenario(
+    serves=["registerPixKey.*", "deletePixKey.*"],
     needs="register-keys",
-    alone=True,
     otherwise=Registrations(missing=NO_REGISTRATION),
 )
 def register(traffic: Traffic) -> Registrations:

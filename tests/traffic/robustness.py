@@ -20,14 +20,14 @@ from spec.rules import ROBUSTNESS
 from tests.harness.selection import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
 from tests.traffic.case import JSON, Case, Form, bounded, form_of
 from tests.traffic.invalid import classes_in_words, in_turns, invalid_requests, unauthorized
-from tests.traffic.scenario import Asking, Traffic, scenario
+from tests.traffic.scenario import Asking, Traffic, gathering_scenario
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""
 
 
-@scenario(
-    shows=[*(f"*.{what}" for what in SURVEYS), *(f"registerPixKey.{what}" for what in INVALID_BODIES)],
+@gathering_scenario(
+    serves=[*(f"*.{what}" for what in SURVEYS), *(f"registerPixKey.{what}" for what in INVALID_BODIES)],
     needs="fuzz",
     otherwise=list[tuple[Case, Exchange]](),
 )
@@ -39,7 +39,9 @@ def send_invalid(traffic: Traffic) -> Asking[list[tuple[Case, Exchange]]]:
     return list(zip(cases, answers, strict=True))
 
 
-@scenario(shows=["general.otherTokens", "*.refusal"], needs="fuzz", otherwise=dict[tuple[str, str], Exchange]())
+@gathering_scenario(
+    serves=["general.otherTokens", "*.refusal"], needs="fuzz", otherwise=dict[tuple[str, str], Exchange]()
+)
 def ask_without_the_token(traffic: Traffic) -> Asking[dict[tuple[str, str], Exchange]]:
     """Requests that can do nothing to operations that may be open, by operation and credential: the valid one, too, as
     whether the token makes a difference shows that it is wanted."""
@@ -62,8 +64,8 @@ _NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING)
 """Operations whose malformed requests name an account that nobody has, but on a sandbox."""
 
 
-@scenario(
-    shows=[f"{operation}.{what}" for operation in _NAME_AN_ACCOUNT for what in ROBUSTNESS],
+@gathering_scenario(
+    serves=[f"{operation}.{what}" for operation in _NAME_AN_ACCOUNT for what in ROBUSTNESS],
     needs="fuzz",
     otherwise=dict[str, list[Exchange]](),
 )

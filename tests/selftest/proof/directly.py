@@ -59,7 +59,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Log:
+class SentInTrial:
     """All that was sent for these tests, and its answers."""
 
     session: Session
@@ -106,7 +106,7 @@ def sent_in_memory(
     ids: Container[str] | None = None,
     generated: bool = False,
     examples: int | None = 2,
-) -> Log:
+) -> SentInTrial:
     """What is sent for the tests of these requirements, or all. With `generated`, for those of the generated traffic,
     too, of which little is sent, or as much as by default if `examples` is None."""
     run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
@@ -130,7 +130,7 @@ def replay(service: Service, environment: str = "sandbox") -> Trial:
     return replace(_with_answers(log, changed), said=same).judged()
 
 
-def _with_answers(log: Log, changed: Mapping[int, Exchange]) -> Log:
+def _with_answers(log: SentInTrial, changed: Mapping[int, Exchange]) -> SentInTrial:
     """The log as it is with these answers, by the number of the exchange."""
     old = log.session
     run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
@@ -159,7 +159,7 @@ def _with_changed(value: Any, changed: Mapping[int, Exchange]) -> Any:
 
 
 @cache
-def of_the_sandbox(environment: str) -> Log:
+def of_the_sandbox(environment: str) -> SentInTrial:
     """What is sent to the sandbox, recorded once in each process."""
     return sent_in_memory(Service(), environment)
 
@@ -334,20 +334,20 @@ def conformance_tests(ids: Container[str] | None = None, *, generated: bool = Fa
     return [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
 
 
-def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> Log:
+def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     with _in_no_time() as door.ending.sleep:
         door.ending.clock = time.monotonic
         return _send(run, door, items)
 
 
-def _send(run: Run, door: Door, items: Sequence[Any]) -> Log:
+def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     """Send all that these tests judge."""
     profile, config = run.profile, collected().config
     collector = _collector(run, door)
     session = Session(profile, run, door, open_client(door, profile), collector)
     run.unreachable = session.client.preflight()
     config.stash[SESSION] = session
-    return Log(session, send(config, session, items), items)
+    return SentInTrial(session, send(config, session, items), items)
 
 
 def _collector(run: Run, door: Door) -> Collector:
