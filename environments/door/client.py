@@ -22,6 +22,7 @@ from spec.json_text import as_bytes
 
 NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
+_NO_PURPOSE: Purpose | None = None
 _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 
 
@@ -38,12 +39,18 @@ class Client:
     ) -> None:
         self.door = door
         self._headers, self._correlation_header = headers, correlation_header
-        self._part, self.token_is_refused = "", False
+        self._part, self._purpose, self.token_is_refused = "", _NO_PURPOSE, False
 
     def of_part(self, name: str) -> Client:
         """The same client for a part of the generated traffic."""
         client = copy(self)
         client._part = name
+        return client
+
+    def with_purpose(self, purpose: Purpose) -> Client:
+        """The same client, whose requests have this purpose unless they name another one."""
+        client = copy(self)
+        client._purpose = purpose
         return client
 
     def send(
@@ -71,7 +78,9 @@ class Client:
         request = self._request(documented.method, path + query, credential=credential, **sent)
         for way in written:
             write(request, way)
-        return self.door.exchange(request, Intent(operation, credential, valid, self._part, written, purpose))
+        return self.door.exchange(
+            request, Intent(operation, credential, valid, self._part, written, purpose or self._purpose)
+        )
 
     def send_to_siblings(self, operation: str, path_parameter: str | None, **sent: Any) -> list[Exchange]:
         """Send the same request to two undocumented paths beside the documented one: a part of each answer may differ

@@ -111,7 +111,7 @@ def read_beside_refusals(traffic: Traffic) -> None:
             partial(client.send, "getBalance", synthetic(), purpose=refused),
         ]
         if traffic.permitted("registerPixKey"):
-            refusable.append(partial(unauthorized("registerPixKey", VALID).send, client))
+            refusable.append(partial(unauthorized("registerPixKey", VALID).send, client.with_purpose(refused)))
         for send_refusable in refusable:
             send_read = partial(_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
             sends += traffic.together.meeting(send_read, send_refusable)
