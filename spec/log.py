@@ -25,13 +25,13 @@ class Log:
 
     def of(self, operation: str, *purposes: Purpose) -> list[Exchange]:
         """The exchanges of these purposes whose answer counts, and behind them the requests that were not sent."""
+        return [exchange for exchange in self.with_purpose(*purposes) if exchange.operation == operation]
+
+    def with_purpose(self, *purposes: Purpose) -> list[Exchange]:
+        """The same, of every operation."""
         superseded = numbers_superseded(self.exchanges)
         answers = [exchange for exchange in self.exchanges if exchange.number not in superseded]
-        return [
-            exchange
-            for exchange in (*answers, *self.not_sent)
-            if exchange.operation == operation and exchange.purpose in purposes
-        ]
+        return [exchange for exchange in (*answers, *self.not_sent) if exchange.purpose in purposes]
 
     def sent(self, operation: str, *purposes: Purpose) -> list[Exchange]:
         """The exchanges of these purposes whose answer counts."""

@@ -27,7 +27,7 @@ from spec.message import joined, say
 from spec.observed import indistinguishable, is_passing
 from tests.harness.judging import NotExercised, require_permission, require_supplied
 from tests.harness.selection import MAY_BE_OPEN
-from tests.traffic.execution import execute
+from tests.traffic.execution import Execution
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.registration import register
 from tests.traffic.scenario import Traffic, gathering_scenario
@@ -85,11 +85,8 @@ def _find_out(traffic: Traffic, operation: str) -> Judgement:
 def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
     """The exchanges that can show the operation where none was granted, the surest first."""
     if operation == "executePix":
-        executions = traffic.result_of(execute)
-        return [
-            *(seen for seen in executions.answers if seen.number in executions.prepared),
-            *filter(None, [executions.unknown]),
-        ]
+        executions = traffic.log.of(operation, Execution.PREPARED)
+        return [*executions, *traffic.log.of(operation, Execution.UNKNOWN_CODE)]
     found = traffic.result_of(register)
     if operation == "registerPixKey":
         return found.fresh
@@ -164,7 +161,7 @@ def _is_known_to_be_valid(traffic: Traffic, seen: Exchange, siblings: list[Excha
     if not seen.expects_success:
         return False
     if seen.operation == "executePix":
-        return seen.number in traffic.result_of(execute).prepared
+        return seen.purpose is Execution.PREPARED
     if seen.operation == "deletePixKey" and indistinguishable(_send_for_nobody(traffic, "registerPixKey"), *siblings):
         return False  # an endpoint that exists is answered so, too: perhaps the key is not registered yet
     accepted = [

@@ -22,6 +22,7 @@ from environments.door.client import Client
 from environments.profiles.model import Profile
 from spec.exchange import Exchange
 from spec.log import Log, numbers_superseded
+from spec.message import Text
 from spec.rules import Reproduction
 from tests.harness.selection import Reach
 from tests.traffic.together import Send, Together
@@ -69,6 +70,7 @@ class Traffic:
         self.client, self.profile, self.reach = client, profile, reach
         self.reproduction = reproduction or Reproduction()
         self.together = Together(client)
+        self.missing: dict[str, Text] = {}  # by operation, why no valid request was sent to it
         self._sent: dict[Scenario[Any], Any] = {}
         self._to_send_together: list[Sequence[Send]] = []
 

@@ -12,7 +12,7 @@ from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
-from tests.traffic.execution import execute
+from tests.traffic.execution import Preparation
 from tests.traffic.invalid import unauthorized
 from tests.traffic.registration import register
 from tests.traffic.scenario import Traffic, scenario
@@ -46,9 +46,8 @@ class Order(Purpose):
 @scenario(serves=[f"{operation}.*" for operation in PREPARING])
 def prepare_transfers(traffic: Traffic) -> None:
     """Send a valid body to each operation that prepares transfers, unless executions needed one already."""
-    sent_to = {exchange.operation for exchange in traffic.result_of(execute).preparations}
     for operation in traffic.is_about(*PREPARING):
-        if operation not in sent_to:
+        if not traffic.log.of(operation, Preparation.TO_EXECUTE):
             _order(traffic, operation)
 
 
@@ -126,9 +125,7 @@ def visit(traffic: Traffic, operation: str) -> list[Exchange]:
     if operation in READS:
         exchanges = traffic.log.of(operation, Reading.WITH_TOKEN) + traffic.log.of(operation, Reading.WITHOUT_TOKEN)
     else:
-        prepared = traffic.result_of(execute).preparations
-        exchanges = [exchange for exchange in prepared if exchange.operation == operation]
-        exchanges += traffic.log.of(operation, Order.ONE_OF_EACH)
+        exchanges = traffic.log.of(operation, Preparation.TO_EXECUTE, Order.ONE_OF_EACH)
     require_supplied(exchanges, NO_ACCOUNT)
     return exchanges
 
