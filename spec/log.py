@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 from spec.exchange import Exchange, Purpose
 
@@ -13,26 +12,49 @@ def numbers_superseded(exchanges: Iterable[Exchange]) -> frozenset[int]:
     return frozenset(exchange.supersedes for exchange in exchanges if exchange.supersedes)
 
 
-@dataclass(frozen=True)
 class Log:
-    """Everything that a run has sent, in order, and the requests that a limit kept from being sent.
+    """Everything that a run has sent, in order. A request that a limit kept from being sent is an exchange without a
+    number.
 
-    Scenarios, judgements and tests ask it by operation and by the purpose of a request.
+    Scenarios, judgements and tests ask for exchanges by operation and by the purpose of the request. They get those
+    whose answer counts: if a request was sent again because its answer was doubtful, the last one.
     """
 
-    exchanges: Sequence[Exchange]
-    not_sent: Sequence[Exchange] = ()
+    def __init__(self, exchanges: Iterable[Exchange] = ()) -> None:
+        self._exchanges: list[Exchange] = []
+        self._superseded: set[int] = set()
+        for exchange in exchanges:
+            self.add(exchange)
+
+    def add(self, exchange: Exchange) -> None:
+        """Add an exchange at the end."""
+        self._exchanges.append(exchange)
+        if exchange.supersedes:
+            self._superseded.add(exchange.supersedes)
+
+    def __iter__(self) -> Iterator[Exchange]:
+        """Every exchange, also those that are superseded."""
+        return iter(self._exchanges)
 
     def of(self, operation: str, *purposes: Purpose) -> list[Exchange]:
-        """The exchanges of these purposes whose answer counts, and behind them the requests that were not sent."""
+        """The exchanges with an operation that have one of these purposes."""
         return [exchange for exchange in self.with_purpose(*purposes) if exchange.operation == operation]
 
     def with_purpose(self, *purposes: Purpose) -> list[Exchange]:
-        """The same, of every operation."""
-        superseded = numbers_superseded(self.exchanges)
-        answers = [exchange for exchange in self.exchanges if exchange.number not in superseded]
-        return [exchange for exchange in (*answers, *self.not_sent) if exchange.purpose in purposes]
+        """The exchanges that have one of these purposes, of every operation."""
+        return [exchange for exchange in self._that_count() if exchange.purpose in purposes]
 
     def sent(self, operation: str, *purposes: Purpose) -> list[Exchange]:
-        """The exchanges of these purposes whose answer counts."""
+        """The exchanges with an operation that have one of these purposes, without requests that were not sent."""
         return [exchange for exchange in self.of(operation, *purposes) if exchange.number]
+
+    def valid(self, operation: str, part: str = "") -> list[Exchange]:
+        """The exchanges with an operation whose request promises a success, of a part of the generated traffic or of
+        what is not generated."""
+        answers = [exchange for exchange in self._that_count() if exchange.operation == operation]
+        return [exchange for exchange in answers if exchange.valid and exchange.part == part]
+
+    def _that_count(self) -> Iterator[Exchange]:
+        for exchange in self._exchanges:
+            if exchange.number not in self._superseded:
+                yield exchange

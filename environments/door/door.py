@@ -30,6 +30,7 @@ from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Purpose, Request, Response
 from spec.interface import MARK, READS, operations
+from spec.log import Log
 from spec.message import Text
 
 T = TypeVar("T")
@@ -71,8 +72,8 @@ class Door:
     It is given away while a thread waits, and while its request is on the wire. A policy that sends another request
     keeps it, so that nothing else leaves meanwhile.
 
-    `exchanges` has every attempt in the order in which they ended; it only grows. `not_sent` has the requests that a
-    limit kept, or the end of the run: they have no number. `sent_again` has the answers to
+    `exchanges` has every attempt in the order in which they ended; it only grows. `log` has the same, and the requests
+    that were not sent: those have no number. `sent_again` has the answers to
     requests that were sent once more, by the number of the first exchange; None if it could not be sent. `unsent` has
     the operations that a limit cut short, by the limit.
     """
@@ -89,7 +90,7 @@ class Door:
         is_sandbox: bool = False,
     ) -> None:
         self.exchanges: list[Exchange] = []
-        self.not_sent: list[Exchange] = []
+        self.log = Log()
         self.sent_again: dict[int, Exchange | None] = {}
         self.unsent = defaultdict[Text, set[str]](set)
         self.budget, self.secrets, self.keys = budget, target.secrets, keys or Keys()
@@ -144,7 +145,7 @@ class Door:
         """
         exchange = self._send(self._sending(request, intent))
         if not exchange.number:
-            self.not_sent.append(exchange)
+            self.log.add(exchange)
         return exchange
 
     def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
@@ -291,6 +292,7 @@ class Door:
                 sending.exchange = self._recorded(sending, sent, result, started)
                 sending.supersedes = number  # of the next attempt, if the request has to go again
                 self.exchanges.append(sending.exchange)
+                self.log.add(sending.exchange)
 
     @contextmanager
     def _without_the_lock(self) -> Iterator[None]:

@@ -77,7 +77,7 @@ class Traffic:
     @property
     def log(self) -> Log:
         """Everything that was sent so far."""
-        return Log(self.client.door.exchanges, self.client.door.not_sent)
+        return self.client.door.log
 
     def send(self, scenarios: Iterable[Scenario[Any]]) -> None:
         """Send the scenarios that serve a selected requirement, if the profile permits it.

@@ -36,6 +36,7 @@ from reports.verdicts import RequirementResult
 from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.findings import Judgement
+from spec.log import Log
 from tests.harness.collector import Collector
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SENT, SESSION, Session
@@ -135,6 +136,7 @@ def _with_answers(log: SentInTrial, changed: Mapping[int, Exchange]) -> SentInTr
     old = log.session
     run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
     door.exchanges, client.door = list(changed.values()), door
+    door.log = Log(changed.get(seen.number, seen) for seen in old.door.log)
     collector = _collector(run, door)
     traffic = copy(log.sent.traffic)
     traffic.client, traffic.reproduction = client, collector.reproduction
