@@ -27,8 +27,11 @@ _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding":
 
 
 class Client:
-    """The documented operations of one target. Headers of the profile go with every request. `token_is_refused`: the
-    preflight found no operation that accepts the token."""
+    """The documented operations of one target. Headers of the profile go with every request.
+
+    `part` is the part of the generated traffic that it sends, if any. `token_is_refused`: the preflight found no
+    operation that accepts the token.
+    """
 
     def __init__(
         self,
@@ -39,12 +42,12 @@ class Client:
     ) -> None:
         self.door = door
         self._headers, self._correlation_header = headers, correlation_header
-        self._part, self._purpose, self.token_is_refused = "", _NO_PURPOSE, False
+        self.part, self._purpose, self.token_is_refused = "", _NO_PURPOSE, False
 
     def of_part(self, name: str) -> Client:
         """The same client for a part of the generated traffic."""
         client = copy(self)
-        client._part = name
+        client.part = name
         return client
 
     def with_purpose(self, purpose: Purpose) -> Client:
@@ -79,7 +82,7 @@ class Client:
         for way in written:
             write(request, way)
         return self.door.exchange(
-            request, Intent(operation, credential, valid, self._part, written, purpose or self._purpose)
+            request, Intent(operation, credential, valid, self.part, written, purpose or self._purpose)
         )
 
     def send_to_siblings(self, operation: str, path_parameter: str | None, **sent: Any) -> list[Exchange]:

@@ -149,6 +149,8 @@ def _with_changed(value: Any, changed: Mapping[int, Exchange]) -> Any:
     """The result of a scenario with these exchanges in the place of those of their numbers."""
     if isinstance(value, Exchange):
         return changed.get(value.number, value)
+    if isinstance(value, Log):
+        return Log(changed.get(exchange.number, exchange) for exchange in value)
     if isinstance(value, list | tuple):
         return type(value)(_with_changed(item, changed) for item in value)
     if isinstance(value, dict):
