@@ -64,11 +64,19 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
         generated = f", {share[True]} of them generated" if share[True] else ""
         if share:
             yield f"  {name or 'unknown paths':<17} {share.total():>5}  {request}{generated}"
+            yield from _purposes(plan.to(name))
     yield f"  {'total':<17} {len(plan.sent):>5}  about; at most limits.requests ({profile.limits.requests}) in all"
     yield "  What a list shows of the keys, which is not described, changes a few of these numbers."
     yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
     yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."
+
+
+def _purposes(sent: Sequence[Exchange]) -> Iterator[str]:
+    """Each purpose of these requests, and how many have it."""
+    times = Counter(exchange.purpose for exchange in sent if exchange.purpose and not exchange.part)
+    for purpose, number in times.items():
+        yield f"  {'':<17} {number:>5}  {purpose.value}"
 
 
 def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:

@@ -26,6 +26,13 @@ _NO_PURPOSE: Purpose | None = None
 _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 
 
+class Preflight(Purpose):
+    """Why a request is sent before all others."""
+
+    IS_IT_THERE = "to see whether the service can be reached"
+    IS_THE_TOKEN_ACCEPTED = "to see whether the token is accepted"
+
+
 class Client:
     """The documented operations of one target. Headers of the profile go with every request.
 
@@ -85,14 +92,17 @@ class Client:
             request, Intent(operation, credential, valid, self.part, written, purpose or self._purpose)
         )
 
-    def send_to_siblings(self, operation: str, path_parameter: str | None, **sent: Any) -> list[Exchange]:
+    def send_to_siblings(
+        self, operation: str, path_parameter: str | None, *, purpose: Purpose | None = None, **sent: Any
+    ) -> list[Exchange]:
         """Send the same request to two undocumented paths beside the documented one: a part of each answer may differ
         from all others."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
         ends = [quote(path_parameter, safe="")] if path_parameter else []
         paths = ("/".join([*static[:-1], synthetic(), *ends]) for _ in range(2))
-        return [self.door.exchange(self._request(documented.method, path, **sent), Intent("")) for path in paths]
+        intent = Intent("", purpose=purpose)
+        return [self.door.exchange(self._request(documented.method, path, **sent), intent) for path in paths]
 
     def preflight(self) -> str:
         """Send reads and the execution of a synthetic code until one is answered, or only connect where no read is
@@ -102,7 +112,8 @@ class Client:
             return self.door.wire.connect(self.door.permission.base_url)
         first_failure = ""
         for operation, path_parameter in self._harmless():
-            exchange = self.send(operation, path_parameter, valid=operation == "listAccounts")
+            is_valid = operation == "listAccounts"
+            exchange = self.send(operation, path_parameter, valid=is_valid, purpose=Preflight.IS_IT_THERE)
             failure = exchange.failure
             if failure is None:
                 self._look_whether_the_token_is_refused(exchange, path_parameter)
@@ -129,9 +140,10 @@ class Client:
             return
         without = ANOTHER if self.door.budget.limits.wrong_tokens else NO_HEADER
         # The end of the run compares the two answers.
-        wrong = self.send(answered.operation, path_parameter, credential=without)
+        purpose = Preflight.IS_THE_TOKEN_ACCEPTED
+        wrong = self.send(answered.operation, path_parameter, credential=without, purpose=purpose)
         for operation, place in self._harmless():
-            if not _is_refused(self.send(operation, place), wrong):
+            if not _is_refused(self.send(operation, place, purpose=purpose), wrong):
                 return
         self.token_is_refused = True
 

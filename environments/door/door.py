@@ -42,10 +42,12 @@ _MEETS_S = 1.0
 """Time that a request waits for the one that it is to leave with."""
 
 
-class Repetition(Purpose):
-    """Why a request is sent once more."""
+class OfTheDoor(Purpose):
+    """Why the door itself sends a request."""
 
-    SHOWS_AGAIN = "to see whether a deviation shows again"
+    SHOWS_AGAIN = "once more, to see whether a deviation shows again"
+    IS_STILL_GRANTED = "once more, to see whether the token or the service is gone"
+    WHICH_KEYS_ARE_THERE = "the keys before or after a registration or deletion"
 
 
 class Channel(Protocol):
@@ -154,7 +156,7 @@ class Door:
 
         With `supersedes` the second answer counts in the place of the first one, and has its purpose.
         """
-        purpose = first.purpose if supersedes else Repetition.SHOWS_AGAIN
+        purpose = first.purpose if supersedes else OfTheDoor.SHOWS_AGAIN
         sending = self._sending(_prepared(first.request), replace(_intent_of(first), purpose=purpose))
         if supersedes:
             sending.supersedes = first.number
@@ -203,7 +205,8 @@ class Door:
 
     def _ask(self, before: Exchange) -> Exchange | None:
         """Send a request of before once more, with nothing else on the wire. None where a limit keeps it."""
-        return self._send_alone(_prepared(before.request), replace(_intent_of(before), valid=False, part=""))
+        intent = replace(_intent_of(before), valid=False, part="", purpose=OfTheDoor.IS_STILL_GRANTED)
+        return self._send_alone(_prepared(before.request), intent)
 
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
         """Read the list of keys of an account, with the headers of a registration or deletion and the valid token,
@@ -215,7 +218,7 @@ class Door:
             if name.lower() not in _OF_A_BODY:
                 request.headers[name] = value
         request.headers["Authorization"] = f"Bearer {self.secrets.token()}"
-        return self._send_alone(request, Intent("listPixKeys"))
+        return self._send_alone(request, Intent("listPixKeys", purpose=OfTheDoor.WHICH_KEYS_ARE_THERE))
 
     def _send_alone(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
         """Send a request with nothing else on the wire. None where a limit keeps it."""

@@ -20,7 +20,7 @@ from spec.answers import (
     refused_or_lost,
     succeeded,
 )
-from spec.exchange import VALID, Exchange
+from spec.exchange import VALID, Exchange, Purpose
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
 from spec.message import joined, say
@@ -32,6 +32,13 @@ from tests.traffic.invalid import UNREADABLE
 from tests.traffic.registration import register
 from tests.traffic.scenario import Traffic, gathering_scenario
 from tests.traffic.undescribed import visit
+
+
+class Existence(Purpose):
+    """Why a request is sent to find out whether an endpoint exists."""
+
+    HARMLESS = "for a synthetic identifier, to see whether the endpoint answers"
+    UNDOCUMENTED_PATH = "to see how an unknown path is answered"
 
 
 @gathering_scenario(serves=["*.exists", "general.versionPrefix"], otherwise=dict[str, Judgement]())
@@ -97,7 +104,8 @@ def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
 
 def _send_for_nobody(traffic: Traffic, operation: str, body: bytes = b"{}") -> Exchange:
     """A request that can do nothing to anybody: for a synthetic identifier, with an empty object as body."""
-    return traffic.client.send(operation, synthetic(), body=None if operations()[operation].method == "GET" else body)
+    sent_body = None if operations()[operation].method == "GET" else body
+    return traffic.client.send(operation, synthetic(), body=sent_body, purpose=Existence.HARMLESS)
 
 
 def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
@@ -139,6 +147,7 @@ def _send_to_siblings(traffic: Traffic, seen: Exchange) -> list[Exchange]:
         seen.operation,
         synthetic() if seen.operation == "executePix" else _path_parameter_of(seen),
         body=seen.request.body or None,
+        purpose=Existence.UNDOCUMENTED_PATH,
     )
 
 

@@ -64,6 +64,7 @@ class Registering(Purpose):
     NUMERIC = "a number as type"
     OTHER_SCHEME = "the token under another scheme"
     WITHOUT_A_TOKEN = "no valid token"
+    UNDOCUMENTED_PATH = "to an unknown path, which must not change what comes next"
 
 
 class Deleting(Purpose):

@@ -133,7 +133,9 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
         _send(registrar, Registering.OTHER_SCHEME, nobody, schemes, company=True)
     registrar.clean_up()  # what was refused, and registered all the same, is in the way
     registrar.look()
-    registrar.client.send_to_siblings(_REGISTER, registrar.account, body=b"{}")  # what comes next may suffer from it
+    registrar.client.send_to_siblings(  # what comes next may suffer from it
+        _REGISTER, registrar.account, body=b"{}", purpose=Registering.UNDOCUMENTED_PATH
+    )
     registered_and_deleted += [key for key in given(keys) if _register_new(registrar, key, wrong_for_nobody)]
     _send_undocumented(registrar, keys)
     if registrar.deletes and registrar.together.is_possible:

@@ -30,6 +30,12 @@ class Unreadable(Purpose):
     IS_THE_TOKEN_WANTED = "to see whether the token makes a difference"
 
 
+class Invalid(Purpose):
+    """Why an invalid request is sent that is not generated."""
+
+    IS_OBSERVED = "invalid, to see how it is refused"
+
+
 class Reference(Purpose):
     """Why a request is sent that others are compared with."""
 
@@ -49,7 +55,8 @@ def send_invalid(traffic: Traffic) -> Asking[list[tuple[Case, Exchange]]]:
     """The invalid requests whose answers are observed, and the answers."""
     sent_to = sorted(traffic.reach.subjects)
     cases = in_turns(case for name in sent_to for case in invalid_requests(name, traffic.profile, observed=True))
-    answers = yield [partial(case.send, traffic.client) for case in cases]
+    client = traffic.client.with_purpose(Invalid.IS_OBSERVED)
+    answers = yield [partial(case.send, client) for case in cases]
     return list(zip(cases, answers, strict=True))
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from environments.door.client import NOTHING, Client
 from environments.door.permission import synthetic
 from spec.answers import ABOUT_THE_CALLER, grants_protected_result, is_judged_as_success, refused_or_lost
-from spec.exchange import VALID, Exchange
+from spec.exchange import VALID, Exchange, Purpose
 from spec.log import numbers_superseded
 from spec.rules import RULES, judge, robustness_of
 
@@ -32,6 +32,12 @@ _STILL_UNDER_WAY_S = 0.1
 _MOST_SENT_AGAIN = 3
 """Exchanges with the same sign that are sent again."""
 Send = Callable[[], Exchange]
+
+
+class Company(Purpose):
+    """Why a request is sent only to be under way."""
+
+    COMPANION = "a request that does nothing, at the same moment as one that is refused"
 
 
 class Together:
@@ -142,7 +148,7 @@ class Together:
         """A request and its companion; a second one comes where the first is gone and the request is still under
         way."""
         answered, body = threading.Event(), NOTHING if operation == "executePix" else {}
-        send_companion = partial(self._client.send, operation, json=body)
+        send_companion = partial(self._client.send, operation, json=body, purpose=Company.COMPANION)
 
         def send_and_tell() -> Exchange:
             try:
