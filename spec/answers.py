@@ -7,7 +7,7 @@ one: any status but 2xx, and a 200 whose envelope has an integer code other than
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from enum import Enum
@@ -222,6 +222,7 @@ def _has_an_execution_result(response: Response) -> bool:
     return any(map(_is_execution_result, _objects(response.json.value)))
 
 
+@kept_beside
 def _tells_anybody_of_a_transfer(response: Response) -> bool:
     """True if the answer to a request without a valid token carries an execution result, whole or in part, or says
     DONE.
@@ -316,7 +317,8 @@ def may_be_registered(exchange: Exchange) -> bool:
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}
 
 
-def execution_results(response: Response) -> list[Mapping[str, Any]]:
+@kept_beside
+def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
     """Execution results that an answer carries, whole or in part, under `data` or elsewhere. A refusal that carries one
     may tell of a transfer that was executed all the same."""
     texts = (response, *_texts_in(response))

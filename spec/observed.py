@@ -116,10 +116,25 @@ def indistinguishable(one: Exchange, *others: Exchange) -> bool:
     """True if status, media type, code and the body are the same, but for the path, digits and long hex numbers, and
     the words in which the others differ from each other. Of a body that is large the words of its start are compared,
     and the rest as a whole."""
-    prints = [_print(seen, seen.response) for seen in (one, *others) if seen.response]
+    prints = [_kept_print(seen, seen.response) for seen in (one, *others) if seen.response]
     if len(prints) <= len(others) or len({each[:3] for each in prints}) > 1:
         return False
     return all(first in rest or len({*rest}) > 1 for first, *rest in zip_longest(*prints))
+
+
+def _kept_print(exchange: Exchange, response: Response) -> tuple[object, ...]:
+    """The print of an answer. A short one is kept beside its exchange: most are compared with several others."""
+    if response.size > _MOST_BYTES_OF_A_KEPT_PRINT:
+        return _print(exchange, response)
+    known = vars(exchange)
+    if "print" not in known:
+        known["print"] = _print(exchange, response)
+    kept: tuple[object, ...] = known["print"]
+    return kept
+
+
+_MOST_BYTES_OF_A_KEPT_PRINT = 2_000
+"""So that the prints of the 2,000 exchanges of a run take a few MB. Ordinary answers have up to 1,000 bytes."""
 
 
 def _print(exchange: Exchange, response: Response) -> tuple[object, ...]:

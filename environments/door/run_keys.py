@@ -269,12 +269,13 @@ class Keys:
     def watching(self, sending: Sending) -> Iterator[None]:
         """While a request is on the wire. A registration is written down before it; JournalError."""
         key, state = None, KeyState.NOT_SENT
-        if sending.sent.method == "DELETE":
+        if sending.request.method == "DELETE":
             self.started = True
         if sending.intent.operation == "registerPixKey":
-            key = self._named_in(sending.sent.body, sending.sent.last_segment)
+            registration = sending.sent
+            key = self._named_in(registration.body, registration.last_segment)
             state = key.state
-            key = self._open(key, sending.sent.last_segment)
+            key = self._open(key, registration.last_segment)
         try:
             yield
         finally:

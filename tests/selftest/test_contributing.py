@@ -59,6 +59,7 @@ def of_limits(entry):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.environ.get("PIX_PROOF") != "exhaustive", reason="make proof runs it")
 def test_the_worked_examples_can_be_followed(tmp_path):
     """Their tests pass in a copy of the project, the proof of each new requirement included."""
     folder = tmp_path / "copy"

@@ -40,29 +40,33 @@ from tests.selftest.services.keys_of_others import (
     ShowsNumbersInAForm,
     TheCustomerUsesTheApp,
 )
+from tests.selftest.services.one_run import BOTH, TARGETED, run_against
 from tests.selftest.services.running import TOKEN, run, write_profile
 
 KEY_AT = "/data/keys/*/pixKey"
 OWN = {"type": "EMAIL", "key": "qa@pix-conformance.example"}
 WITHOUT_FUZZ = ["read", "register-keys", "delete-keys"]
 WITH_FUZZ = [*WITHOUT_FUZZ, "fuzz"]
-OF_KEYS = ("-k", "registerPixKey or deletePixKey or listPixKeys")
-GENERATED = ("-m", "property or not property", "--examples=2")
+OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
 GONE = "a key that was there before the run is gone"
 
 
-def profile_at(base_url, folder, *, keys=(OWN,), allow=WITHOUT_FUZZ, key_at=KEY_AT, accounts=(ACCOUNT,), **changes):
-    """A profile that is no sandbox, with a journal and a key record of its own."""
-    return write_profile(
-        folder, base_url, sandbox=None, allow=allow, pix_keys=list(keys), key_at=key_at, accounts=list(accounts),
-        transactions=None, journal=str(folder / "journal.jsonl"), **changes,
-    )  # fmt: skip
+def of_a_bank(folder, *, keys=(OWN,), allow=WITHOUT_FUZZ, key_at=KEY_AT, accounts=(ACCOUNT,), **changes):
+    """What makes the profile one of a target that is no sandbox, with a journal and a key record of its own."""
+    return {
+        "sandbox": None, "allow": allow, "pix_keys": list(keys), "key_at": key_at, "accounts": list(accounts),
+        "transactions": None, "journal": str(folder / "journal.jsonl"), **changes,
+    }  # fmt: skip
 
 
-def ended(service, folder, *options, **changes):
-    """A run against the service over HTTP."""
-    with Server(service) as server:
-        return run(profile_at(server.base_url, folder, **changes), *OF_KEYS, *options)
+def profile_at(base_url, folder, **changes):
+    """A profile of a target that is no sandbox."""
+    return write_profile(folder, base_url, **of_a_bank(folder, **changes))
+
+
+def ended(service, folder, among=TARGETED, **changes):
+    """A run against the service, in memory."""
+    return run_against(service, folder, OF_KEYS, among, **of_a_bank(folder, **changes))
 
 
 def left_by(result):
@@ -78,7 +82,7 @@ def left_by(result):
 def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, tmp_path):
     """By nobody, generated requests included. It is an alert, and the run does not end with 0."""
     service = make()
-    result = ended(service, tmp_path, *GENERATED, allow=allow)
+    result = ended(service, tmp_path, BOTH, allow=allow)
 
     assert (len(service.deletions), len(service.lost)) == (1, 1)
     assert result.status != 0
@@ -91,7 +95,7 @@ def test_cleanup_deletes_nothing_more_either(tmp_path, monkeypatch, capsys):
     two = [{"type": "EMAIL", "key": f"{name}@pix-conformance.example", "disposable": True} for name in ("qa", "qb")]
     monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
     with Server(service) as server:
-        run(profile_at(server.base_url, tmp_path, keys=two, allow=["read", "register-keys"]), *OF_KEYS)
+        run(profile_at(server.base_url, tmp_path, keys=two, allow=["read", "register-keys"]), "-k", OF_KEYS)
         status = main(["cleanup", str(profile_at(server.base_url, tmp_path, keys=two)), "--yes"])
         monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
         known = main(["cleanup", str(tmp_path / "profile.yaml")])
@@ -106,7 +110,7 @@ def test_cleanup_deletes_nothing_more_either(tmp_path, monkeypatch, capsys):
 def test_nothing_is_deleted_without_key_at(tmp_path):
     """The verdict on deletePixKey names the line to set."""
     service = DeletesTheOldest()
-    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, key_at=None)
+    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, key_at=None)
 
     assert (service.deletions, service.lost) == ([], set())
     assert "set key_at" in result.rows("not-exercised")["deletePixKey.status"]
@@ -154,7 +158,7 @@ def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
 def test_a_conforming_service_is_tested_whole(tmp_path):
     """Every deletion is followed by a list, and all keys of the run are gone."""
     service = OfACustomer()
-    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, keys=[OWN | {"disposable": True}])
+    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, keys=[OWN | {"disposable": True}])
     order = [request.method for request in service.log if "/pix/keys/" in request.path and request.method != "POST"]
     pairs = [methods for methods in itertools.pairwise(order) if methods == ("DELETE", "DELETE")]
 
@@ -179,7 +183,7 @@ def test_after_a_registration_that_replaced_a_key_nothing_is_registered(deletes,
     """Nor deleted, by nobody. It is an alert, the run does not end with 0, and no requirement fails."""
     allow = WITH_FUZZ if deletes else ["read", "register-keys", "fuzz"]
     service = ReplacesTheKeyOfItsType()
-    result = ended(service, tmp_path, *GENERATED, allow=allow)
+    result = ended(service, tmp_path, BOTH, allow=allow)
 
     assert (len(changes_of_keys(service)), len(service.lost)) == (1, 1)
     assert result.status not in (0, 1)
@@ -208,7 +212,7 @@ def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
 def test_after_a_deletion_that_took_a_key_of_the_other_account_nothing_is_deleted(tmp_path):
     """The lists of all accounts of the profile are compared, whatever account a deletion names."""
     service = DeletesAtTheOtherAccountToo()
-    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, accounts=TWO_ACCOUNTS)
+    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, accounts=TWO_ACCOUNTS)
 
     assert (len(service.deletions), len(service.lost)) == (1, 1)
     assert result.status != 0
@@ -222,7 +226,7 @@ def test_cleanup_looks_at_the_other_account_too(tmp_path, monkeypatch):
     options = {"keys": two, "accounts": TWO_ACCOUNTS}
     monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
     with Server(service) as server:
-        run(profile_at(server.base_url, tmp_path, allow=["read", "register-keys"], **options), *OF_KEYS)
+        run(profile_at(server.base_url, tmp_path, allow=["read", "register-keys"], **options), "-k", OF_KEYS)
         status = main(["cleanup", str(profile_at(server.base_url, tmp_path, **options)), "--yes"])
 
     assert (status, len(service.deletions), len(service.lost)) == (6, 1, 1)
@@ -232,7 +236,7 @@ def test_a_key_that_another_account_of_the_profile_holds_is_not_registered(tmp_p
     """Its registration could move it to the first account, and its deletion would take it."""
     service = MovesKeys()
     keys = [OWN, {"type": "EMAIL", "key": "tia@cliente.example", "disposable": True}]
-    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
+    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
     named = [request for request in service.log if b"tia@cliente.example" in request.body]
 
     assert (named, service.lost) == ([], set())
@@ -243,7 +247,7 @@ def test_a_conforming_service_with_two_accounts_is_tested_whole(tmp_path):
     """Keys of the other account are no alert."""
     service = OfTwoAccounts()
     keys = [OWN | {"disposable": True}]
-    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
+    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
 
     assert (service.held(), service.lost, left_by(result)) == (service.at_first, set(), "")
     assert (GONE in result.output, result.rows("fail")) == (False, {})
@@ -338,7 +342,7 @@ def _registered_at_another_address(folder):
     with there.database.transaction() as ledger:
         ledger.remove_key(ledger.key(EMAIL))
     with Server(there) as at_a, Server(here) as at_b:
-        run(profile_at(at_a.base_url, folder, keys=keys, allow=["read", "register-keys"]), *OF_KEYS)
+        run(profile_at(at_a.base_url, folder, keys=keys, allow=["read", "register-keys"]), "-k", OF_KEYS)
         assert EMAIL in there.held()
         yield SimpleNamespace(a=at_a.base_url, b=at_b.base_url, there=there, here=here, keys=keys)
 
@@ -351,7 +355,7 @@ def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch, capsys):
         named = case.a if how == "cleanup with --base-url" else case.b
         profile = profile_at(named, tmp_path, keys=case.keys)
         if how == "a run":
-            run(profile, *OF_KEYS)
+            run(profile, "-k", OF_KEYS)
         else:
             monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
             main(["cleanup", str(profile), "--yes", f"--base-url={case.b}"])
@@ -370,7 +374,7 @@ def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch, capsys):
 def test_a_key_for_a_synthetic_account_is_looked_for_at_the_own_one(make, tmp_path):
     """What the last lists show is deleted; what could be read as another key is listed by its value."""
     service = make()
-    result = ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ)
+    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ)
     stay = service.held() - service.at_first - {OWN["key"]}
     told = left_by(result)
 
@@ -411,7 +415,7 @@ def _was_granted(service, key):
 def test_nothing_that_is_sent_destroys(tmp_path):
     """A quote and a harmless statement find a service that makes them part of its queries."""
     service = ConcatenatesSql()
-    result = ended(service, tmp_path, *GENERATED, allow=[*WITH_FUZZ, "execute", "transfer", "create-pix"])
+    result = ended(service, tmp_path, BOTH, allow=[*WITH_FUZZ, "execute", "transfer", "create-pix"])
     words = re.compile(r"\b(drop|delete|truncate|update|insert|alter|exec|shutdown)\b", re.IGNORECASE)
     bodies = [text.partition("{")[2] for text in service.statements]
 
@@ -429,7 +433,7 @@ def test_a_registration_without_a_connection_is_closed():
     def register(kind, number):
         failure = Failure(kind, "no answer")
         exchange = Exchange(number, "registerPixKey", request, None, failure, valid=True)
-        sending = SimpleNamespace(sent=request, intent=SimpleNamespace(operation="registerPixKey"), exchange=exchange)
+        sending = SimpleNamespace(sent=request, request=request, intent=SimpleNamespace(operation="registerPixKey"), exchange=exchange)
         with keys.watching(sending):
             pass
         return [key.state for key in keys.not_cleaned_up()]
@@ -443,7 +447,7 @@ def test_synthetic_accounts_of_hard_keys_stand_in_path_and_body(tmp_path):
     """Empty keys, long ones, and those with signs that cannot be printed name no account of the profile, nor does a
     registration without a body."""
     service = OfACustomer()
-    ended(service, tmp_path, *GENERATED, allow=WITH_FUZZ)
+    ended(service, tmp_path, BOTH, allow=WITH_FUZZ)
     own = [request for request in service.log if ACCOUNT in request.path or ACCOUNT.encode() in request.body]
     writes = [request for request in own if request.method != "GET" and "/pix/keys/" in request.path]
     named = (MARK.encode(), OWN["key"].encode())

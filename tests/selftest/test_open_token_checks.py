@@ -3,10 +3,10 @@
 import pytest
 
 from environments.sandbox import Refusal, Service
-from tests.selftest.proof.trial import try_service
+from tests.selftest.proof.directly import try_in_memory
 
-TOKENS = "executePix.token.required or registerPixKey.token.required"
-REQUIRED = {"executePix.token.required", "registerPixKey.token.required"}
+OF_EXECUTION = frozenset({"executePix.token.required"})
+REQUIRED = OF_EXECUTION | {"registerPixKey.token.required"}
 EIGHT_FIELDS = {
     "id": "TX0001B", "status": "DONE", "value": 10.5, "date": 1767225600000, "type": "PHONE",
     "key": "+5511999990000", "error": None,
@@ -49,14 +49,14 @@ class AcceptsWithoutSuccess(Service):
 
 def test_eight_fields_of_the_result_are_a_success():
     """The execution of a request without a token is found although half of the result is missing."""
-    trial = try_service(AsksNobody(), "-k", TOKENS)
+    trial = try_in_memory(AsksNobody(), ids=REQUIRED)
 
     assert trial.failing == REQUIRED
 
 
 def test_an_answer_like_that_to_the_valid_request_fails():
     """Two fields are no result. That anybody gets them as the valid request does is what fails."""
-    trial = try_service(MocksEverything(), "-k", "executePix.token.required")
+    trial = try_in_memory(MocksEverything(), ids=OF_EXECUTION)
 
     assert trial.failing == {"executePix.token.required"}
     assert "answered like the valid request" in str(trial.rows["executePix.token.required"].message)
@@ -64,7 +64,7 @@ def test_an_answer_like_that_to_the_valid_request_fails():
 
 def test_equal_answers_prove_nothing_if_no_valid_request_succeeded():
     """A service that serves nobody is not told to check tokens, and not told to check none."""
-    trial = try_service(ServesNobody(), "-k", TOKENS)
+    trial = try_in_memory(ServesNobody(), ids=REQUIRED)
 
     assert trial.failing == set()
     assert trial.not_exercised == REQUIRED
@@ -72,7 +72,7 @@ def test_equal_answers_prove_nothing_if_no_valid_request_succeeded():
 
 def test_a_refusal_of_its_own_kind_is_a_refusal():
     """An empty envelope with 200 is another answer than that to the valid request, and grants nothing."""
-    trial = try_service(AcceptsWithoutSuccess(), "-k", TOKENS)
+    trial = try_in_memory(AcceptsWithoutSuccess(), ids=REQUIRED)
 
     assert trial.failing == set()
     assert trial.with_verdict("pass") >= REQUIRED
@@ -112,7 +112,7 @@ def test_a_part_of_the_result_is_for_nobody_without_a_token(part):
     """Whoever names a code learns a part of the result, which says no success."""
     service = TellsAnybody()
     service.PART = part
-    trial = try_service(service, "-k", "executePix.token.required")
+    trial = try_in_memory(service, ids=OF_EXECUTION)
 
     assert trial.failing == {"executePix.token.required"}
 
@@ -125,6 +125,6 @@ def test_an_error_with_200_is_no_part_of_the_result(error):
     """Members that errors have, or one alone that a transfer has, tell nothing of a transfer."""
     service = TellsAnybody()
     service.PART = error
-    trial = try_service(service, "-k", "executePix.token.required")
+    trial = try_in_memory(service, ids=OF_EXECUTION)
 
     assert trial.failing == set()

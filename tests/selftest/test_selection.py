@@ -21,7 +21,7 @@ from tests.selftest.proof.directly import collected, try_in_memory
 from tests.selftest.proof.gate import plain
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import CONFORMANCE
-from tests.selftest.recorded_runs import WHOLE, record
+from tests.selftest.recorded_runs import record
 from tests.selftest.services.running import TOKEN, run, write_profile
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
@@ -207,13 +207,13 @@ def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
     """Of a test that judges many requirements only what failed counts. A run about something else keeps the failures."""
     runs = []
     for service, selected in (
-        (FailsInThreePlaces, ["-m", ""]),
+        (FailsInThreePlaces, ["-k", "executePix or registerPixKey or listEntries"]),
         (Service, ["-k", "listAccounts.json"]),
-        (FailsInThreePlaces, ["-m", "", "--last-failed"]),
-        (Service, ["-m", "", "--last-failed"]),
+        (FailsInThreePlaces, ["--last-failed"]),
+        (Service, ["--last-failed"]),
     ):
         with Server(service(token=TOKEN["PIX_TOKEN"])) as server:
-            profile = write_profile(tmp_path, server.base_url, limits=WHOLE["limits"])
+            profile = write_profile(tmp_path, server.base_url, allow=["read", "register-keys", "execute"])
             result = run(profile, *selected)
             runs.append({row["id"]: row["verdict"] for row in result.document["requirements"]})
     whole, other, again, fixed = runs

@@ -1,11 +1,12 @@
 """What a run could not see is not told as tested: malformed requests for an account that nobody has, lists that show no
-key. Over real HTTP."""
+key."""
 
 import pytest
 
-from environments.sandbox import Key, Refusal, Response, Server, Service
+from environments.sandbox import Key, Refusal, Response, Service
 from environments.sandbox.service import Registration
-from tests.selftest.services.running import TOKEN, run, write_profile
+from tests.selftest.services.one_run import BOTH, run_against
+from tests.selftest.services.running import TOKEN
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
 
@@ -49,8 +50,7 @@ class ShowsTheFirstKey(TakesAnyType):
 @pytest.mark.parametrize("make", [TakesAnyType, ShowsTheFirstKey])
 def test_a_list_without_the_keys_of_documented_types_proves_nothing_about_others(make, tmp_path):
     """The success that the service answers counts."""
-    with Server(make()) as server:
-        result = run(write_profile(tmp_path, server.base_url), "-k", "registerPixKey")
+    result = run_against(make(), tmp_path, "registerPixKey")
 
     assert result.status == 1
     assert UNDOCUMENTED in result.rows("fail")
@@ -76,8 +76,7 @@ class OnlyAcknowledges(Service):
 
 def test_a_list_with_the_keys_of_documented_types_shows_that_no_other_is_registered(tmp_path):
     """An acknowledgement alone registers nothing."""
-    with Server(OnlyAcknowledges()) as server:
-        result = run(write_profile(tmp_path, server.base_url), "-k", "registerPixKey")
+    result = run_against(OnlyAcknowledges(), tmp_path, "registerPixKey")
 
     assert result.status == 0
     assert UNDOCUMENTED not in result.rows("fail")
@@ -86,7 +85,6 @@ def test_a_list_with_the_keys_of_documented_types_shows_that_no_other_is_registe
 # -- malformed requests for an account that nobody has ----------------------------------------------------------------
 
 SERVER_ERROR = "deletePixKey.serverError"
-EVERYTHING = ("-m", "property or not property", "--examples=2", "-k")
 
 
 class BreaksOnMalformedJson(Service):
@@ -134,13 +132,12 @@ class BreaksOnMalformedJsonOfAnybody(RefusesMalformedJsonFirst):
 
 def off_a_sandbox(make, folder, selected, **changes):
     """A run off a sandbox that registers and deletes keys, generated requests included."""
-    profile = {
+    changes = {
         "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "accounts": ["ac-0001"],
         "pix_keys": [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}],
         "transactions": None, "journal": str(folder / "journal.jsonl"), **changes,
     }  # fmt: skip
-    with Server(make()) as server:
-        return run(write_profile(folder, server.base_url, **profile), *EVERYTHING, selected)
+    return run_against(make(), folder, selected, BOTH, **changes)
 
 
 def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
@@ -157,8 +154,7 @@ def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
 
 def test_the_same_is_found_on_a_sandbox(tmp_path):
     """There malformed deletions go to the own account, too."""
-    with Server(BreaksOnMalformedJson()) as server:
-        result = run(write_profile(tmp_path, server.base_url), "-k", "deletePixKey.serverError")
+    result = run_against(BreaksOnMalformedJson(), tmp_path, "deletePixKey.serverError")
 
     assert result.status == 1
     assert SERVER_ERROR in result.rows("fail")
@@ -218,7 +214,6 @@ class TakesNoKeyForAll(RefusesMalformedJsonFirst):
 
 def test_a_deletion_of_all_keys_took_no_other_key_than_it_named(tmp_path):
     """On a sandbox a deletion that names no key goes to the own account, and may be granted."""
-    with Server(TakesNoKeyForAll()) as server:
-        result = run(write_profile(tmp_path, server.base_url), "-k", "deletePixKey")
+    result = run_against(TakesNoKeyForAll(), tmp_path, "deletePixKey")
 
     assert result.status == 0

@@ -166,9 +166,9 @@ def bounded(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
         if profile.is_sandbox:
             yield case
         elif not case.body:
-            yield _for_nobody(case, b"", profile) if names_keys and case.body is not None else case
+            yield _for_nobody(case, profile) if names_keys else case
         elif _may_be_sent(case.operation, leaves := list(leaves_of(_read(case.body))), profile):
-            yield _for_nobody(case, case.body, profile) if names_keys and _may_stay(leaves) else case
+            yield _for_nobody(case, profile) if names_keys and _may_stay(leaves) else case
 
 
 def _may_be_sent(operation: str, leaves: Iterable[Leaf], profile: Profile) -> bool:
@@ -192,11 +192,13 @@ def _names_somebody(path: JsonPath) -> bool:
     return bool(path) and (_NO_IDENTIFIERS | {"account"}).isdisjoint(path)
 
 
-def _for_nobody(case: Case, body: bytes, profile: Profile) -> Case:
-    """The case with a synthetic account in place of those of the profile, in the path and in the body."""
+def _for_nobody(case: Case, profile: Profile) -> Case:
+    """The case with a synthetic account in place of those of the profile, in the path and in a body."""
     account = synthetic_text("account")
-    for own in profile.accounts:
-        body = body.replace(as_bytes(own), as_bytes(account))
+    body = case.body
+    if body is not None:
+        for own in profile.accounts:
+            body = body.replace(as_bytes(own), as_bytes(account))
     place = account if case.path_parameter in profile.accounts else case.path_parameter
     return replace(case, path_parameter=place, body=body)
 

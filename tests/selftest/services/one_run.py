@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 from environments.door.budget import Budget
@@ -14,6 +15,7 @@ from environments.profiles.loading import load
 from environments.profiles.model import Limits, Profile, Tls
 from environments.sandbox import Request, Response, Service
 from environments.secret_values import Secrets
+from reports.formats.conformance_json import as_json, document_of
 from reports.run import Run as Model
 from spec.exchange import VALID
 from spec.interface import operations
@@ -21,7 +23,8 @@ from spec.log import Log
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of
 from tests.selftest.proof.directly import run_in_memory
-from tests.selftest.services.running import write_profile
+from tests.selftest.schemas import problems
+from tests.selftest.services.running import TOKEN, Result, write_profile
 from tests.selftest.services.serving import is_real, real_codes
 from tests.selftest.services.waiting import CutsWhen
 from tests.traffic.execution import execute
@@ -144,6 +147,22 @@ def whole_run(service: Service, profile: Profile, only: str = "", among: tuple[b
         return is_generated in among and item.get_closest_marker("requirement").args[0] in ids
 
     return run_in_memory(service, profile, takes)
+
+
+def run_against(
+    service: Service, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED, **changes
+) -> Result:
+    """The same as a user sees it: conformance.json in this folder, and as the output what the report says first. Its
+    profile is that of the sandbox with these changes."""
+    loaded = load(str(write_profile(folder, ADDRESS, **changes)), folder=folder)
+    one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
+    service.token = TOKEN["PIX_TOKEN"]
+    model = whole_run(service, replace(loaded, limits=one_at_a_time), only, among)
+    document = document_of(model)
+    deviations_from_schema = problems(document)
+    assert not deviations_from_schema, deviations_from_schema
+    (folder / "conformance.json").write_text(as_json(document), "utf-8")
+    return Result(document["exit_status"], "\n".join(notes_of(model)), folder, run=model)
 
 
 def notes_of(model: Model) -> list[str]:
