@@ -57,7 +57,7 @@ IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, prepare_transfers)
 """The keys, then the executions, then the transfers that are only prepared."""
 AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
-IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again, ask_in_the_end)
+IN_THE_END: tuple[Scenario[Any], ...] = (read_again, ask_in_the_end, find_out)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
 LAST: tuple[Scenario[Any], ...] = (ask_for_unknown_accounts,)
 """What the answers to invalid requests are compared with: it takes no place in limits.transfers from them."""
