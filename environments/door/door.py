@@ -47,7 +47,7 @@ class OfTheDoor(Purpose):
 
     SHOWS_AGAIN = "once more, to see whether a deviation shows again"
     IS_STILL_GRANTED = "once more, to see whether the token or the service is gone"
-    WHICH_KEYS_ARE_THERE = "the keys before or after a registration or deletion"
+    WHICH_KEYS_ARE_THERE = "the list of keys before or after a registration or deletion"
 
 
 class Channel(Protocol):

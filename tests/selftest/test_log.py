@@ -8,28 +8,26 @@ from spec.exchange import Exchange, Failure, FailureKind, Purpose
 from spec.log import Log, numbers_superseded
 from tests.selftest.exchanges import answer
 from tests.traffic.execution import Execution, executed_and_refused, perhaps_spent
+from tests.traffic.undescribed import Reading
+
+FIRST, SECOND = Reading.WITH_TOKEN, Reading.AFTER_CHANGES
 
 
-class Why(Purpose):
-    FIRST = "for the first time"
-    SECOND = "the same again"
-
-
-def exchange(number: int, operation: str = "listAccounts", purpose: Purpose | None = Why.FIRST, **changes) -> Exchange:
+def exchange(number: int, operation: str = "listAccounts", purpose: Purpose | None = FIRST, **changes) -> Exchange:
     """The exchange of that number."""
     return replace(answer(operation, {"code": 0, "data": {}}, **changes), number=number, purpose=purpose)
 
 
-ONE, OTHER, THIRD = exchange(1), exchange(2, purpose=Why.SECOND), exchange(3, "getBalance")
+ONE, OTHER, THIRD = exchange(1), exchange(2, purpose=SECOND), exchange(3, "getBalance")
 
 
 def test_exchanges_are_asked_for_by_operation_and_purpose():
     """In the order in which they were sent."""
     log = Log([ONE, OTHER, THIRD])
 
-    assert log.of("listAccounts", Why.FIRST) == [ONE]
-    assert log.of("listAccounts", Why.SECOND, Why.FIRST) == [ONE, OTHER]
-    assert log.with_purpose(Why.FIRST) == [ONE, THIRD]
+    assert log.of("listAccounts", FIRST) == [ONE]
+    assert log.of("listAccounts", SECOND, FIRST) == [ONE, OTHER]
+    assert log.with_purpose(FIRST) == [ONE, THIRD]
     assert log.of("listAccounts") == []
     assert list(log) == [ONE, OTHER, THIRD]
 
@@ -39,7 +37,7 @@ def test_the_last_answer_to_a_request_that_was_sent_again_counts():
     second, last = replace(ONE, number=4, supersedes=1), replace(ONE, number=5, supersedes=4)
     log = Log([ONE, OTHER, second, last])
 
-    assert log.of("listAccounts", Why.FIRST) == [last]
+    assert log.of("listAccounts", FIRST) == [last]
     assert log.valid("listAccounts") == [OTHER, last]
     assert numbers_superseded(log) == {1, 4}
 
@@ -47,12 +45,12 @@ def test_the_last_answer_to_a_request_that_was_sent_again_counts():
 def test_a_request_that_was_not_sent_has_a_purpose_too():
     """So a test that lacks its answer can say which limit kept it."""
     kept = Exchange(
-        0, "listAccounts", ONE.request, failure=Failure(FailureKind.LIMIT, "limits.requests"), purpose=Why.FIRST
+        0, "listAccounts", ONE.request, failure=Failure(FailureKind.LIMIT, "limits.requests"), purpose=FIRST
     )
     log = Log([kept, ONE])
 
-    assert log.of("listAccounts", Why.FIRST) == [kept, ONE]
-    assert log.sent("listAccounts", Why.FIRST) == [ONE]
+    assert log.of("listAccounts", FIRST) == [kept, ONE]
+    assert log.sent("listAccounts", FIRST) == [ONE]
 
 
 def test_valid_requests_of_a_part_are_apart():

@@ -46,7 +46,7 @@ _IN_COMPANY = slice(1, 3)
 class Preparation(Purpose):
     """Why a transfer is prepared."""
 
-    TO_EXECUTE = "to execute it"
+    TO_EXECUTE = "a transfer that the run executes"
 
 
 class Execution(Purpose):
@@ -59,7 +59,7 @@ class Execution(Purpose):
     SUPPLIED = "a supplied code"
     PREPARED = "a code that the run prepared"
     PREPARED_WITH_MORE = "a code that the run prepared, with a body, more headers and a query"
-    BESIDE_ANOTHER = "at the same moment as an execution"
+    BESIDE_ANOTHER = "a request at the same moment as an execution"
     AFTER_EXECUTION = "the code that was executed first, without the valid token"
 
 

@@ -38,9 +38,9 @@ from tests.traffic.undescribed import visit
 class Existence(Purpose):
     """Why a request is sent to find out whether an endpoint exists."""
 
-    HARMLESS = "for a synthetic identifier with an empty body, to see whether the endpoint answers"
-    AFTER_TROUBLE = "the same, because only passing trouble answered"
-    UNREADABLE = "for a synthetic identifier with an unreadable body, to see whether the endpoint answers"
+    HARMLESS = "a request for a synthetic identifier with an empty body, to see whether the endpoint answers"
+    AFTER_TROUBLE = "a harmless request, because only passing trouble answered"
+    UNREADABLE = "a request for a synthetic identifier with an unreadable body, to see whether the endpoint answers"
     UNDOCUMENTED_PATH = "to see how an unknown path is answered"
 
 

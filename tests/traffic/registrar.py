@@ -71,14 +71,14 @@ class Deleting(Purpose):
     """Why a key is deleted."""
 
     REGISTERED_KEY = "a key that was registered just before"
-    TO_CLEAN_UP = "to clean up"
+    TO_CLEAN_UP = "a key that is left, to clean up"
 
 
 class KeyListing(Purpose):
     """Why the list of keys is read."""
 
-    KEYS_OF_NOW = "to see which keys are there"
-    BESIDE_A_REGISTRATION = "at the same moment as a registration"
+    KEYS_OF_NOW = "the list, to see which keys are there"
+    BESIDE_A_REGISTRATION = "the list at the same moment as a registration"
 
 
 OTHER_TYPES = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE, Registering.NUMERIC)

@@ -27,19 +27,19 @@ from tests.traffic.together import Send
 class Unreadable(Purpose):
     """Why a request is sent whose body cannot be read, so that it can do nothing."""
 
-    IS_THE_TOKEN_WANTED = "to see whether the token makes a difference"
+    IS_THE_TOKEN_WANTED = "an unreadable body, to see whether the token makes a difference"
 
 
 class Invalid(Purpose):
     """Why an invalid request is sent that is not generated."""
 
-    IS_OBSERVED = "invalid, to see how it is refused"
+    IS_OBSERVED = "an invalid request, to see how it is refused"
 
 
 class Reference(Purpose):
     """Why a request is sent that others are compared with."""
 
-    UNKNOWN_ACCOUNT = "of the documented form, for an account that nobody has"
+    UNKNOWN_ACCOUNT = "a request of the documented form, for an account that nobody has"
 
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)

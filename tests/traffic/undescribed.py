@@ -25,16 +25,16 @@ CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
 class Reading(Purpose):
     """Why a read is sent."""
 
-    WITH_TOKEN = "with the token"
-    WITHOUT_TOKEN = "without the token"
-    AFTER_CHANGES = "again, after requests that may have changed the answer"
-    BESIDE_A_REFUSAL = "at the same moment as a request that is refused"
+    WITH_TOKEN = "a read with the token"
+    WITHOUT_TOKEN = "a read without the token"
+    AFTER_CHANGES = "a read again, after requests that may have changed the answer"
+    BESIDE_A_REFUSAL = "a read at the same moment as a request that is refused"
 
 
 class Refused(Purpose):
     """Why a request is sent that is to be refused while a read is under way."""
 
-    BESIDE_A_READ = "refused at the same moment as a read"
+    BESIDE_A_READ = "a request that is refused at the same moment as a read"
 
 
 class Order(Purpose):
