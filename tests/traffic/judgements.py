@@ -76,7 +76,7 @@ def accepted_under_another_scheme(log: Log) -> Judgement:
     No real code is spent on this: where a wrong token is answered like the right one, nothing is shown.
     """
     granted = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
-    unauthorized = log.sent("executePix", Execution.UNKNOWN_CODE_REFUSED)
+    unauthorized = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
     refused = [exchange for exchange in unauthorized if exchange.credential == ANOTHER]
     if not granted or not granted[0].response or not refused:
         return inconclusive(say("no answer"))
