@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from environments.door.budget import WANT_THE_TOKEN
@@ -70,6 +70,16 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
     yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
     yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."
+
+
+def purposes_in_words(sent: Iterable[Exchange]) -> Iterator[str]:
+    """The purposes of these requests, a line for each operation."""
+    purposes: dict[str, dict[str, None]] = {}  # in their order
+    for exchange in sent:
+        if exchange.purpose:
+            purposes.setdefault(exchange.operation or "unknown paths", {})[exchange.purpose.value] = None
+    for name, texts in purposes.items():
+        yield f"{name}: {'; '.join(texts)}"
 
 
 def _purposes(sent: Sequence[Exchange]) -> Iterator[str]:

@@ -61,6 +61,7 @@ IN_THE_END: tuple[Scenario[Any], ...] = (read_again, ask_in_the_end, find_out)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
 LAST: tuple[Scenario[Any], ...] = (ask_for_unknown_accounts,)
 """What the answers to invalid requests are compared with: it takes no place in limits.transfers from them."""
+ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END, *LAST)
 
 
 @dataclass(frozen=True)
@@ -75,17 +76,6 @@ class RunTraffic:
     def invalid(self) -> list[tuple[Case, Exchange]]:
         """The invalid requests of a class, targeted and generated, with their answers."""
         return [*self.traffic.result_of(send_invalid), *self.generation.sent]
-
-
-def scenarios_of(requirement_id: str) -> list[str]:
-    """Names of what is sent for a requirement."""
-    operation, _, what = requirement_id.partition(".")
-    ids = [requirement_id, *(f"{name}.{what}" for name in operations() if operation not in operations())]
-    return [
-        one.send.__name__.replace("_", " ")
-        for one in (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END, *LAST)
-        if any(map(one.is_for, ids))
-    ]
 
 
 def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
