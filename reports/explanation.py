@@ -67,7 +67,8 @@ def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str
     for folder, run in runs_of(environment):
         if met_the_service(run) and {entry["id"] for entry in run["requirements"]}.issuperset(ids):
             return _shown(folder, run, clean)
-    return last_run(environment / "latest", clean)
+    newest = environment / "latest"
+    return last_run(newest, clean) if newest.exists() else LastRun(f"no earlier run of {clean(environment.name)} yet")
 
 
 def _shown(place: Path, run: RunDocument, clean: Callable[[str], str]) -> LastRun:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -46,7 +46,7 @@ class Failure:
     """
 
     kind: FailureKind
-    message: str
+    message: Text
     kept: bool = False
 
 
@@ -90,6 +90,7 @@ def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
 
     name = read.__name__
 
+    @wraps(read)
     def kept(response: Response) -> Read:
         known = vars(response)
         if name not in known:
@@ -166,8 +167,16 @@ class Response:
         if self.broken:
             return JsonText(error=self.broken)
         if large:
-            return _read_large(kept)
+            text = _read_large(kept)
+            vars(self)[json_error.__name__] = text.error  # of each answer somebody asks for it again in the end
+            return text
         return _read_medium(kept) if len(kept) > SMALL else _read_small(self)
+
+
+@kept_beside
+def json_error(response: Response) -> Text:
+    """Why the body is not JSON; empty if it is. A large body is not read again for it."""
+    return response.json.error
 
 
 HTTP_1_0 = "HTTP/1.0"

@@ -120,7 +120,7 @@ class Client:
                 return ""
             if failure.kind is FailureKind.LIMIT:
                 return ""
-            first_failure = first_failure or failure.message
+            first_failure = first_failure or str(failure.message)
             if failure.kind in NOT_CONNECTED:
                 break
         return first_failure

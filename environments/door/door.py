@@ -34,8 +34,6 @@ from spec.log import Log
 from spec.message import Text
 
 T = TypeVar("T")
-_CLEANS_UP = ("listPixKeys", "deletePixKey")
-"""Operations that clean up while the run has a key to delete."""
 _OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
 """Headers that a request without a body does not have."""
 _MEETS_S = 1.0
@@ -158,6 +156,7 @@ class Door:
         """
         purpose = first.purpose if supersedes else OfTheDoor.SHOWS_AGAIN
         sending = self._sending(_prepared(first.request), replace(_intent_of(first), purpose=purpose))
+        sending.once_more = True
         if supersedes:
             sending.supersedes = first.number
         answer = self._send(sending) if sending.repeatable else None
@@ -178,8 +177,9 @@ class Door:
     def _sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
         credential = str(request.headers.get("Authorization", "")).strip()
         with_token = credential.rpartition(" ")[2] in self.secrets.tokens  # under whatever scheme, and one of before
-        cleans_up = intent.operation in _CLEANS_UP and bool(self.keys.not_cleaned_up())
-        return Sending(request, intent, self.permission.code_in(request), with_token, cleans_up)
+        sending = Sending(request, intent, self.permission.code_in(request), with_token)
+        sending.cleans_up = not intent.part and intent.credential == VALID and self.keys.are_cleaned_up_by(sending)
+        return sending
 
     def _send(self, sending: Sending) -> Exchange:
         sending.meeting, self._of_this_thread.meeting = self._of_this_thread.meeting, None
@@ -325,9 +325,10 @@ class Door:
         """An exchange without a number, which is in no list. One that was sent before keeps the answer that it has."""
         if sending.number:
             return
+        reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
-            self.unsent[why.args[0]].add(sending.intent.operation)
-        sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, str(why)), time.time())
+            self.unsent[reason].add(sending.intent.operation)
+        sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, reason), time.time())
 
 
 def _intent_of(exchange: Exchange) -> Intent:

@@ -51,11 +51,14 @@ class Sending:
     with_token: bool = False
     """It carries the access token, under whatever scheme."""
     cleans_up: bool = False
-    """It lists or deletes keys while the run has one to delete."""
+    """It deletes a key of the run that may still be there, or lists the keys of an account that may have one. What the
+    limits keep for the end is for these requests alone."""
     meeting: threading.Barrier | None = None
     """Barrier at which it waits for another request, to leave at the same moment."""
     held: ExitStack = field(default_factory=ExitStack)
     """Resources that are closed when the answer stands."""
+    once_more: bool = False
+    """It was sent before, and goes once more with nothing else on the wire."""
     asks_again: bool = False
     """It has the first code that this run executed, and no valid token."""
     supersedes: int = 0

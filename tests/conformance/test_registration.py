@@ -54,7 +54,7 @@ def deletions_needed(profile):
     if "delete-keys" in profile.allow:
         needs_a_list = "deletePixKey" in profile.requests
         remedy = say(missing_for_deletions(profile)) if needs_a_list else body
-        return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)
+        return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy) if str(remedy) else ""
     missing = [] if "deletePixKey" in profile.requests else [body]
     remedy = listed([say("add delete-keys to allow"), *missing])
     return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)

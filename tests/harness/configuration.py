@@ -31,7 +31,7 @@ from reports.writing import runs_folder
 from spec.message import Text, say
 from spec.requirements import Requirement, requirements
 from tests.harness.options import HELPING, PRINTING, SHOWING, options_given, refuse_options
-from tests.harness.selection import group_of, only_selftests, requirement_of, selection, take_ids
+from tests.harness.selection import group_of, only_selftests, requirement_of, selection, take_default_path, take_ids
 from tests.harness.starting import CarryOut, open_recorded, open_run
 
 Planned = Callable[[Sequence[pytest.Item]], Plan]
@@ -57,6 +57,7 @@ def _configure_or_refuse(config: pytest.Config, plan_of: PlanOf, carry_out: Carr
     try:
         protect()
         refuse_options(config)
+        take_default_path(config)
         take_ids(config)
         if (named := config.getoption("compare_with")) is not None:
             config.option.compare_with = read_run(Path(named))

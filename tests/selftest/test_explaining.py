@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from reports.explanation import fits, fix_for, fixes
+from reports.explanation import fits, fix_for, fixes, last_run_about
 from reports.formats.conformance_json import FILE, as_json, document_of
 from reports.language import catalogues, language
 from reports.run import Run
@@ -105,6 +105,14 @@ def test_the_list_is_the_requirements_with_verdicts(told, head):
     assert {f"  fail           {MASKED}", f"  -              {DIGIT}"} <= set(lines)
     headings = dict.fromkeys(one.heading for one in requirements().values())
     assert [line for line in lines if line and not line.startswith(" ")] == [head, *headings]
+
+
+def test_a_fresh_machine_has_no_earlier_run(tmp_path):
+    """Nor has one whose newest run was deleted."""
+    (tmp_path / "latest").symlink_to(tmp_path / "deleted")
+
+    for folder in (tmp_path / "staging", tmp_path):
+        assert last_run_about([], folder, str).line == f"no earlier run of {folder.name} yet"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """An execution happens once, with a code that was supplied, and never again when its outcome is unknown."""
 
 import json
+import re
 
 import pytest
 import requests
@@ -398,6 +399,25 @@ def prepared(bank, folder, only=ONLY_EXECUTIONS, **changes):
     transactions = {"prepare": PREPARE | changes}
     model = whole_run(bank, bank_profile(folder, transactions=transactions, requests=None), only)
     return notes_of(model), [*map(str, model.not_executed)]
+
+
+class Declines(Bank):
+    """Refuses with the code 0 and `Success: "false"`."""
+
+    def refusal(self, refusal):
+        return self.render(200, self.envelope(None, {"Success": "false", "Message": ""}))
+
+
+def test_transfers_that_were_perhaps_declined_are_counted(tmp_path):
+    """The document does not say what their answers hold, so they may be prepared. They are not listed one by one."""
+    profile = bank_profile(tmp_path, sandbox=ADDRESS, allow=["read", "transfer", "fuzz"])
+    lines = [str(line) for line in whole_run(Declines(), profile, "transferInternal").not_cleaned_up_in_words]
+    declined = [line for line in lines if "Success" in line]
+
+    assert len(declined) == 1
+    assert re.match(
+        r"\d+ transfers \(exchanges \d+, \d+, \d+ and \d+ more\), each not executed: the answer", declined[0]
+    )
 
 
 def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):

@@ -26,8 +26,9 @@ from spec.log import Log
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
+from spec.rules.robustness import never_answered
 from tests.traffic.execution import Execution, Preparation, answers_to_real_codes, executed_and_refused
-from tests.traffic.refused_credentials import MOST_CITED, credentials_of
+from tests.traffic.refused_credentials import MOST_CITED, credentials_of, let_in_words
 from tests.traffic.registrar import Registrations, type_sent
 from tests.traffic.scenario import Traffic
 
@@ -85,7 +86,7 @@ def accepted_under_another_scheme(log: Log) -> Judgement:
     others = [exchange for exchange in unauthorized if exchange.credential not in (ANOTHER, NO_HEADER)]
     accepted = [exchange for exchange in others if indistinguishable(exchange, granted[0])]
     if accepted:
-        return deviates(finding("scheme-accepted", credentials=credentials_of(accepted)), granted[0], *accepted)
+        return deviates(finding("scheme-accepted", credentials=let_in_words(accepted)), granted[0], *accepted)
     return holds(*others)
 
 
@@ -97,7 +98,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
     granted = list(filter(is_granted, told))
     for name, seen in ((code, granted), ("result-in-refusal", told), *others):
         if seen:
-            return deviates(finding(name, credentials=credentials_of(seen), answer=answer_in_words(seen[0])), *seen)
+            return deviates(finding(name, credentials=let_in_words(seen), answer=answer_in_words(seen[0])), *seen)
     if unread := [seen for seen in refusable if is_granted(seen) and seen.response and seen.response.broken]:
         return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_of(unread)), *unread)
     return holds(*refusable[:MOST_CITED])
@@ -118,10 +119,14 @@ def token_is_required(
     successes = [exchange for exchange in valid if is_served(exchange)]
     if not successes:
         return inconclusive(_NO_SUCCESS, *without_token[:1])
-    for success in successes:
-        alike = [exchange for exchange in without_token if indistinguishable(exchange, success)]
-        if alike:
-            return deviates(finding("answered-alike", credentials=credentials_of(alike)), *alike, success)
+    alike = {
+        exchange: next((success for success in successes if indistinguishable(exchange, success)), None)
+        for exchange in without_token
+    }
+    let_in = [exchange for exchange, success in alike.items() if success]
+    if let_in:
+        compared = dict.fromkeys(success for success in alike.values() if success)
+        return deviates(finding("answered-alike", credentials=let_in_words(let_in)), *let_in, *compared)
     return judgement
 
 
@@ -244,6 +249,9 @@ def never_broken(
     judged = [(each, reproduction.judge(requirement_id, each)) for each in seen]
     if broken := [each for each, judgement in judged if judgement.deviates]:
         return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
+    late = never_answered(operation, exchanges) if requirement_id.endswith(".connection") else []
+    if late:
+        return deviates(finding("not-answered", requests=len(late)), *late)
     if not any(each.response for each in seen):
         answers = joined(answer_in_words(each) for each in seen)
         return inconclusive(say("no answer to judge: {answers}", answers=answers) if seen else _NOTHING_TO_JUDGE)

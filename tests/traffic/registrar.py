@@ -348,14 +348,12 @@ class Registrar:
         _, told = find(data_of(exchange.response) or {}, "Key") or ("", None)
         listing = self.look()
         is_new = partial(self.keys.is_new_since, number=exchange.number)
-        # a list may hide the key that was sent, and have new texts that are no keys
-        if (
-            key.value
-            and listing
-            and not listing.shows(key.value)
-            and any(map(is_new, listing.texts if type_sent(exchange) == "EVP" else listing.keys))
-        ):
-            self.keys.learn_value(key, None)
+        if key.value and listing and not listing.shows(key.value):
+            # a list may mask the key that was sent, and have new texts that are no keys
+            is_absent = not listing.may_hide(key.value, self.keys.before)
+            texts = listing.texts if type_sent(exchange) == "EVP" else listing.keys
+            if is_absent and any(map(is_new, texts)):
+                self.keys.learn_value(key, None)
         if not isinstance(told, str) or not _WHOLE.fullmatch(told):
             self._learn_what_was_made()
             return

@@ -19,7 +19,7 @@ from uuid import uuid4
 from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER, named
 from environments.profiles.model import PixKey
-from spec.answers import RefusalKind, answers_in_words, refused_or_lost, registered
+from spec.answers import RefusalKind, answer_in_words, answers_in_words, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
 from spec.findings import inconclusive
 from spec.interface import KEY_TYPES, MARK
@@ -92,7 +92,8 @@ def _compare_types_with_the_list(registrar: Registrar) -> None:
     found = registrar.found
     listed = (seen for seen in found.accepted if body_sent(seen).get("pixKey") in registrar.references)
     listed_types = {"RANDOM", *map(type_sent, listed)}
-    never_listed = [seen for seen in found.accepted if type_sent(seen) not in listed_types]
+    missed = [seen for seen in found.accepted if (key := registrar.keys.key_of(seen)) and key.was_missed]
+    never_listed = [seen for seen in missed if type_sent(seen) not in listed_types]
     if never_listed:
         found.lost = [seen for seen in found.lost if seen.valid]
     if registrar.listing:
@@ -291,11 +292,14 @@ def _decide_suspicions(registrar: Registrar) -> None:
     stood there before the run; if none stood there either, a note says what the list shows."""
     found = registrar.found
     if registrar.suspicions and not found.accepted:
-        refused = say(
-            "a registration was refused (exchange {number}), and the list shows its key: look whether it is registered",
-            number=registrar.suspicions[0].exchange.number,
+        suspicious = registrar.suspicions[0].exchange
+        has_effect = say(
+            "a registration was answered {answer} (exchange {number}), and the list shows its key: look whether it is "
+            "registered",
+            answer=answer_in_words(suspicious),
+            number=suspicious.number,
         )
-        registrar.client.door.guard.notes.append(refused)
+        registrar.client.door.guard.notes.append(has_effect)
     for one in registrar.suspicions:
         is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in found.repeated)
         if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):
@@ -322,6 +326,7 @@ def _find_lost(registrar: Registrar, sent: list[Exchange]) -> list[Exchange]:
 
     def is_listed(seen: Exchange, listing: Listing) -> bool:
         key = body_sent(seen)["pixKey"]
-        return listing.shows(key) or not ((key and type_sent(seen) in KEY_TYPES) or listing.texts <= known)
+        is_shown = listing.shows(key) or listing.may_hide(key or "")
+        return is_shown or not ((key and type_sent(seen) in KEY_TYPES) or listing.texts <= known)
 
     return [seen for seen in granted if all(each and not is_listed(seen, each) for each in lists)]

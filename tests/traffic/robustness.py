@@ -168,7 +168,8 @@ def classes_unseen(traffic: Traffic, operation: str, sent: Sent) -> Text:
     if not names:
         return ""
     return say(
-        "unseen outside a sandbox, as answered like a valid request for an unknown account: {classes}",
+        "unseen outside a sandbox, as {unseen} answered as to a valid request for an unknown account: {classes}",
+        unseen=operation,
         classes=classes_in_words(names),
     )
 

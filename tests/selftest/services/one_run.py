@@ -17,6 +17,7 @@ from environments.sandbox import Request, Response, Service
 from environments.secret_values import Secrets
 from reports.formats.conformance_json import as_json, document_of
 from reports.run import Run as Model
+from reports.terminal import summary
 from spec.exchange import VALID
 from spec.interface import operations
 from spec.log import Log
@@ -152,7 +153,7 @@ def whole_run(service: Service, profile: Profile, only: str = "", among: tuple[b
 def run_against(
     service: Service, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED, **changes
 ) -> Result:
-    """The same as a user sees it: conformance.json in this folder, and as the output what the report says first. Its
+    """The same as a user sees it: conformance.json in this folder, and the lines that close a run as its output. Its
     profile is that of the sandbox with these changes."""
     loaded = load(str(write_profile(folder, ADDRESS, **changes)), folder=folder)
     one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
@@ -162,7 +163,7 @@ def run_against(
     deviations_from_schema = problems(document)
     assert not deviations_from_schema, deviations_from_schema
     (folder / "conformance.json").write_text(as_json(document), "utf-8")
-    return Result(document["exit_status"], "\n".join(notes_of(model)), folder, run=model)
+    return Result(document["exit_status"], "\n".join(summary(document, model, report="")), folder, run=model)
 
 
 def notes_of(model: Model) -> list[str]:
