@@ -10,6 +10,7 @@ from environments.sandbox import Response
 from spec.log import numbers_superseded
 from tests.selftest.services.one_run import CODE, OTHER, Run
 from tests.selftest.services.serving import Raw, as_bytes, real_codes, reset
+from tests.selftest.services.waiting import HANGS_S
 from tests.traffic.together import Together
 
 
@@ -26,7 +27,7 @@ class AnswersOtherwiseBesideOthers(Raw):
         if not next(self._left, False):
             super().answer(connection, request)
             return
-        self._pair.wait(5)
+        self._pair.wait(HANGS_S)
         if self.status is None:
             reset(connection)
         else:
