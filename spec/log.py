@@ -23,11 +23,13 @@ class Log:
     def __init__(self, exchanges: Iterable[Exchange] = ()) -> None:
         self._exchanges: list[Exchange] = []
         self._superseded: set[int] = set()
+        self._by_purpose: dict[Purpose | None, list[int]] = {}  # places; a log is asked 500 times in a run
         for exchange in exchanges:
             self.add(exchange)
 
     def add(self, exchange: Exchange) -> None:
         """Add an exchange at the end."""
+        self._by_purpose.setdefault(exchange.purpose, []).append(len(self._exchanges))
         self._exchanges.append(exchange)
         if exchange.supersedes:
             self._superseded.add(exchange.supersedes)
@@ -42,7 +44,11 @@ class Log:
 
     def with_purpose(self, *purposes: Purpose) -> list[Exchange]:
         """The exchanges that have one of these purposes, of every operation."""
-        return [exchange for exchange in self._that_count() if exchange.purpose in purposes]
+        places: list[int] = []
+        for purpose in purposes:
+            places += self._by_purpose.get(purpose, [])
+        exchanges = [self._exchanges[place] for place in sorted(places)]
+        return [exchange for exchange in exchanges if exchange.number not in self._superseded]
 
     def sent(self, operation: str, *purposes: Purpose) -> list[Exchange]:
         """The exchanges with an operation that have one of these purposes, without requests that were not sent."""
@@ -51,10 +57,6 @@ class Log:
     def valid(self, operation: str, part: str = "") -> list[Exchange]:
         """The exchanges with an operation whose request promises a success, of a part of the generated traffic or of
         what is not generated."""
-        answers = [exchange for exchange in self._that_count() if exchange.operation == operation]
-        return [exchange for exchange in answers if exchange.valid and exchange.part == part]
-
-    def _that_count(self) -> Iterator[Exchange]:
-        for exchange in self._exchanges:
-            if exchange.number not in self._superseded:
-                yield exchange
+        valid = [exchange for exchange in self._exchanges if exchange.valid and exchange.operation == operation]
+        answers = [exchange for exchange in valid if exchange.number not in self._superseded]
+        return [exchange for exchange in answers if exchange.part == part]

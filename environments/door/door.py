@@ -145,7 +145,8 @@ class Door:
         """
         exchange = self._send(self._sending(request, intent))
         if not exchange.number:
-            self.log.add(exchange)
+            with self.ending.lock:  # several threads add to the log
+                self.log.add(exchange)
         return exchange
 
     def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
