@@ -38,7 +38,7 @@ class Collector:
     def __init__(self, run: Run, secrets: Secrets, door: Door, *, shows: bool) -> None:
         self.run, self.door, self.display, self._shows = run, door, Display(secrets), shows
         self.resending = Resending(self.display, run.profile)
-        self.reproduction = Reproduction(door.exchanges)
+        self.reproduction = Reproduction(door.exchanges, door.sent_again)
 
     def take(self, test: JudgedTest) -> None:
         """Take over what a test found."""

@@ -8,7 +8,7 @@ from itertools import count
 from environments.door.client import Client
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
 from reports.wording import capped
-from spec.exchange import VALID, Exchange
+from spec.exchange import Exchange
 from spec.message import Text, joined, say
 from tests.traffic.scenario import Traffic
 
@@ -51,12 +51,6 @@ def ask_again(client: Client) -> None:
     if code := client.door.guard.first_executed:
         for name in (NO_HEADER, ANOTHER):
             client.send("executePix", code, credential=name)
-
-
-def asked_again(traffic: Traffic) -> list[Exchange]:
-    """The requests with the code that was executed first and without the valid token."""
-    code, sent = traffic.client.door.guard.first_executed, traffic.targeted("executePix")
-    return [seen for seen in sent if seen.credential != VALID and seen.request.last_segment == code]
 
 
 def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:

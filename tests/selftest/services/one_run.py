@@ -20,6 +20,7 @@ from reports.run import Run as Model
 from reports.terminal import summary
 from spec.exchange import VALID
 from spec.interface import operations
+from spec.log import Log
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of
 from tests.selftest.proof.directly import run_in_memory
@@ -27,7 +28,7 @@ from tests.selftest.schemas import problems
 from tests.selftest.services.running import TOKEN, Result, write_profile
 from tests.selftest.services.serving import is_real, real_codes
 from tests.selftest.services.waiting import CutsWhen
-from tests.traffic.execution import Executions, execute
+from tests.traffic.execution import execute
 from tests.traffic.scenario import Traffic
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
@@ -80,11 +81,13 @@ class Run:
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
         return [event for event in events if event in list(Outcome) and event not in NEVER_SENT]
 
-    def execute_all(self, profile: Profile, *, pair=False) -> Executions:
-        """All that a run sends to the execution, transfers that it prepares included, with or without pairs."""
+    def execute_all(self, profile: Profile, *, pair=False) -> Log:
+        """The log of all that a run sends to the execution, transfers that it prepares included, with or without pairs."""
         wanted = [id for id in requirements() if pair or id != "executePix.id.matches"]
         self.secrets.learn("code", *profile.transactions.codes)
-        return execute.send(Traffic(self.client, profile, reach_of(wanted, profile)))
+        traffic = Traffic(self.client, profile, reach_of(wanted, profile))
+        execute.send(traffic)
+        return traffic.log
 
 
 def journal_in(folder, *, run="another", **options) -> Journal:
