@@ -22,8 +22,9 @@ from spec.json_text import JsonPath, as_bytes
 
 _REGISTER = "registerPixKey"
 _CHANGE_KEYS = (_REGISTER, "deletePixKey")
-_NAME_NOBODY = frozenset({"value", "date", "pixKeyType", "description", "message"})
-"""Members that hold no account and no key."""
+_NAME_NOBODY = frozenset({"date", "pixKeyType", "description", "message"})
+"""Members that hold no account and no key. A number under `value` is an amount; a text there may be a key."""
+_AMOUNT = "value"
 _MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
 """Key types whose empty key asks the service to make one. EVP is the name of the Central Bank for RANDOM."""
 _SYNTHETIC = re.compile(rb"%b[\w-]*" % MARK.encode())
@@ -84,6 +85,8 @@ class Identifiers:
         if MARK in leaf or leaf in self._own_texts or leaf in KEY_TYPES or not any(map(str.isalnum, leaf)):
             return True
         if isinstance(leaf, NumberText):
+            if _AMOUNT in path:
+                return True
             may_be_a_key = path and "account" not in path
             number = float(leaf)
             return number == 0 or (number < 0 and not may_be_a_key)

@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 
 from environments.door.permission import ForbiddenError
+from environments.profiles.model import fill
 from spec.interface import MARK
 from tests.selftest.services.guarded import OWN, RECEIVER, guarded
 from tests.selftest.services.one_run import ADDRESS, Bank, bank_profile, whole_run
@@ -42,6 +43,7 @@ FOREIGN = {
     "a phone number as a number": ("registerPixKey", NOBODY, registration(5511999990000, "PHONE", NOBODY)),
     "a number that is negative": ("registerPixKey", NOBODY, registration(-5511999990000, "PHONE", NOBODY)),
     "a UUID that is no RANDOM key": ("registerPixKey", OWN, registration(str(uuid4()), "EMAIL")),
+    "a key under another name": ("deletePixKey", OWN, {"key": {"value": "somebody@example.com"}}),
     "a key in a list": ("deletePixKey", OWN, {"keys": [SYNTHETIC, "somebody@example.com"]}),
     "the first of two keys": ("deletePixKey", OWN, f'{{"pixKey": "me@example.com", "pixKey": "{SYNTHETIC}"}}'),
     "a key in what is no JSON": ("registerPixKey", NOBODY, '{"pixKey": "somebody@example.com",}'),
@@ -177,9 +179,10 @@ DELETION = {"pixKey": SYNTHETIC, "kind": "EMAIL", "reason": ""}
 
 def test_the_deletion_of_the_profile_passes(tmp_path):
     """With the empty text that it has beside the key, and a key type that is not known."""
-    door = guarded(tmp_path)
-    for body in (DELETION, {**DELETION, "kind": ""}):
-        send(door, "deletePixKey", OWN, body)
+    template = {"key": {"value": "urn:{key}", "type": "{type}"}, "reason": "", "count": 1, "more": {}}
+    door = guarded(tmp_path, requests={"deletePixKey": {"json": template}})
+    for key_type in ("EMAIL", ""):
+        send(door, "deletePixKey", OWN, fill(template, account=OWN, key=SYNTHETIC, type=key_type))
 
     assert len(door.connections.sent) == 2
 
