@@ -72,10 +72,9 @@ class Identifiers:
         return set(chain(*(path_parameters_reached(name, sending.path) for name in with_account)))
 
     def _refuse_foreign(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
-        may_be_new = _names_a_new_uuid(sending)
+        new_key = _new_uuid_in(sending)
         for path, leaf in leaves:
-            is_new_key = may_be_new and path == ("pixKey",)
-            if not is_new_key and not self._is_permitted(path, leaf):
+            if leaf != new_key and not self._is_permitted(path, leaf):
                 raise ForbiddenError("an account or a key in the body that is neither of the profile nor synthetic")
 
     def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
@@ -85,11 +84,10 @@ class Identifiers:
         if MARK in leaf or leaf in self._own_texts or leaf in KEY_TYPES or not any(map(str.isalnum, leaf)):
             return True
         if isinstance(leaf, NumberText):
-            if _AMOUNT in path:
-                return True
+            is_amount = _AMOUNT in path
             may_be_a_key = path and "account" not in path
-            number = float(leaf)
-            return number == 0 or (number < 0 and not may_be_a_key)
+            is_below_nothing = float(leaf) < 0 and not may_be_a_key
+            return is_amount or float(leaf) == 0 or is_below_nothing
         return any(leaf in self._texts_filled_in(key) for key in self._keys.of_runs())
 
     def _texts_filled_in(self, key: PixKey) -> set[str]:
@@ -166,8 +164,9 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
     return is_registration and key_type in _MADE_BY_THE_SERVICE and not key and not sending.intent.part
 
 
-def _names_a_new_uuid(sending: Sending) -> bool:
-    """True for a registration of a UUID that is random (RFC 9562 section 5.4): it is the key of nobody."""
+def _new_uuid_in(sending: Sending) -> str | None:
+    """The key of a registration of the type RANDOM if it is a random UUID (RFC 9562 section 5.4): nobody has it."""
     key, key_type = key_sent(sending.sent.body)
+    is_registration = sending.reaches == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
     is_random = key is not None and _RANDOM_UUID.fullmatch(key) is not None
-    return is_random and key_type in _MADE_BY_THE_SERVICE and sending.reaches == {_REGISTER}
+    return key if is_registration and is_random else None
