@@ -127,16 +127,6 @@ def test_one_wrong_success_in_four_is_found():
     assert trial.failing == {"deletePixKey.envelope.data.type"}
 
 
-def test_a_seed_repeats_the_requests():
-    """In the same order; another one draws others."""
-    from tests.traffic.drawing import draw_cases  # it loads Schemathesis, which most self-tests do without
-
-    first, again, other = (draw_cases("registerPixKey", load("sandbox"), seed, 20) for seed in ("5", "5", "6"))
-
-    assert first == again
-    assert first != other
-
-
 class FallsOverAQuote(Service):
     """The sandbox, which knows no account when it is asked for a balance, and fails where the account has a quote."""
 

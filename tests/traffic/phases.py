@@ -123,6 +123,7 @@ def _send_all(
     for item in items:
         if uses(item, "generation"):
             generation.draw(item.callspec.params["operation"], seed, examples_of(config, profile, 0))  # type: ignore[attr-defined]
+    generation.begin()
     traffic.send(IN_ORDER)
     if world is not None:  # last, as a transfer that is executed twice gets the room that is left
         world.follow(seed, examples_of(config, profile))
@@ -133,6 +134,7 @@ def _send_all(
     generation.send(traffic.together)
     traffic.send(LAST)
     send_once_more(client.door, reproduction)
+    generation.look_for_smaller_cases()
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
         tried = credentials_of([seen for seen in traffic.targeted(name) if seen.credential != VALID])
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
