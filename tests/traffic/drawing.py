@@ -81,13 +81,15 @@ _FORMATS = {
         st.builds(lambda character, length: character * length, st.sampled_from("x9ã"), st.sampled_from(_LENGTHS)),
     ),
 }
-_TEXTS: list[JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
-_NOT_SHOWN: list[JsonSchema] = [
-    {"type": "null"}, {"type": "boolean"}, {"type": "number"}, *_TEXTS, {"type": "array"}, {"type": "object"},
+_TEXTS: list[JsonSchema] = [
+    *({"type": "string", "format": name} for name in _FORMATS),
+    {"const": _SPECIAL}, {"const": "x"},  # the coverage phase has them in each member
 ]  # fmt: skip
-"""The JSON types of a member whose type the interface document does not show."""
-_TEXT_EXAMPLES = [_SPECIAL, "x"]
-"""Texts that the coverage phase has in each member: few of them find what one character does."""
+_NOT_SHOWN: list[JsonSchema] = [
+    {"type": "null"}, {"type": "boolean"}, {"type": "number"}, *_TEXTS, {"const": [0]}, {"const": {}},
+]  # fmt: skip
+"""The JSON types of a member whose type the interface document does not show. Arrays and objects of any depth would take
+most of the time."""
 
 
 # -- the schema for drawing --------------------------------------------------------------------------------------------
@@ -104,7 +106,7 @@ def _member_schema(operation: str, name: str, valid: Any, profile: Profile) -> J
     if name == AMOUNT and not profile.is_sandbox:
         bounds = {"exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
         types = [{"type": "number", **bounds} if schema == {"type": "number"} else schema for schema in types]
-    return {"anyOf": types, "examples": [valid, *_TEXT_EXAMPLES]}
+    return {"anyOf": types, "examples": [valid]}
 
 
 def _closed(members: Mapping[str, JsonSchema], required: bool) -> JsonSchema:
@@ -128,7 +130,7 @@ def _load(profile: Profile, kind: str) -> Any:
     """The schema as Schemathesis has it, with closed bodies of one kind, and with the hooks."""
     document = deepcopy(dict(openapi()))
     for parameter in document["components"]["parameters"].values():
-        parameter["schema"] = {"anyOf": _TEXTS, "examples": _TEXT_EXAMPLES}
+        parameter["schema"] = {"anyOf": _TEXTS}
     for methods in document["paths"].values():
         for item in methods.values():
             operation = item.get("operationId") if isinstance(item, dict) else None
@@ -147,7 +149,7 @@ def _load(profile: Profile, kind: str) -> Any:
 def _path_parameters(operation: str, profile: Profile) -> list[JsonSchema]:
     """The path parameter of an operation with a body, with the usual one as its example."""
     name = operations()[operation].path_parameter
-    schema = {"anyOf": _TEXTS, "examples": [_place_of(operation, profile), *_TEXT_EXAMPLES]}
+    schema = {"anyOf": _TEXTS, "examples": [_place_of(operation, profile)]}
     return [{"name": name, "in": "path", "required": True, "schema": schema}] if name else []
 
 

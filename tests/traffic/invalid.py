@@ -43,12 +43,12 @@ _REGISTER = "registerPixKey"
 PATH_PARAMETERS = {
     "unknown": synthetic_text("0"),
     "with an encoded slash": synthetic_text("%2f%2F"),
+    "with quotes": synthetic_text("'\"`"),
     "that is no UTF-8": _M + b"\xff\xc0\x80",
 }
 MORE_PATH_PARAMETERS = {
     "very long": synthetic_text("9" * LONGER),
     "with NUL": synthetic_text("\0"),
-    "with quotes": synthetic_text("'\"`"),
     "percent-encoded twice": synthetic_text("%252f%00%0a"),
     "with a line break": synthetic_text("\r\nX-Pixconf: 1"),
     "with a question mark": synthetic_text("?a=1#b"),
