@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from environments.profiles.model import Profile
@@ -70,16 +70,20 @@ class Case:
     operation: str
     where: str = ""
     what: str = ""
-    path_parameter: str | bytes | None = None
-    body: bytes | None = None
+    path_parameter: str | bytes | None = field(default=None, repr=False)  # both may be long
+    body: bytes | None = field(default=None, repr=False)
     content_type: str | None = JSON
     query: str = ""
     valid: bool = False
     credential: str = VALID
+    steps: tuple[str, ...] = ()
+    """What a sequence sent up to this request."""
 
     @property
     def size(self) -> int:
         """Length of what is unusual or large: of two cases that show the same the smaller one is shown."""
+        if self.steps:
+            return len(self.steps)
         return len(self.path_parameter or "") + len(self.body or b"") + len(self.query)
 
     def send(self, client: Client) -> Exchange:

@@ -11,7 +11,7 @@ from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import answer_in_words, refused_or_lost
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
-from spec.message import say
+from spec.message import Text, in_a_row, say
 from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
 from tests.traffic.case import SMALLER, Case
@@ -55,11 +55,15 @@ class Findings:
             *(_deviating(id, tuple(findings), fail_on) for id, findings in deviating.items()),
         ]
 
-    def signs_of_drawn_requests(self) -> list[tuple[str, Finding]]:
-        """Requirements and deviations that only drawn requests show."""
+    def signs_of_drawn_requests(self) -> list[tuple[str, Finding, Case]]:
+        """Requirements and deviations that only drawn requests show, with the smallest of these."""
         shown = self._shown()
         of_classes = {(requirement, one) for requirement, where, one in shown if where}
-        return [(requirement, one) for requirement, where, one in shown if (requirement, one) not in of_classes]
+        return [
+            (requirement, one, seen[0][0])
+            for (requirement, _, one), seen in shown.items()
+            if (requirement, one) not in of_classes
+        ]
 
     @cached_property
     def _judgements(self) -> list[tuple[Case, Exchange, str, Judgement]]:
@@ -83,7 +87,10 @@ class Findings:
 def _of_generated(one: Finding, seen: list[tuple[Case, Exchange]], seed: int) -> Finding:
     """The finding with the first of the requests that show it."""
     case, exchange = seen[0]
-    shown_by = say("{where}, {what}", where=say(case.where), what=say(case.what)) if case.where else ""
+    shown_by: Text = say("{where}, {what}", where=say(case.where), what=say(case.what)) if case.where else ""
+    if case.steps:
+        steps = (say("{number}. {step}", number=number, step=say(step)) for number, step in enumerate(case.steps, 1))
+        shown_by = say("in a sequence ({steps})", steps=in_a_row(list(steps), ", "))
     times = sum(case.what != SMALLER for case, _ in seen)
     return replace(one, exchanges=(exchange.number,), shown_by=shown_by, times=times, seed=seed)
 

@@ -14,11 +14,14 @@ Import it where something is drawn: with what it needs that takes most of a seco
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from itertools import compress
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import hypothesis
@@ -36,7 +39,7 @@ from schemathesis.generation.overrides import Override
 
 from environments.profiles.model import Profile
 from reports.writing import RUNS
-from spec.interface import READS, openapi, operations
+from spec.interface import MARK, READS, openapi, operations
 from spec.json_text import as_bytes
 from tests.traffic.case import (
     AMOUNT,
@@ -52,6 +55,7 @@ from tests.traffic.case import (
     synthetic_place,
 )
 
+T = TypeVar("T")
 JsonSchema = dict[str, Any]
 NO_FEEDBACK = FeedbackSources()
 """Schemathesis draws constants of loaded modules and of answers otherwise: then a seed does not tell what is drawn."""
@@ -76,20 +80,23 @@ _FORMATS = {
     "pixconf-special": _some_of(_SPECIAL),
     "pixconf-usual": st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E)),
     "pixconf-unusual": st.one_of(_some_of(_UNUSUAL), st.text()),
-    "pixconf-size": st.one_of(
-        st.text("0123456789", min_size=1),
-        st.builds(lambda character, length: character * length, st.sampled_from("x9ã"), st.sampled_from(_LENGTHS)),
+    "pixconf-digits": st.text("0123456789", min_size=1),
+    "pixconf-long": st.builds(
+        lambda character, length: character * length, st.sampled_from("x9ã"), st.sampled_from(_LENGTHS)
     ),
 }
+for _name, _strategy in _FORMATS.items():
+    schemathesis.openapi.format(_name, _strategy)
 _TEXTS: list[JsonSchema] = [
     *({"type": "string", "format": name} for name in _FORMATS),
-    {"const": _SPECIAL}, {"const": "x"},  # the coverage phase has them in each member
-]  # fmt: skip
+    *({"const": text} for text in ("", "x", _SPECIAL, _UNUSUAL)),
+]
+"""Texts. The coverage phase has the constant ones in each member."""
 _NOT_SHOWN: list[JsonSchema] = [
-    {"type": "null"}, {"type": "boolean"}, {"type": "number"}, *_TEXTS, {"const": [0]}, {"const": {}},
+    {"type": "null"}, {"const": True}, {"type": "number"}, {"const": -0.5}, *_TEXTS, {"const": [0]}, {"const": {}},
 ]  # fmt: skip
-"""The JSON types of a member whose type the interface document does not show. Arrays and objects of any depth would take
-most of the time."""
+"""The JSON types of a member whose type the interface document does not show. Arrays and objects of any depth would
+take most of the time."""
 
 
 # -- the schema for drawing --------------------------------------------------------------------------------------------
@@ -196,22 +203,24 @@ class _SameEverywhere(HypothesisProvider):
 
 
 _BACKEND = "pixconf"
+AVAILABLE_PROVIDERS[_BACKEND] = _SameEverywhere
+hypothesis.configuration.set_hypothesis_home_dir(RUNS / ".hypothesis")
+_FIRST_PARTS = 10
+"""Parts of a case that are drawn at most until one shows what the case shows."""
 _DRAWN_FOR_ONE = 3
 """Cases that are drawn at most for one that is unlike all before."""
+_FEWEST_STEPS, _MOST_STEPS = 4, 8
+"""Steps of a sequence after its first one."""
 
 
 class _FitsError(Exception):
-    """The case is the one that is looked for."""
+    """What is drawn is what is looked for."""
 
 
 class Drawing:
     """Draws cases of the operations that one profile permits. The same seed draws the same cases."""
 
     def __init__(self, profile: Profile) -> None:
-        hypothesis.configuration.set_hypothesis_home_dir(RUNS / ".hypothesis")
-        AVAILABLE_PROVIDERS[_BACKEND] = _SameEverywhere
-        for name, texts in _FORMATS.items():
-            schemathesis.openapi.format(name, texts)
         self._profile = profile
         self._schemas = {kind: _load(profile, kind) for kind in (_FORM, _ALL, _ANY)}
         gc.freeze()  # all is imported, and stays: that no collection walks it again saves a tenth of a run on loopback
@@ -225,17 +234,20 @@ class Drawing:
             cases[case] = None
             return len(cases) >= most
 
-        self._visit_until(operation, seed, examples, is_enough, (Phase.generate,))
+        strategy = self._strategy(operation).map(partial(_as_case, operation))
+        _visit_until(strategy, examples * _DRAWN_FOR_ONE, f"{seed} {operation}", is_enough, (Phase.generate,))
         return list(cases)
 
-    def smallest(self, operation: str, seed: int, examples: int, shows: Callable[[Case], bool]) -> None:
-        """Have Hypothesis look for the smallest case that shows something: among the cases that the seed draws, and
-        those that it makes of them. `shows` always gives the same answer for a case."""
-        self._visit_until(operation, seed, examples, shows, (Phase.generate, Phase.shrink))
+    def look_for_smaller(self, case: Case, shows: Callable[[Case], bool]) -> None:
+        """Have Hypothesis look for the smallest part of a case that still shows something. `shows` always gives the
+        same answer for a case."""
+        _visit_until(
+            _parts_of(case, self._profile), _FIRST_PARTS, case.operation, shows, (Phase.generate, Phase.shrink)
+        )
 
     def coverage(self, operation: str) -> list[Case]:
         """Complete bodies and those that differ in one member: of another type, missing, empty, not documented."""
-        if not operations()[operation].path_parameter and form_of(operation, self._profile) is None:
+        if form_of(operation, self._profile) is None:  # there is no other text in a path than those that are drawn
             return []
         schema = self._schemas[_ALL]
         generator = CoverageGenerator(
@@ -247,30 +259,6 @@ class Drawing:
             feedback=NO_FEEDBACK,
         )
         return list(dict.fromkeys(_as_case(operation, case) for case in generator))
-
-    def _visit_until(
-        self, operation: str, seed: int, examples: int, fits: Callable[[Case], bool], phases: tuple[Phase, ...]
-    ) -> None:
-        """Draw cases until one fits. With the phase that shrinks, Hypothesis then looks for a smaller one that fits."""
-
-        @settings(
-            backend=_BACKEND,
-            phases=phases,
-            database=None,
-            deadline=None,
-            derandomize=False,  # the profile that Hypothesis takes where CI is set always draws the same
-            max_examples=examples * _DRAWN_FOR_ONE,
-            report_multiple_bugs=False,
-            suppress_health_check=list(HealthCheck),
-        )
-        @hypothesis.seed(f"{seed} {operation}")
-        @hypothesis.given(self._strategy(operation))
-        def visit(case: SchemaCase[Any]) -> None:
-            if fits(_as_case(operation, case)):
-                raise _FitsError
-
-        with suppress(_FitsError):
-            visit()
 
     def _strategy(self, operation: str) -> st.SearchStrategy[SchemaCase[Any]]:
         """Positive and negative cases of all kinds of bodies, and other path parameters with the body of the form."""
@@ -302,3 +290,93 @@ def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
     place = next(iter(case.path_parameters.values()), None)
     body = None if isinstance(case.body, NotSet) else as_bytes(case.body)
     return Case(operation, path_parameter=place, body=body, content_type=case.headers.get("Content-Type", JSON))
+
+
+def draw_sequences(seed: int, count: int, steps: Sequence[T]) -> list[tuple[T, ...]]:
+    """Sequences of these steps, which begin with the first one."""
+    drawn: dict[tuple[T, ...], None] = {}
+    strategy = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
+
+    def is_enough(sequence: list[T]) -> bool:
+        drawn[steps[0], *sequence] = None
+        return len(drawn) >= count
+
+    _visit_until(strategy, count * _DRAWN_FOR_ONE, f"{seed} sequences", is_enough, (Phase.generate,))
+    return list(drawn)
+
+
+def look_for_shorter(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> None:
+    """Have Hypothesis look for the shortest part of a sequence that still shows something. `shows` always gives the
+    same answer for a sequence."""
+
+    @st.composite
+    def parts(draw: st.DrawFn) -> tuple[T, ...]:
+        return tuple(step for step in steps if draw(_IS_KEPT))
+
+    _visit_until(parts(), _FIRST_PARTS, "sequences", shows, (Phase.generate, Phase.shrink))
+
+
+def _visit_until(
+    strategy: st.SearchStrategy[T], most: int, seed: str, fits: Callable[[T], bool], phases: tuple[Phase, ...]
+) -> None:
+    """Draw until something fits. With the phase that shrinks, Hypothesis then looks for something smaller that fits."""
+
+    @settings(
+        backend=_BACKEND,
+        phases=phases,
+        database=None,
+        deadline=None,
+        derandomize=False,  # the profile that Hypothesis takes where CI is set always draws the same
+        max_examples=most,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    @hypothesis.seed(seed)
+    @hypothesis.given(strategy)
+    def visit(drawn: T) -> None:
+        if fits(drawn):
+            raise _FitsError
+
+    with suppress(_FitsError):
+        visit()
+
+
+# -- parts of a case ---------------------------------------------------------------------------------------------------
+
+_IS_KEPT = st.integers(0, 3).map(bool)
+"""Three of four parts are kept at first, so that most faults still show; Hypothesis shrinks to none."""
+_LONG = 80
+"""Characters of a text from which it is cut rather than thinned."""
+
+
+def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
+    """Cases with a part of the members, of the items and of the characters of a case. All texts are synthetic again."""
+
+    @st.composite
+    def parts(draw: st.DrawFn) -> Case:
+        place, body = case.path_parameter, case.body
+        if isinstance(place, str) and place != _place_of(case.operation, profile):
+            place = synthetic_place(case.operation, _part_of(draw, place), profile)
+        if body:
+            body = as_bytes(harmless(_part_of(draw, json.loads(body)), case.operation, profile))
+        return replace(case, path_parameter=place, body=body)
+
+    return parts()
+
+
+def _part_of(draw: st.DrawFn, value: Any) -> Any:
+    """A part of a JSON value."""
+    if isinstance(value, dict):
+        return {name: _part_of(draw, item) for name, item in value.items() if draw(_IS_KEPT)}
+    if isinstance(value, list):
+        return [_part_of(draw, item) for item in value if draw(_IS_KEPT)]
+    if isinstance(value, str):
+        return _part_of_text(draw, value.replace(MARK, ""))
+    return value
+
+
+def _part_of_text(draw: st.DrawFn, text: str) -> str:
+    if len(text) < _LONG:
+        return "".join(character for character in text if draw(_IS_KEPT))
+    is_whole = draw(_IS_KEPT)
+    return text if is_whole else text[: draw(st.integers(0, len(text)))]

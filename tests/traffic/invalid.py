@@ -73,15 +73,15 @@ is there: they go there on a sandbox only."""
 TEXTS = {
     "empty": b"",
     **UNREADABLE,
-    "a trailing comma": b'{"account": "' + _M + b'",}',
     "NaN": b'{"value": NaN, "pixKey": NaN}',
-    "a byte order mark": b"\xef\xbb\xbf{}",
     "very deeply nested": b"[" * _DEEP + b"]" * _DEEP,
 }
 """Bodies that are no JSON, or that some read as none."""
 NO_OBJECTS = {"an array": b"[]", "a text": b'"' + _M + b'"', "null": b"null", "a number": b"-1"}
 MORE_TEXTS = {
     "an empty object": b"{}",
+    "a trailing comma": b'{"account": "' + _M + b'",}',
+    "a byte order mark": b"\xef\xbb\xbf{}",
     "no JSON": _M,
     "a huge exponent": b'{"value": 1e999999, "date": -1e400, "pixKey": -1e400}',
     "many digits": b'{"value": ' + b"9" * LONGER + b', "pixKey": -' + b"9" * LONGER + b"}",

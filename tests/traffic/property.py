@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 DEFAULT_READS = 12
 """Valid requests for each read. A fault in one answer of four is then missed once in 30 runs; it is a warning at
 most."""
-MOST_SMALLER, MOST_SMALLER_IN_ALL = 40, 200
-"""Requests that look for a smaller case of one finding, and of all."""
+MOST_SMALLER, MOST_SMALLER_IN_ALL = 40, 120
+"""Requests that look for a smaller case of one finding, and of all. Sequences have as many for one, and 80 for all."""
 
 
 class Generation:
@@ -94,12 +94,12 @@ class Generation:
         """For each finding of drawn requests, send smaller ones, until none shows it or no more may be sent. Nothing
         that may move money is sent for that."""
         left = MOST_SMALLER_IN_ALL
-        for operation, examples in self._examples.items():
+        for operation in self._examples:
             if self._drawing is None or not _may_shrink(operation, self._profile):
                 continue
-            for requirement, finding in self.judge(operation).signs_of_drawn_requests():
+            for requirement, finding, case in self.judge(operation).signs_of_drawn_requests():
                 search = _Search(self, operation, requirement, finding, min(left, MOST_SMALLER))
-                self._drawing.smallest(operation, self._seed, examples or DEFAULT_EXAMPLES, search.shows)
+                self._drawing.look_for_smaller(case, search.shows)
                 left -= search.times_sent
 
     def send_smaller(self, case: Case) -> Exchange | None:
@@ -170,31 +170,21 @@ class _Search:
     finding: Finding
     most: int
     times_sent: int = 0
-    smallest: int | None = None
-    known: dict[Case, bool] = field(default_factory=dict)
     log: dict[Case, list[Exchange]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for case, exchange in self.generation.sent:
             if case.operation == self.operation:
                 self.log.setdefault(replace(case, where="", what=""), []).append(exchange)
-        self.smallest = min((case.size for case, answers in self.log.items() if self._is_shown(answers)), default=None)
 
     def shows(self, case: Case) -> bool:
-        """True if the case shows the finding and no smaller one is known that does."""
-        if case not in self.known:
-            may_be_smallest = self.smallest is not None and case.size <= self.smallest
-            self.known[case] = may_be_smallest and self._is_shown(self._answers_to(case))
-            if self.known[case]:
-                self.smallest = case.size
-        return self.known[case]
-
-    def _answers_to(self, case: Case) -> list[Exchange]:
-        if case not in self.log and self.times_sent < self.most:
-            answer = self.generation.send_smaller(case)
+        """True if the case shows the finding. It is sent unless it was sent before, or no more may be sent."""
+        if case not in self.log:
+            may_be_sent = self.times_sent < self.most
+            answer = self.generation.send_smaller(case) if may_be_sent else None
             self.log[case] = [answer] if answer else []
             self.times_sent += len(self.log[case])
-        return self.log.get(case, [])
+        return self._is_shown(self.log[case])
 
     def _is_shown(self, answers: Iterable[Exchange]) -> bool:
         found = [finding for answer in answers for finding in judge(self.requirement, answer).findings]
