@@ -54,19 +54,20 @@ MORE_PATH_PARAMETERS = {
     "with a question mark": synthetic_text("?a=1#b"),
     "outside the basic plane": synthetic_text("🏦"),
 }
-QUERIES = {
-    "a query": f"?{MARK}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}",
+QUERIES = {"a query": f"?{MARK}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}"}
+MORE_QUERIES = {
     "a query that is no UTF-8": "?a=%ff&a=&&=",
     "long": f"?{MARK}=" + "x" * 2 * LONGER,  # longer than the 8 KiB that many servers take of the first line
 }
+"""For operations without a body: a service that has one reads no query."""
 CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
 """One operation gets all: a service reads the header in one place. The others get the first three: no header, a wrong
 token, and an empty header, which is no wrong token, either."""
 CONTENT_TYPES = {
     "missing": None,
     "a form": "application/x-www-form-urlencoded",
-    "XML": "application/xml",
 }
+MORE_CONTENT_TYPES = {"XML": "application/xml"}
 UNREADABLE = {"cut short": b'{"' + _M, "no UTF-8": b'{"pixKey": "' + _M + b'\xff\xfe"}'}
 """Bodies that go to an account of the profile in a deletion, too. The others, read carelessly, ask to delete whatever
 is there: they go there on a sandbox only."""
@@ -196,7 +197,7 @@ def _cases(operation: str, profile: Profile) -> Iterator[Case]:
     if parameter:  # with its body: a service may read that first
         more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
         yield from _with_each(case, parameter, "path_parameter", PATH_PARAMETERS, more)
-    yield from _with_each(case, "query", "query", QUERIES)
+    yield from _with_each(case, "query", "query", QUERIES, MORE_QUERIES if form is None else {})
     first = 2 * (operation in WANT_THE_TOKEN)  # they have the table of forms
     names = CREDENTIALS[first : None if operation == "listAccounts" else 3]
     yield from _with_each(case, "Authorization", "credential", {name: name for name in names})
@@ -219,7 +220,9 @@ def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
         yield from _with_member(own, form, [MARK, *_texts_of(form)][-1], STRINGS)
     else:  # no whole transfer: a service that ignores the Content-Type finds no amount
         case = replace(case, body=as_bytes({**form, "value": _TEXT["text"]}))
-    yield from _with_each(case, "Content-Type", "content_type", CONTENT_TYPES)
+    yield from _with_each(
+        case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES if names_a_key else {}
+    )
 
 
 def _texts_of(form: Form) -> list[str]:
