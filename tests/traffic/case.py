@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from environments.profiles.model import Profile
@@ -70,8 +70,8 @@ class Case:
     operation: str
     where: str = ""
     what: str = ""
-    path_parameter: str | bytes | None = field(default=None, repr=False)  # both may be long
-    body: bytes | None = field(default=None, repr=False)
+    path_parameter: str | bytes | None = None
+    body: bytes | None = None
     content_type: str | None = JSON
     query: str = ""
     valid: bool = False

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from itertools import compress
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -28,6 +28,7 @@ import hypothesis
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
+from hypothesis.errors import HypothesisWarning
 from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 from hypothesis.internal.constants_ast import Constants
 from schemathesis import Case as SchemaCase
@@ -87,8 +88,9 @@ _FORMATS = {
 }
 for _name, _strategy in _FORMATS.items():
     schemathesis.openapi.format(_name, _strategy)
+_DRAWN_TEXTS: list[JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
 _TEXTS: list[JsonSchema] = [
-    *({"type": "string", "format": name} for name in _FORMATS),
+    *_DRAWN_TEXTS,
     *({"const": text} for text in ("", "x", f"{_SPECIAL}ã🏦")),
 ]
 """Texts. The coverage phase has the constant ones in each member."""
@@ -139,7 +141,7 @@ def _load(profile: Profile, kind: str) -> Any:
     """The schema as Schemathesis has it, with closed bodies of one kind, and with the hooks."""
     document = deepcopy(dict(openapi()))
     for parameter in document["components"]["parameters"].values():
-        parameter["schema"] = {"anyOf": _TEXTS}
+        parameter["schema"] = {"anyOf": _DRAWN_TEXTS}
     for methods in document["paths"].values():
         for item in methods.values():
             operation = item.get("operationId") if isinstance(item, dict) else None
@@ -158,7 +160,7 @@ def _load(profile: Profile, kind: str) -> Any:
 def _path_parameters(operation: str, profile: Profile) -> list[JsonSchema]:
     """The path parameter of an operation with a body, with the usual one as its example."""
     name = operations()[operation].path_parameter
-    schema = {"anyOf": _TEXTS, "examples": [_place_of(operation, profile)]}
+    schema = {"anyOf": _DRAWN_TEXTS, "examples": [_place_of(operation, profile)]}
     return [{"name": name, "in": "path", "required": True, "schema": schema}] if name else []
 
 
@@ -209,14 +211,14 @@ AVAILABLE_PROVIDERS[_BACKEND] = _SameEverywhere
 hypothesis.configuration.set_hypothesis_home_dir(RUNS / ".hypothesis")
 _FIRST_PARTS = 10
 """Parts of a case that are drawn at most until one shows what the case shows."""
-_DRAWN_FOR_ONE = 3
-"""Cases that are drawn at most for one that is unlike all before."""
+_ATTEMPTS = 3
+"""Attempts to draw as many as are asked for: some are equal."""
 _FEWEST_STEPS, _MOST_STEPS = 4, 8
 """Steps of a sequence after its first one."""
 
 
-class _FitsError(Exception):
-    """What is drawn is what is looked for."""
+class _ShowsError(Exception):
+    """The value shows what is looked for."""
 
 
 class Drawing:
@@ -230,22 +232,13 @@ class Drawing:
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
         """The cases of the coverage phase, and as many drawn ones as there are examples, if there are so many."""
         cases = dict.fromkeys(self.coverage(operation))
-        most = len(cases) + examples
-
-        def is_enough(case: Case) -> bool:
-            cases[case] = None
-            return len(cases) >= most
-
-        strategy = self._strategy(operation).map(partial(_as_case, operation))
-        _visit_until(strategy, examples * _DRAWN_FOR_ONE, f"{seed} {operation}", is_enough, (Phase.generate,))
-        return list(cases)
+        drawn = _drawn(_drawn_cases(operation, self._strategy(operation)), f"{seed} {operation}", examples, set(cases))
+        return [*cases, *drawn]
 
     def look_for_smaller(self, case: Case, shows: Callable[[Case], bool]) -> None:
         """Have Hypothesis look for the smallest part of a case that still shows something. `shows` always gives the
         same answer for a case."""
-        _visit_until(
-            _parts_of(case, self._profile), _FIRST_PARTS, case.operation, shows, (Phase.generate, Phase.shrink)
-        )
+        _look_for_smallest(_parts_of(case, self._profile), shows)
 
     def coverage(self, operation: str) -> list[Case]:
         """Complete bodies and those that differ in one member: of another type, missing, empty, not documented."""
@@ -288,6 +281,11 @@ class Drawing:
         return st.one_of(strategies)
 
 
+@st.composite
+def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[SchemaCase[Any]]) -> Case:
+    return _as_case(operation, draw(strategy))
+
+
 def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
     """The case as the client sends it: of its headers only an unusual Content-Type."""
     place = next(iter(case.path_parameters.values()), None)
@@ -297,15 +295,8 @@ def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
 
 def draw_sequences(seed: int, count: int, steps: Sequence[T]) -> list[tuple[T, ...]]:
     """Sequences of these steps, which begin with the first one."""
-    drawn: dict[tuple[T, ...], None] = {}
-    strategy = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
-
-    def is_enough(sequence: list[T]) -> bool:
-        drawn[steps[0], *sequence] = None
-        return len(drawn) >= count
-
-    _visit_until(strategy, count * _DRAWN_FOR_ONE, f"{seed} sequences", is_enough, (Phase.generate,))
-    return list(drawn)
+    strategy = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS).map(tuple)
+    return [(steps[0], *sequence) for sequence in _drawn(strategy, f"{seed} sequences", count)]
 
 
 def look_for_shorter(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> None:
@@ -316,32 +307,50 @@ def look_for_shorter(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -
     def parts(draw: st.DrawFn) -> tuple[T, ...]:
         return tuple(step for step in steps if draw(_IS_KEPT))
 
-    _visit_until(parts(), _FIRST_PARTS, "sequences", shows, (Phase.generate, Phase.shrink))
+    _look_for_smallest(parts(), shows)
 
 
-def _visit_until(
-    strategy: st.SearchStrategy[T], most: int, seed: str, fits: Callable[[T], bool], phases: tuple[Phase, ...]
-) -> None:
-    """Draw until something fits. With the phase that shrinks, Hypothesis then looks for something smaller that fits."""
+_SETTINGS = settings(
+    backend=_BACKEND,
+    phases=(Phase.generate,),
+    database=None,
+    deadline=None,
+    derandomize=False,  # the profile that Hypothesis takes where CI is set always draws the same
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
+)
 
-    @settings(
-        backend=_BACKEND,
-        phases=phases,
-        database=None,
-        deadline=None,
-        derandomize=False,  # the profile that Hypothesis takes where CI is set always draws the same
-        max_examples=most,
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-    )
-    @hypothesis.seed(seed)
+
+def _drawn(strategy: st.SearchStrategy[T], seed: str, count: int, known: Collection[T] = ()) -> list[T]:
+    """So many values that differ, and that are not known yet; fewer if there are not so many."""
+    drawn: dict[T, None] = {}
+    for attempt in range(_ATTEMPTS):
+
+        @settings(_SETTINGS, max_examples=count)
+        @hypothesis.seed(f"{seed} {attempt}")
+        @hypothesis.given(strategy)
+        def keep(value: T) -> None:
+            if value not in known and len(drawn) < count:
+                drawn[value] = None
+
+        if len(drawn) < count:
+            keep()
+    return list(drawn)
+
+
+def _look_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bool]) -> None:
+    """Have Hypothesis look for the smallest value that shows something."""
+
+    @settings(_SETTINGS, phases=(Phase.generate, Phase.shrink), max_examples=_FIRST_PARTS)
+    @hypothesis.seed(0)
     @hypothesis.given(strategy)
-    def visit(drawn: T) -> None:
-        if fits(drawn):
-            raise _FitsError
+    def look(value: T) -> None:
+        if shows(value):
+            raise _ShowsError
 
-    with suppress(_FitsError):
-        visit()
+    with suppress(_ShowsError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", HypothesisWarning)  # it warns of long texts
+        look()
 
 
 # -- parts of a case ---------------------------------------------------------------------------------------------------
@@ -370,7 +379,8 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
 def _part_of(draw: st.DrawFn, value: Any) -> Any:
     """A part of a JSON value."""
     if isinstance(value, dict):
-        return {name: _part_of(draw, item) for name, item in value.items() if draw(_IS_KEPT)}
+        names = [name for name in value if draw(_IS_KEPT)]  # all of them before the first text, which has more parts
+        return {name: _part_of(draw, value[name]) for name in names}
     if isinstance(value, list):
         return [_part_of(draw, item) for item in value if draw(_IS_KEPT)]
     if isinstance(value, str):
