@@ -106,7 +106,8 @@ def synthetic_text(text: str) -> str:
 
 
 def harmless(value: Any, operation: str, profile: Profile) -> Any:
-    """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key.
+    """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key: elsewhere than
+    on a sandbox they are such identifiers, too.
 
     The empty string and the documented key types, RANDOM excepted, stay as they are; so do names of members, and the
     account that a registration is for. On a sandbox, letters and numbers alone stay, too.
@@ -119,7 +120,7 @@ def harmless(value: Any, operation: str, profile: Profile) -> Any:
             return item if is_own_account else _synthetic_or_short(item, profile)
         if name in _NO_IDENTIFIERS:
             return item
-        return -abs(item) - 1 if profile.is_sandbox else 0
+        return -abs(item) - 1 if profile.is_sandbox else f"{MARK}{name}"
 
     return _with_each(value, marked)
 
@@ -194,9 +195,9 @@ def bounded(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
         if profile.is_sandbox:
             yield case
         elif not case.body:
-            yield _for_nobody(case, b"", profile) if names_keys and case.body is not None else case
+            yield _for_nobody(case, profile) if names_keys else case
         elif _may_be_sent(case.operation, leaves := list(leaves_of(_read(case.body))), profile):
-            yield _for_nobody(case, case.body, profile) if names_keys and _may_stay(leaves) else case
+            yield _for_nobody(case, profile) if names_keys and _may_stay(leaves) else case
 
 
 def _may_be_sent(operation: str, leaves: list[Leaf], profile: Profile) -> bool:
@@ -237,11 +238,11 @@ def _names_somebody(path: JsonPath) -> bool:
     return bool(path) and (_NO_IDENTIFIERS | {"account"}).isdisjoint(path)
 
 
-def _for_nobody(case: Case, body: bytes, profile: Profile) -> Case:
+def _for_nobody(case: Case, profile: Profile) -> Case:
     """The case with a synthetic account in place of those of the profile, in the path and in the body."""
-    account = synthetic_text("account")
+    account, body = synthetic_text("account"), case.body
     for own in profile.accounts:
-        body = body.replace(as_bytes(own), as_bytes(account))
+        body = body and body.replace(as_bytes(own), as_bytes(account))
     place = account if case.path_parameter in profile.accounts else case.path_parameter
     return replace(case, path_parameter=place, body=body)
 
