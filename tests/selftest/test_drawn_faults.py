@@ -4,18 +4,24 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Self
 
 import pytest
 
 from environments.profiles.loading import load
-from environments.sandbox import Request, Response, Service
+from environments.sandbox import Request as Asked
+from environments.sandbox import Response as Answer
+from environments.sandbox import Service
+from spec.exchange import Exchange, Request, Response
 from spec.interface import MARK
+from spec.json_text import as_bytes
+from spec.rules import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.selftest.proof.mutants.making_faults import members_of
 from tests.selftest.recorded_runs import record
 from tests.traffic.case import Case
-from tests.traffic.property import MOST_SMALLER
+from tests.traffic.property import MOST_SMALLER, Generation
 
 SANDBOX = load("sandbox")
 SEEDS = (1, 2)
@@ -142,7 +148,7 @@ def test_a_smallest_case_has_the_size_of_the_fault(name):
 class FailsOnAPercentSign(Service):
     """The sandbox, which fails if the description of a transfer has a percent sign."""
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
         fails = operation == "transferInternal" and "%" in str(members_of(request).get("description"))
         return replace(response, status=500) if fails else response
 
@@ -153,7 +159,7 @@ class FailsAfterASecondRegistration(Service):
     last = b""
     was_repeated = False
 
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
         if operation == "registerPixKey":
             self.was_repeated = MARK.encode() in request.body and request.body == self.last
             self.last = request.body
@@ -185,3 +191,46 @@ def test_a_run_names_the_shortest_sequence(tmp_path):
 
     assert [row["id"] for row in rows] == ["listPixKeys.serverError"]
     assert f"in a sequence ({steps})" in rows[0]["message"]
+
+
+class FailsOnADollar:
+    """A client whose service fails if there is a dollar sign in the path parameter or in the body."""
+
+    def __init__(self) -> None:
+        self.log: list[Exchange] = []
+
+    def of_part(self, name: str) -> Self:
+        return self
+
+    def send(self, operation: str, place: str | bytes | None, *, body: bytes | None, **rest: Any) -> Exchange:
+        fails = b"$" in as_bytes(str(place)) + (body or b"")
+        request = Request("POST", "http://127.0.0.1/", (), body or b"")
+        response = Response(500 if fails else 404, (), b"{}")
+        self.log.append(Exchange(len(self.log) + 1, operation, request, response, valid=False))
+        return self.log[-1]
+
+
+@pytest.mark.parametrize(
+    ("operation", "is_sandbox", "may_shrink"),
+    [
+        ("executePix", True, False),
+        ("executePix", False, False),
+        ("transferP2p", True, True),
+        ("transferP2p", False, False),
+        ("createPix", False, False),
+        ("registerPixKey", False, True),
+        ("getBalance", False, True),
+    ],
+)
+def test_nothing_that_may_move_money_is_sent_for_a_smaller_case(operation, is_sandbox, may_shrink):
+    """An execution nowhere, and a transfer on a sandbox only. No finding takes more than 40 requests."""
+    profile = SANDBOX if is_sandbox else replace(SANDBOX, base_url="https://bank.example", sandbox=None)
+    client = FailsOnADollar()
+    generation = Generation(client, profile, Reproduction(client.log))
+    generation.draw(operation, seed=1, examples=20)
+    generation.send(SimpleNamespace(send_all=lambda sends: [send() for send in sends]))
+    before = len(client.log)
+    generation.look_for_smaller_cases()
+
+    assert (len(client.log) > before) is may_shrink
+    assert len(client.log) <= before + MOST_SMALLER

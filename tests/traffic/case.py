@@ -106,8 +106,8 @@ def synthetic_text(text: str) -> str:
 
 
 def harmless(value: Any, operation: str, profile: Profile) -> Any:
-    """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key: elsewhere than
-    on a sandbox they are such identifiers, too.
+    """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key; off a sandbox
+    these are such identifiers, too.
 
     The empty string and the documented key types, RANDOM excepted, stay as they are; so do names of members, and the
     account that a registration is for. On a sandbox, letters and numbers alone stay, too.
