@@ -1,6 +1,7 @@
 """Faults that only a drawn value shows: what a run finds by default, and how small the case is that it names."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -193,8 +194,8 @@ def test_a_run_names_the_shortest_sequence(tmp_path):
     assert f"in a sequence ({steps})" in rows[0]["message"]
 
 
-class FailsOnADollar:
-    """A client whose service fails if there is a dollar sign in the path parameter or in the body."""
+class FailsOnADollarOrATilde:
+    """A client whose service fails if there is a dollar sign or a tilde in the path parameter or in the body."""
 
     def __init__(self) -> None:
         self.log: list[Exchange] = []
@@ -203,7 +204,7 @@ class FailsOnADollar:
         return self
 
     def send(self, operation: str, place: str | bytes | None, *, body: bytes | None, **rest: Any) -> Exchange:
-        fails = b"$" in as_bytes(str(place)) + (body or b"")
+        fails = re.search(rb"[$~]", as_bytes(str(place)) + (body or b""))
         request = Request("POST", "http://127.0.0.1/", (), body or b"")
         response = Response(500 if fails else 404, (), b"{}")
         self.log.append(Exchange(len(self.log) + 1, operation, request, response, valid=False))
@@ -225,7 +226,7 @@ class FailsOnADollar:
 def test_nothing_that_may_move_money_is_sent_for_a_smaller_case(operation, is_sandbox, may_shrink):
     """An execution nowhere, and a transfer on a sandbox only. No finding takes more than 40 requests."""
     profile = SANDBOX if is_sandbox else replace(SANDBOX, base_url="https://bank.example", sandbox=None)
-    client = FailsOnADollar()
+    client = FailsOnADollarOrATilde()
     generation = Generation(client, profile, Reproduction(client.log))
     generation.draw(operation, seed=1, examples=20)
     generation.send(SimpleNamespace(send_all=lambda sends: [send() for send in sends]))

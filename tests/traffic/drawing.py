@@ -63,8 +63,8 @@ NO_FEEDBACK = FeedbackSources()
 
 # -- texts -------------------------------------------------------------------------------------------------------------
 
-_SPECIAL = "%\\'\" `;:,.?#&=+<>|{}[]()$~^*!@"
-"""They mean something in SQL, JSON, URLs, shells or templates."""
+_SPECIAL = "%\\'\" `;:,.?#&=+<>|[]()$~^*!@"
+"""They mean something in SQL, JSON, URLs, shells or templates. Schemathesis draws no path parameter with braces."""
 _UNUSUAL = "/\0\t\r\n\x7f\x85\u2028ãßİ\u0301\u202e\ufeff🏦"
 """They end a text, a line or a path segment, change length with letter case or coding, or are not seen."""
 _LENGTHS = (300, 5_000)
@@ -91,7 +91,7 @@ for _name, _strategy in _FORMATS.items():
 _DRAWN_TEXTS: list[JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
 _TEXTS: list[JsonSchema] = [
     *_DRAWN_TEXTS,
-    *({"const": text} for text in ("", "x", f"{_SPECIAL}ã🏦")),
+    *({"const": text} for text in ("", "x", f"{_SPECIAL}{{}}ã🏦")),
 ]
 """Texts. The coverage phase has the constant ones in each member."""
 _NOT_SHOWN: list[JsonSchema] = [
@@ -213,7 +213,7 @@ _FIRST_PARTS = 10
 """Parts of a case that are drawn at most until one shows what the case shows."""
 _ATTEMPTS = 3
 """Attempts to draw as many as are asked for: some are equal."""
-_FEWEST_STEPS, _MOST_STEPS = 4, 8
+_FEWEST_STEPS, _MOST_STEPS = 4, 7
 """Steps of a sequence after its first one."""
 
 
@@ -300,12 +300,12 @@ def draw_sequences(seed: int, count: int, steps: Sequence[T]) -> list[tuple[T, .
 
 
 def look_for_shorter(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> None:
-    """Have Hypothesis look for the shortest part of a sequence that still shows something. `shows` always gives the
-    same answer for a sequence."""
+    """Have Hypothesis look for the shortest part of a sequence that still shows something, with its last step. `shows`
+    always gives the same answer for a sequence."""
 
     @st.composite
     def parts(draw: st.DrawFn) -> tuple[T, ...]:
-        return tuple(step for step in steps if draw(_IS_KEPT))
+        return (*(step for step in steps[:-1] if draw(_IS_KEPT)), steps[-1])
 
     _look_for_smallest(parts(), shows)
 

@@ -78,8 +78,10 @@ TEXTS = {
     "very deeply nested": b"[" * _DEEP + b"]" * _DEEP,
 }
 """Bodies that are no JSON, or that some read as none."""
-NO_OBJECTS = {"an array": b"[]", "a text": b'"' + _M + b'"', "null": b"null", "a number": b"-1"}
+NO_OBJECTS = {"an array": b"[]", "a text": b'"' + _M + b'"'}
 MORE_TEXTS = {
+    "null": b"null",
+    "a number": b"-1",
     "an empty object": b"{}",
     "a trailing comma": b'{"account": "' + _M + b'",}',
     "a byte order mark": b"\xef\xbb\xbf{}",

@@ -27,7 +27,7 @@ from tests.traffic.registrar import Registrar
 
 SEQUENCES = "sequences"
 _OF_EXAMPLES = 0.3
-"""Sequences for each example. By default there are six, each of five to nine steps."""
+"""Sequences for each example. By default there are six, each of five to eight steps."""
 _MOST_AGAIN = 3
 """Sequences with a deviation that are followed once more, alone."""
 _MOST_SHORTER, _MOST_SHORTER_IN_ALL = 40, 80
@@ -220,14 +220,19 @@ class _Search:
     finding: Finding
     most: int
     times_sent: int = 0
-    known: dict[tuple[Step, ...], bool] = field(default_factory=dict)
+    known: dict[tuple[str, ...], bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for case, exchange in self.world.findings.taken:
+            is_shown_before = self.known.get(case.steps[:-1], False)
+            self.known[case.steps] = is_shown_before or self._is_shown(exchange)
 
     def shows(self, sequence: Sequence[Step]) -> bool:
-        """True if the sequence shows the finding. It is followed unless that takes more requests than are left."""
-        steps = tuple(sequence)
+        """True if the sequence shows the finding. It is followed, unless it was before, or takes more than is left."""
+        steps = tuple(step.value for step in sequence)
         if steps not in self.known:
-            may_be_followed = bool(steps) and self.times_sent + len(steps) < self.most  # it may delete its key besides
-            followed = self.world.follow_shorter(steps) if may_be_followed else []
+            may_be_followed = self.times_sent + len(steps) < self.most  # it may delete its key besides
+            followed = self.world.follow_shorter(sequence) if may_be_followed else []
             self.times_sent += len(followed)
             self.known[steps] = any(self._is_shown(exchange) for _, exchange in followed)
         return self.known[steps]
