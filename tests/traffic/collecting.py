@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import answer_in_words, refused_or_lost
@@ -18,6 +18,8 @@ from tests.traffic.case import SMALLER, Case
 
 Sign = tuple[str, str, Finding]
 """The requirement, the part of the request, and the deviation: what tells one finding from another."""
+Judged = tuple[Case, Exchange, str, Judgement]
+"""An exchange, and what it says of a requirement."""
 
 
 @dataclass
@@ -27,9 +29,11 @@ class Findings:
     reproduction: Reproduction
     taken: list[tuple[Case, Exchange]] = field(default_factory=list)
     cut: str = ""  # why a request was not sent
+    _judged: list[Judged] | None = None  # None if an exchange was taken since
 
     def take(self, case: Case, exchange: Exchange) -> None:
         """Keep an exchange to judge; where no connection was accepted, the attempts before it, too."""
+        self._judged = None
         if refused_or_lost(exchange) is FailureKind.NO_CONNECTION:
             self.taken += [(case, seen) for seen in self.reproduction.exchanges if seen.request == exchange.request]
         elif exchange.number:
@@ -41,7 +45,7 @@ class Findings:
         """A result for each requirement that an exchange could show; of what a class of requests shows, only that it
         shows it."""
         held: dict[str, list[int]] = {}
-        for _, exchange, requirement, judgement in self._judgements:
+        for _, exchange, requirement, judgement in self._judgements():
             if judgement.holds:
                 held.setdefault(requirement, []).append(exchange.number)
         shown = self._shown()
@@ -65,20 +69,21 @@ class Findings:
             if (requirement, one) not in of_classes
         ]
 
-    @cached_property
-    def _judgements(self) -> list[tuple[Case, Exchange, str, Judgement]]:
+    def _judgements(self) -> list[Judged]:
         """Each exchange with each requirement that it answers for, the smallest request first."""
-        by_size = sorted(self.taken, key=lambda taken: taken[0].size)
-        return [
-            (case, exchange, requirement, self.reproduction.judge(requirement, exchange))
-            for case, exchange in by_size
-            for requirement in _requirements(case.operation, case.valid)
-        ]
+        if self._judged is None:
+            by_size = sorted(self.taken, key=lambda taken: taken[0].size)
+            self._judged = [
+                (case, exchange, requirement, self.reproduction.judge(requirement, exchange))
+                for case, exchange in by_size
+                for requirement in _requirements(case.operation, case.valid)
+            ]
+        return self._judged
 
     def _shown(self) -> dict[Sign, list[tuple[Case, Exchange]]]:
         """By sign, the requests that show it, the smallest first."""
         shown: dict[Sign, list[tuple[Case, Exchange]]] = {}
-        for case, exchange, requirement, judgement in self._judgements:
+        for case, exchange, requirement, judgement in self._judgements():
             for one in {replace(each, exchanges=()) for each in judgement.findings}:
                 shown.setdefault((requirement, case.where, one), []).append((case, exchange))
         return shown
