@@ -99,15 +99,16 @@ MEMBERS: Mapping[str, Mapping[str, Values]] = {
     **{operation: {"value": {**_NUMBER, **_TEXT}} for operation in PREPARING},
 }
 """By operation and member, the values in its place whose answers are observed."""
+_QUOTES = "text with quotes"
 STRINGS = {
     "a very long text": synthetic_text("x" * LONGEST),
     "text outside the basic plane": f"{MARK}🏦",
     "text with NUL": f"{MARK}\0",
-    "text with quotes": f"{MARK}'\"; SELECT 1; --",
+    _QUOTES: f"{MARK}'\"; SELECT 1; --",
     "text with half a surrogate pair": f"{MARK}\ud800",
 }
-"""Texts for one member of a registration or deletion, the last that is a text: as a rule, the key. A quote and a
-statement find what a quote alone does not."""
+"""Texts for one member of a registration, the last that is a text: as a rule, the key. A quote and a statement, which
+deletions get, too, find what a quote alone does not."""
 
 _OF_A_READ = frozenset({"unknown", "with an encoded slash", ANOTHER})
 _OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
@@ -219,7 +220,9 @@ def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
         yield from _without_each_member(case, form)
     if names_a_key:
         yield replace(own, where="pixKey", what="a synthetic key")
-        yield from _with_member(own, form, [MARK, *_texts_of(form)][-1], STRINGS)
+        yield from _with_member(
+            own, form, [MARK, *_texts_of(form)][-1], STRINGS if registers else {_QUOTES: STRINGS[_QUOTES]}
+        )
     else:  # no whole transfer: a service that ignores the Content-Type finds no amount
         case = replace(case, body=as_bytes({**form, "value": _TEXT["text"]}))
     yield from _with_each(

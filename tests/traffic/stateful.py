@@ -26,8 +26,8 @@ from tests.traffic.collecting import Findings
 from tests.traffic.registrar import Registrar
 
 SEQUENCES = "sequences"
-_OF_EXAMPLES = 0.3
-"""Sequences for each example. By default there are six, each of five to eight steps."""
+_OF_EXAMPLES = 0.25
+"""Sequences for each example. By default there are five, each of five to eight steps."""
 _MOST_AGAIN = 3
 """Sequences with a deviation that are followed once more, alone."""
 _MOST_SHORTER, _MOST_SHORTER_IN_ALL = 40, 80
