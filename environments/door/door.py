@@ -77,7 +77,7 @@ class _OfThisThread(threading.local):
     meeting: threading.Barrier | None = None
 
 
-def _let_pass(sending: Sending) -> None:
+def let_pass(sending: Sending) -> None:
     """On a sandbox nothing is worth anything, so every amount and every identifier passes."""
 
 
@@ -99,11 +99,11 @@ class Door:
         allow: Set[str],
         wire: Channel,
         budget: Budget,
+        check_amounts: Policy,
+        check_identifiers: Policy,
         journal: Journal | None = None,
         keys: Keys | None = None,
         is_sandbox: bool = False,
-        check_amounts: Policy = _let_pass,
-        check_identifiers: Policy = _let_pass,
     ) -> None:
         self.exchanges: list[Exchange] = []
         self.log = Log()

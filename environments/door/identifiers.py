@@ -43,7 +43,7 @@ class Identifiers:
         self._own_accounts_in_paths = frozenset(chain(*map(_readings_of, profile.accounts)))
         of_no_key = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
         texts = chain(*map(self._texts_filled_in, (*profile.pix_keys, *of_no_key)))
-        self._own_texts = frozenset(texts) | self._own_keys | frozenset(profile.accounts)
+        self._own_texts = frozenset((*texts, *self._own_keys, *profile.accounts, *KEY_TYPES))
 
     def check(self, sending: Sending) -> None:
         """Raises ForbiddenError for an account or a key that is neither of the profile nor synthetic, nor one that this
@@ -78,10 +78,13 @@ class Identifiers:
                 raise ForbiddenError("an account or a key in the body that is neither of the profile nor synthetic")
 
     def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
-        is_in_a_synthetic_member = any(MARK in str(name) for name in path)
-        if not isinstance(leaf, str) or is_in_a_synthetic_member or not _NAME_NOBODY.isdisjoint(path):
+        """True if a text or a number of a body names nobody, or somebody of the profile, or a key that a run
+        registered."""
+        member_is_synthetic = any(MARK in str(name) for name in path)
+        if not isinstance(leaf, str) or member_is_synthetic or not _NAME_NOBODY.isdisjoint(path):
             return True
-        if MARK in leaf or leaf in self._own_texts or leaf in KEY_TYPES or not any(map(str.isalnum, leaf)):
+        names_nobody = MARK in leaf or not any(map(str.isalnum, leaf))
+        if names_nobody or leaf in self._own_texts:
             return True
         if isinstance(leaf, NumberText):
             is_amount = _AMOUNT in path
@@ -106,8 +109,9 @@ class Identifiers:
         keys = list(self._keys_in(sending, leaves))
         can_be_deleted = bool(keys) and all(map(_can_be_named, keys))
         is_read = sending.reaches == {_REGISTER} or _is_sent_as_json(sending)
-        is_well_formed = is_read and can_be_deleted
-        if not is_well_formed and not _asks_for_a_new_key(sending) and not self._is_deletion_without_a_key(sending):
+        if is_read and can_be_deleted:
+            return
+        if not _asks_for_a_new_key(sending) and not self._is_deletion_without_a_key(sending):
             raise ForbiddenError("a malformed registration or deletion to an account of the profile")
 
     def _keys_in(self, sending: Sending, leaves: Iterable[Leaf]) -> Iterator[str]:
@@ -119,9 +123,11 @@ class Identifiers:
             no_keys.update(leaf for _, leaf in leaves_in(as_bytes(without_a_key)) or () if isinstance(leaf, str))
         no_keys -= self._own_keys
         for path, leaf in leaves:
-            is_text = isinstance(leaf, str) and (not isinstance(leaf, NumberText) or leaf in self._own_texts)
-            may_be_a_key = not path or (_NAME_NOBODY | {"account"}).isdisjoint(path)
-            if is_text and may_be_a_key and leaf not in no_keys:
+            if not isinstance(leaf, str) or leaf in no_keys:
+                continue
+            is_foreign_number = isinstance(leaf, NumberText) and leaf not in self._own_texts
+            member_may_hold_a_key = (_NAME_NOBODY | {"account"}).isdisjoint(path)
+            if member_may_hold_a_key and not is_foreign_number:
                 yield leaf
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from environments.credentials import Target, resolve_headers, resolve_journal_key
 from environments.door.amounts import Amounts
 from environments.door.client import Client
-from environments.door.door import Channel, Door
+from environments.door.door import Channel, Door, let_pass
 from environments.door.event_log import LogKey
 from environments.door.identifiers import Identifiers
 from environments.door.journal import Journal, ReadJournal
@@ -62,18 +62,20 @@ def _door(
         is_sandbox=profile.is_sandbox,
         key_at=profile.key_at,
     )
-    bounds = {}
+    check_amounts, check_identifiers = let_pass, let_pass
     if not profile.is_sandbox:
-        bounds = {"check_amounts": Amounts.of(profile).check, "check_identifiers": Identifiers(profile, keys).check}
+        check_amounts = Amounts.of(profile).check
+        check_identifiers = Identifiers(profile, keys).check
     return Door(
         target,
         allow=profile.allow,
         wire=wire,
         budget=budget,
+        check_amounts=check_amounts,
+        check_identifiers=check_identifiers,
         journal=journal,
         is_sandbox=profile.is_sandbox,
         keys=keys,
-        **bounds,
     )
 
 
