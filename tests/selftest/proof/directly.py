@@ -26,6 +26,7 @@ from environments.door import bodies
 from environments.door.door import Door
 from environments.door.opening import open_client, open_door, open_planned_door
 from environments.door.outgoing import Sending
+from environments.door.preflight import preflight
 from environments.profiles.loading import load
 from environments.profiles.model import EMBEDDED, Profile
 from environments.sandbox import Request, Server, Service
@@ -349,7 +350,7 @@ def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     profile, config = run.profile, collected().config
     collector = _collector(run, door)
     session = Session(profile, run, door, open_client(door, profile), collector)
-    run.unreachable = session.client.preflight()
+    run.unreachable = preflight(session.client)
     config.stash[SESSION] = session
     return SentInTrial(session, send(config, session, items), items)
 
