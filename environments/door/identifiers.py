@@ -107,7 +107,7 @@ class Identifiers:
         """A service may take a deletion without a key for one of all keys, and register a key that no list shows. A
         deletion whose Content-Type is not that of JSON has no key for a service that looks at it."""
         keys = list(self._keys_in(sending, leaves))
-        can_be_deleted = bool(keys) and all(map(_can_be_named, keys))
+        can_be_deleted = bool(keys) and all(map(self._can_be_named, keys))
         is_read = sending.reaches == {_REGISTER} or _is_sent_as_json(sending)
         if is_read and can_be_deleted:
             return
@@ -129,6 +129,13 @@ class Identifiers:
             member_may_hold_a_key = (_NAME_NOBODY | {"account"}).isdisjoint(path)
             if member_may_hold_a_key and not is_foreign_number:
                 yield leaf
+
+    def _can_be_named(self, key: str) -> bool:
+        """True if a deletion of the key can take no other. The mark with blanks alone is a key only if a run registered
+        it: a service may cut a longer one."""
+        if not can_be_named(key.removeprefix(MARK)):
+            return can_be_named(key) and any(known.key == key for known in self._keys.of_runs())
+        return can_be_named(key)
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:
         """True for the deletion of the profile if that names no key, and no generator drew it: some services have one
@@ -153,10 +160,6 @@ def _readings_of(account: str) -> frozenset[str]:
     """Everything that a server may read in a path as this account."""
     operation = operations()["listPixKeys"]
     return path_parameters_reached(operation.id, operation.path.replace("{accountId}", quote(account, safe="")))
-
-
-def _can_be_named(key: str) -> bool:
-    return can_be_named(key.removeprefix(MARK)) and can_be_named(key)
 
 
 def _is_sent_as_json(sending: Sending) -> bool:

@@ -235,3 +235,14 @@ def test_a_list_that_names_somebody_ends_the_run(table, what, tmp_path, monkeypa
         whole_run(bank, bank_profile(tmp_path), "registerPixKey.serverError")
 
     assert not any(b"somebody" in request.body or "somebody" in request.path for request in bank.seen)
+
+
+def test_a_key_that_a_service_cut_to_its_mark_may_be_deleted(tmp_path):
+    """If a run registered it: a list shows it then. A request that nobody sent before names no key."""
+    door = guarded(tmp_path)
+    with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
+        send(door, "deletePixKey", OWN, {**DELETION, "pixKey": MARK})
+    send(door, "registerPixKey", NOBODY, registration(MARK, account=NOBODY))
+    send(door, "deletePixKey", OWN, {**DELETION, "pixKey": MARK})
+
+    assert len(door.connections.sent) == 2
