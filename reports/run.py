@@ -9,14 +9,13 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
 
 from environments.profiles.loading import named
 from environments.profiles.model import FAIL, Profile, today
-from reports.behaviour import Behaviour, Drift, PlainData, behaviour, facts_in_words, in_words
+from reports.behaviour import Behaviour, Drift, Record, behaviour, facts_in_words, in_words
 from reports.evidence import Evidence
 from reports.grants import NOTHING_GRANTED, Generated, Grants
-from reports.provenance import suite
+from reports.provenance import Suite, suite
 from reports.verdicts import (
     TESTED,
     RequirementResult,
@@ -36,7 +35,6 @@ from spec.message import Text, joined, message_of, say, say_many
 from spec.requirements import Requirement, requirements
 
 NOTHING_TESTED = say("nothing was tested")
-UNWRITTEN = say("a part of the report cannot be written")
 
 
 class NoteKind(StrEnum):
@@ -58,6 +56,16 @@ class NoteKind(StrEnum):
     GENERATED_TRAFFIC = "no generated request was accepted"
     IN_COMPANY = "requests in flight together were answered otherwise"
 
+    @property
+    def is_alert(self) -> bool:
+        """True for what the summary says before the findings."""
+        return self in takewhile(NoteKind.KNOWN_FAILURE.__ne__, NoteKind)
+
+    @property
+    def published_name(self) -> str:
+        """The kind in conformance.json: `outcome-unknown`."""
+        return self.name.lower().replace("_", "-")
+
 
 @dataclass(frozen=True)
 class Note:
@@ -69,7 +77,7 @@ class Note:
     @property
     def is_alert(self) -> bool:
         """True for what the summary says before the findings."""
-        return self.kind in takewhile(NoteKind.KNOWN_FAILURE.__ne__, NoteKind)
+        return self.kind.is_alert
 
 
 def outcome_unknown(whose: Text, remedy: Text) -> Note:
@@ -119,10 +127,9 @@ class Run:
     recorded: Text = ""  # the recorded traffic that it judges, in place of what a run sends
     narrowed: bool = False
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    suite: Mapping[str, str | None] = field(default_factory=suite)  # at the start
+    suite: Suite = field(default_factory=suite)  # at the start
     ci_job: str | None = None
-    comparison: dict[str, Any] | None = None
-    record: PlainData | None = None
+    record: Record | None = None
     drift: list[Drift] = field(default_factory=list)
     accepted: str = ""
     results: list[RequirementResult] = field(default_factory=list)
@@ -148,7 +155,6 @@ class Run:
     journal_trouble: bool = False
     interrupted: bool = False
     stopped: Text = ""  # why pytest ran only some of the tests, such as -x
-    unwritten: str = ""
     finished: datetime | None = None
 
     def requirements(self) -> Results:
@@ -156,7 +162,7 @@ class Run:
         return [(one, self._final[0][one.id]) for one in requirements().values() if one.id in self._final[0]]
 
     def result(self) -> RunResult:
-        """The verdict, and why it is incomplete. Without a part of its report, a run is not green."""
+        """The verdict, and why it is incomplete."""
         results = self.requirements()
         failed = {requirement.level for requirement, result in results if result.fails}
         tested, testable = tested_of(coverage(results), self.profile.fail_on)
@@ -175,8 +181,6 @@ class Run:
             RunVerdict.CONFORMANT: True,
         }
         verdict = next(verdict for verdict in RunVerdict if applies[verdict])
-        if self.unwritten and not verdict.exit_status:
-            return RunResult(RunVerdict.INTERNAL_ERROR, UNWRITTEN)
         return RunResult(verdict, missing if verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE) else "")
 
     def _missing(self, results: Results, share: float) -> Iterator[Text]:

@@ -228,11 +228,11 @@ def test_three_bad_answers_of_two_thousand(tmp_path):
     document = document_of(run)
 
     assert problems(document) == []
-    assert document["headline"].startswith(
+    assert document.headline.startswith(
         "NON-CONFORMANT, judged from recorded traffic: 2,000 exchanges, "
         "from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC: fails 1 documented requirement"
     )
-    assert [(each["cause"], str(each["message"]), each["exchanges"]) for each in document["findings"]] == [
+    assert [(each.cause, str(each.message), list(each.exchanges)) for each in document.findings] == [
         (
             "executePix.digit.present",
             f"3 of 2,000, first at entry 1,234 of {tmp_path}/traffic.har: digit is missing",

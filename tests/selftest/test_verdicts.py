@@ -10,7 +10,7 @@ import pytest
 from environments.profiles.model import KnownFailure
 from reports.grants import Grants
 from reports.run import Run
-from reports.verdicts import RequirementResult, RunVerdict, Verdict, counts, coverage, deviation, merged
+from reports.verdicts import Coverage, RequirementResult, RunVerdict, Verdict, counts, coverage, deviation, merged
 from spec.findings import finding
 from spec.requirements import requirements
 from tests.selftest.hand_made import SANDBOX, hand_made
@@ -138,7 +138,7 @@ def test_coverage_and_counts_by_level():
     """Levels are never counted together, and what no exchange can show is not testable. There are no zeros."""
     rows = results("implied warn, documented fail, other out-of-scope, untestable untestable")
 
-    assert coverage(rows) == {"documented": {"tested": 1, "testable": 2}, "implied": {"tested": 1, "testable": 1}}
+    assert coverage(rows) == {"documented": Coverage(tested=1, testable=2), "implied": Coverage(tested=1, testable=1)}
     assert counts(rows) == {"documented": {"fail": 1, "out-of-scope": 1, "untestable": 1}, "implied": {"warn": 1}}
 
 

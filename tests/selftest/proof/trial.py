@@ -103,8 +103,8 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
         results_of(run),
         run.requests,
         tuple(run.errors),
-        findings=tuple(document["findings"]),
-        notes=tuple(map(str, document["notes"])),
+        findings=document.findings,
+        notes=tuple(map(str, document.notes)),
     )
 
 

@@ -159,7 +159,7 @@ def run_against(
     deviations_from_schema = problems(document)
     assert not deviations_from_schema, deviations_from_schema
     (folder / "conformance.json").write_text(as_json(document), "utf-8")
-    return Result(document["exit_status"], "\n".join(notes_of(model)), folder, run=model)
+    return Result(document.exit_status, "\n".join(notes_of(model)), folder, run=model)
 
 
 def notes_of(model: Model) -> list[str]:
