@@ -103,14 +103,6 @@ Results = Sequence[tuple[Requirement, RequirementResult]]
 """Requirements in the document's order, each with its result."""
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """The verdict of a run, and what is missing, where something is and nothing failed."""
-
-    verdict: RunVerdict
-    why: Text = ""
-
-
 def deviation(level: str, fail_on: Collection[str]) -> Verdict:
     """The verdict on a deviation from a requirement of that level."""
     if level == "not-shown":

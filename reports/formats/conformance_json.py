@@ -34,6 +34,7 @@ from reports.evidence import EXECUTES, MAY_MOVE, OFFERED, Evidence
 from reports.headline import headline
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import LeftKey, Run
+from reports.run_verdict import RunResult, result_of_run
 from reports.verdicts import RequirementResult, RunVerdict, counts, coverage
 from reports.wording import grouped, written
 from spec.interface import READS, operations
@@ -51,10 +52,10 @@ def as_json(document: RunDocument) -> str:
 
 def document_of(run: Run) -> RunDocument:
     """The document of a run, which is compared with no other one yet."""
-    result, notes, results = run.result(), run.notes(), run.requirements()
+    result = result_of_run(run)
     finished = run.finished or datetime.now(UTC)
     granted = run.grants.granted
-    requirements = [_requirement(requirement, result, run) for requirement, result in results]
+    requirements = [_requirement(*pair, run) for pair in result.results]
     document = RunDocument(
         format=FORMAT,
         suite=SuiteVersion(version=VERSION, proof=_proof_line()),
@@ -66,23 +67,23 @@ def document_of(run: Run) -> RunDocument:
         incomplete=result.why,
         exit_status=result.verdict.exit_status,
         selection=run.selection,
-        recorded=run.recorded,
-        alerts=tuple(Alert(kind=note.kind, text=note.text) for note in notes if note.is_alert),
-        notes=tuple(note.text for note in notes),
+        recorded=run.recorded.in_words if run.recorded else "",
+        alerts=tuple(Alert(kind=note.kind, text=note.text) for note in result.notes if note.is_alert),
+        notes=tuple(note.text for note in result.notes),
         traffic=Traffic(requests=run.requests, executions=run.executions, unknown_outcomes=run.unknown_outcomes),
         generated=_generated(run),
-        counts=counts(results),
-        coverage=coverage(results),
+        counts=counts(result.results),
+        coverage=coverage(result.results),
         cut=tuple(CutShort(why=why, operations=tuple(names)) for why, names in run.unsent.items()),
         granted=tuple(sorted(granted)),
-        granted_nothing=tuple(name for name in run.grants.asked(run.operations) if name not in granted),
+        granted_nothing=tuple(name for name in run.grants.asked(result.operations) if name not in granted),
         findings=tuple(findings(requirements, partial(_line_that_reproduces, run.exchanges))),
         requirements=tuple(requirements),
-        observations=tuple(_observations(run)),
-        observed=data_of_behaviour(run.behaviour),
+        observations=tuple(_observations(run, result)),
+        observed=data_of_behaviour(result.behaviour),
         drift=tuple(run.drift),
         record=_accepted_record(run),
-        left_behind=tuple(run.not_cleaned_up_in_words),
+        left_behind=(*(key.in_words for key in run.not_cleaned_up), *run.not_executed),
         not_cleaned_up=tuple(_key(key) for key in run.not_cleaned_up),
         comparison=None,
         latency=latency(run.exchanges.values()),
@@ -164,21 +165,21 @@ def _requirement(requirement: Requirement, result: RequirementResult, run: Run) 
         expected=result.expected if result.findings else None,
         got=result.got if result.findings else None,
         exchanges=result.exchanges,
-        elapsed_s=round(run.elapsed_s[requirement.id], 3),
+        elapsed_s=round(run.elapsed_s.get(requirement.id, 0.0), 3),
         known_failure=result.known or None,
         known_until=result.known_until.isoformat() if result.known_until else None,
     )
 
 
-def _observations(run: Run) -> list[ObservationInWords]:
+def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
     """The observations of each requirement in words; those that are said before all others stand first."""
-    exchanges = {requirement.id: result.exchanges for requirement, result in run.requirements()}
+    exchanges = {requirement.id: found.exchanges for requirement, found in result.results}
     urgent = {observation.id for observation in run.observations if observation.first}
-    urgent_first = sorted(run.behaviour, key=lambda requirement_id: requirement_id not in urgent)
+    urgent_first = sorted(result.behaviour, key=lambda requirement_id: requirement_id not in urgent)
     return [
         ObservationInWords(
             id=requirement_id,
-            value=in_words(run.behaviour[requirement_id]),
+            value=in_words(result.behaviour[requirement_id]),
             exchanges=exchanges.get(requirement_id, ()),
         )
         for requirement_id in urgent_first

@@ -34,6 +34,7 @@ from reports.language import language
 from reports.page.rendering import page_title, summary_html
 from reports.page.templates import frame
 from reports.run import Run
+from reports.run_verdict import result_of_run
 from reports.show import printable
 from reports.terminal import summary
 from reports.verdicts import TESTED
@@ -104,12 +105,13 @@ class Reporter:
             run.errors.append("pytest ended with an internal error: its output says where")
         if stopped := session.shouldfail or session.shouldstop:
             run.stopped = say("pytest stopped before its test: {why}", why=str(stopped))
-        run.close()
-        _keep_failed(session.config, run)
         self._unwritten = lost_output()
         if trouble := consult_record(run, self._clean, accepts=self._accepts):
             self.miss(trouble)
-        self._conclude(document_of(run))
+        run.close()
+        document = document_of(run)
+        _keep_failed(session.config, document)
+        self._conclude(document)
         result = yield
         self._rewrite_with(self._write_files())
         self._rewrite_with(self._write_summary_of_job())
@@ -214,10 +216,10 @@ class Reporter:
         self._write_files()
 
 
-def _keep_failed(config: pytest.Config, run: Run) -> None:
-    results = run.requirements()
-    tested = [requirement.id for requirement, result in results if result.verdict in TESTED]
-    keep_failed(config, tested, [requirement.id for requirement, result in results if result.fails])
+def _keep_failed(config: pytest.Config, document: RunDocument) -> None:
+    tested = [requirement.id for requirement in document.requirements if requirement.verdict in TESTED]
+    failing = [requirement.id for requirement in document.requirements if requirement.fails]
+    keep_failed(config, tested, failing)
 
 
 class _LastWord:
@@ -238,23 +240,24 @@ class _LastWord:
 def consult_record(run: Run, clean: Clean, *, accepts: bool) -> str:
     """Compare the run with the record, or write what it observed. The results of the run stand. Gives why the record
     could not be written; empty if nothing went wrong."""
+    result = result_of_run(run)
     accepted_before = behaviour_of(run.record.observations, clean) if run.record else {}
     name = clean(shown(run.profile.record))
     reasons = {  # why nothing is accepted; without a token everything looks refused
         "the suite failed": run.errors,
         "the run was interrupted": run.interrupted,
         "the target could not be reached": run.unreachable,
-        (ungranted := run.grants.lacking(run.operations)): ungranted,
-        "nothing was observed": not run.behaviour,
+        (ungranted := run.grants.lacking(result.operations)): ungranted,
+        "nothing was observed": not result.behaviour,
     }
     why = next((str(reason) for reason, applies in reasons.items() if applies), "")
     if not accepts:
-        run.drift = drifts(accepted_before, run.behaviour)
+        run.drift = drifts(accepted_before, result.behaviour)
         return ""
     if why:
         run.accepted = f"not accepted: {why}; {name} is not written"
         return ""
-    record = record_of(run.profile.name, accepting(accepted_before, run.behaviour))
+    record = record_of(run.profile.name, accepting(accepted_before, result.behaviour))
     try:
         write_record(run.profile.record, record)
     except OSError as error:

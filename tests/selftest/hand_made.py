@@ -25,7 +25,6 @@ def hand_made(*told: tuple[Any, ...], profile: Any = SANDBOX, **state: Any) -> R
         why = said[0] if said and not found else ""
         run.selected.add(id)
         run.results.append(RequirementResult(id, Verdict(verdict), why, (number,), findings=found))
-    run.close()
     return run
 
 

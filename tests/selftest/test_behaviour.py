@@ -5,6 +5,7 @@ import pytest
 from reports.behaviour import behaviour, drifts, in_words
 from reports.formats.conformance_json import document_of
 from reports.run import Observation, Run
+from reports.run_verdict import result_of_run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import facts_of, renamed, said
 from tests.selftest.hand_made import SANDBOX
@@ -45,7 +46,7 @@ def test_a_run_says_what_all_tests_observed():
 
     assert messages[UNKNOWN] == "a and b: 404: /* number, /id number; c: MONEY MOVED TWICE"
     assert document.observed[UNKNOWN]["a"] == {"": ["404"], "/*": ["number"], "/id": ["number"]}
-    assert [str(note.text) for note in run.notes()] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
+    assert [str(note.text) for note in result_of_run(run).notes] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
 
 
 # -- drift ----------------------------------------------------------------------------------------------------------

@@ -71,7 +71,6 @@ def exchange(number, said=lambda place: f"<{place}>"):
 
 def page(run):
     """What a reader gets of the run."""
-    run.close()
     return Page(summary_html(run, document_of(run)))
 
 

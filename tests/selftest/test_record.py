@@ -176,8 +176,7 @@ def run_case(ended):
 
 def accepted_of(**changes):
     """What a run, with these changes, says of accepting what it observed."""
-    run = replace(recorded("partial").run, **changes)
-    run.close()
+    run = replace(recorded("partial").run, finished=None, **changes)
     consult_record(run, str, accepts=True)
     return run.accepted.partition(";")[0]
 

@@ -17,6 +17,7 @@ from environments.sandbox import Request, Response, Service
 from environments.secret_values import Secrets
 from reports.formats.conformance_json import as_json, document_of
 from reports.run import Run as Model
+from reports.run_verdict import result_of_run
 from spec.exchange import VALID
 from spec.interface import operations
 from spec.requirements import requirements
@@ -164,4 +165,4 @@ def run_against(
 
 def notes_of(model: Model) -> list[str]:
     """What the report of a run says first."""
-    return [str(note.text) for note in model.notes()]
+    return [str(note.text) for note in result_of_run(model).notes]
