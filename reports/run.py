@@ -159,6 +159,11 @@ class Run:
             raise AttributeError(f"the run is over: {name} does not change any more")
         super().__setattr__(name, value)
 
+    @property
+    def not_cleaned_up_in_words(self) -> list[Text]:
+        """Keys and transfers not cleaned up, in words."""
+        return [*(key.in_words for key in self.not_cleaned_up), *self.not_executed]
+
     def close(self) -> None:
         """The run is over."""
         self.finished = datetime.now(UTC)

@@ -83,7 +83,7 @@ def document_of(run: Run) -> RunDocument:
         observed=data_of_behaviour(result.behaviour),
         drift=tuple(run.drift),
         record=_accepted_record(run),
-        left_behind=(*(key.in_words for key in run.not_cleaned_up), *run.not_executed),
+        left_behind=tuple(run.not_cleaned_up_in_words),
         not_cleaned_up=tuple(_key(key) for key in run.not_cleaned_up),
         comparison=None,
         latency=latency(run.exchanges.values()),
