@@ -8,6 +8,8 @@ override OPTIONS := $(value OPTIONS)
 export ENVIRONMENT OPTIONS
 PYTHON ?= python3
 BIN := .venv/bin
+# The slowest self-test takes 30 s on a busy machine.
+TIMED := -p pytest_timeout --timeout=300
 # Python keeps what it has compiled: each process of the self-tests would compile all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -20,14 +22,14 @@ conformance: .venv/ready
 
 # All self-tests, with the default choice of the proof: every mutant that a replay shows, and some of all others.
 test: .venv/contributors
-	$(BIN)/pytest tests/selftest -p xdist -n 3 --dist=worksteal
+	$(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
 
 # For every save: lint beside the fast self-tests.
 quick: .venv/contributors
 	$(MAKE) --jobs=2 --no-print-directory lint fast
 
 fast: .venv/contributors
-	$(BIN)/pytest tests/selftest -m "not slow" -q -p xdist -n 2 --dist=worksteal
+	$(BIN)/pytest tests/selftest -m "not slow" -q $(TIMED) -p xdist -n 2 --dist=worksteal
 
 lint: .venv/contributors
 	$(BIN)/ruff check .
@@ -61,7 +63,7 @@ witnesses: .venv/witnesses/ready
 # alone, the report in a browser in every way, the tools of others, and the worked examples of CONTRIBUTING.md.
 proof: .venv/contributors
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py \
-		tests/selftest/test_browser.py tests/selftest/test_witnesses.py tests/selftest/test_contributing.py -p xdist -n 4 --dist=worksteal
+		tests/selftest/test_browser.py tests/selftest/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
 
 # The pictures of the report in docs/screenshots/. Needs Chromium.
 screenshots: .venv/contributors

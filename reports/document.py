@@ -182,6 +182,8 @@ class ListedExchange(Published):
     """When it was sent, from the start of the run on."""
     part: str | None = left_out_without_a_value()
     """The part of the generated traffic that it belongs to."""
+    purpose: str | None = left_out_without_a_value()
+    """Why it was sent."""
 
 
 # -- what was found -------------------------------------------------------------------------------------------------

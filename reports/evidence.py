@@ -21,7 +21,7 @@ from environments.secret_values import texts_filled_in
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, SHOWN, Display, printable, shape
 from spec.answers import data_of
-from spec.exchange import HTTP_1_0, VALID, Exchange, Request
+from spec.exchange import HTTP_1_0, VALID, Exchange, Request, json_error
 from spec.facts import is_name
 from spec.interface import KEY_TYPES, MARK, PREPARING, operations, personal_fields
 from spec.json_text import folded
@@ -86,6 +86,7 @@ def outline(exchange: Exchange) -> Evidence:
         "started": exchange.started,
         "beside": exchange.beside,
         "part": exchange.part,
+        "purpose": exchange.purpose.value if exchange.purpose else "",
         "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
         "request": {"method": exchange.request.method, "url": operation.path if operation else "", **content},
         "curl": "",
@@ -116,7 +117,7 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     transfer it was, one that says where variables come from, and what makes a wrong token of the right one, where a
     shell can."""
     options = ["--http1.0"] if HTTP_1_0 in exchange.written else []
-    if exchange.response and exchange.response.json.error:  # perhaps only where a coding is accepted
+    if exchange.response and json_error(exchange.response):  # perhaps only where a coding is accepted
         options.append("--compressed")
     line = resending.curl(exchange.request, *options)
     preparation = resending.preparation_of(exchange) if exchange.operation == "executePix" else None

@@ -23,7 +23,7 @@ from reports.verdicts import (
 )
 from reports.wording import level_by_level, missing_permission, operations_in_words
 from spec.interface import operations
-from spec.message import Text, joined, message_of, say, say_many
+from spec.message import Text, joined, message_of, said_once, say, say_many
 from spec.requirements import Requirement, requirements
 from spec.rules import RULES
 
@@ -185,7 +185,7 @@ def _with_reasons(run: Run, requirement: Requirement, result: RequirementResult)
     if outages and not run.ended_by:
         return replace(result, why=joined(outages))
     unsent = [reason for reason, names in run.unsent.items() if requirement.operation in {*names, None}]
-    return replace(result, why=run.ended_by or joined([result.why, *unsent]))
+    return replace(result, why=run.ended_by or said_once([result.why, *unsent]))
 
 
 def _untested(run: Run, requirement: Requirement) -> RequirementResult:

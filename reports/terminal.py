@@ -40,6 +40,7 @@ def summary(document: RunDocument, run: Run, report: str, sums: str = "") -> Ite
     yield from _drift(document)
     yield from (f"not exercised: {line}" for line in capped(_untested(document), _MOST_SAID))
     yield from (f"{left.counted}: {left.why}" for left in left_out(document) if left.verdict == Verdict.OUT_OF_SCOPE)
+    yield from _unseen(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
         yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
     yield from (f"not cleaned up: {left}" for left in document.not_executed)
@@ -107,6 +108,16 @@ def _drift(document: RunDocument) -> Iterator[str]:
     if document.drift:
         yield str(drift_in_words(document))
         yield from (f"     {line}" for line in drift_lines(document))
+
+
+def _unseen(document: RunDocument) -> Iterator[str]:
+    """One line about the classes of malformed requests that tested nothing, whatever the verdicts say."""
+    names = dict.fromkeys(name for entry in document.requirements for name in leaves_of(entry.message, "unseen"))
+    if names:
+        yield (
+            f"unseen outside a sandbox: malformed requests to {listed([*names])}, answered like valid ones for an "
+            "unknown account (the report names them)"
+        )
 
 
 def _untested(document: RunDocument) -> list[Text]:

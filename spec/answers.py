@@ -17,7 +17,7 @@ from typing import Any
 
 from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside, named_media_type
 from spec.interface import operations
-from spec.json_text import JsonObject, folded, is_integer, leaves_of
+from spec.json_text import JsonObject, folded, is_integer, texts_in
 from spec.message import Message, joined, message_of, say
 
 
@@ -156,7 +156,7 @@ def answer_in_words(exchange: Exchange) -> Message:
     if response is None:
         if failure is None:
             return say("not sent")
-        return say(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
+        return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
         code = code_of(response)
         if code is None or abs(code) > _LARGEST_CODE:
@@ -244,7 +244,7 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
 def _texts_in(response: Response) -> Iterator[Response]:
     """Each JSON object in a body that is not one JSON text, because a service may go on after it wrote a refusal; and
     each in a string of one, because a gateway may pass on as a string what a service said."""
-    strings = [leaf for _, leaf in leaves_of(response.json.value) if isinstance(leaf, str) and "{" in leaf]
+    strings = [text for text in texts_in(response.json.value) if "{" in text]
     if response.json.error:
         strings.append(response.start.decode("utf-8", "replace"))
     for text in strings:
@@ -300,10 +300,15 @@ def registered(exchange: Exchange) -> bool:
 
 def is_served(exchange: Exchange) -> bool:
     """True if a valid request succeeded, and a registration was not declined by `Success: "false"`."""
-    if exchange.operation != "registerPixKey":
-        return succeeded(exchange)
-    success_text = _text_of(data_of(exchange.response), "Success") or ""
-    return succeeded(exchange) and success_text.strip().casefold() != "false"
+    is_declined = exchange.operation == "registerPixKey" and declines(exchange.response)
+    return succeeded(exchange) and not is_declined
+
+
+def declines(response: Response | None) -> bool:
+    """True if `Success` in data says false. Of a registration that is documented; elsewhere nobody knows what it
+    means."""
+    success_text = _text_of(data_of(response), "Success") or ""
+    return success_text.strip().casefold() == "false"
 
 
 def may_be_registered(exchange: Exchange) -> bool:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -46,7 +46,7 @@ class Failure:
     """
 
     kind: FailureKind
-    message: str
+    message: Text
     kept: bool = False
 
 
@@ -90,6 +90,7 @@ def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
 
     name = read.__name__
 
+    @wraps(read)
     def kept(response: Response) -> Read:
         known = vars(response)
         if name not in known:
@@ -166,14 +167,26 @@ class Response:
         if self.broken:
             return JsonText(error=self.broken)
         if large:
-            return _read_large(kept)
+            text = _read_large(kept)
+            vars(self)[json_error.__name__] = text.error  # of each answer somebody asks for it again in the end
+            return text
         return _read_medium(kept) if len(kept) > SMALL else _read_small(self)
+
+
+@kept_beside
+def json_error(response: Response) -> Text:
+    """Why the body is not JSON; empty if it is. A large body is not read again for it."""
+    return response.json.error
 
 
 HTTP_1_0 = "HTTP/1.0"
 """The name of a request of that version."""
 VALID = "valid"
 """The name of the credential that has to be accepted."""
+
+
+class Purpose(Enum):
+    """Why a request is sent, in words for people. Each scenario has the enum of its own purposes."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +198,8 @@ class Exchange:
     promises a success. What a run concludes later is kept beside its exchanges: `excused` has the numbers of those that
     were refused because the token had expired. `beside`: how many other requests of the run were on the wire at some
     time of it. `part` names the part of the generated traffic that judges it, if any. `written` are the unusual ways in
-    which the request was written.
+    which the request was written. `supersedes` is the number of an earlier exchange with the same request, if the
+    answer of this one counts in its place, else 0. `purpose` says why the request was sent, if a scenario sent it.
     """
 
     number: int
@@ -200,6 +214,8 @@ class Exchange:
     beside: int = 0
     part: str = ""
     written: tuple[str, ...] = ()
+    supersedes: int = 0
+    purpose: Purpose | None = None
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
 
     @property

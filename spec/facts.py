@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,8 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
 
 def _members(objects: list[dict[str, Any]], depth: int) -> dict[str, set[Fact]]:
     """Facts of the members by their name; `*` is that of all that are named by data, or that may be."""
-    names = {name for name in {name for each in objects for name in each} if is_name(name)}
+    all_names = {name for each in objects for name in each}
+    names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))
     if len(names) > _MOST_NAMES:
         names = set()
     values = defaultdict(list)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -24,6 +25,10 @@ MAX_VALUES = 100_000
 _STRING_OR_BRACKET = re.compile(
     r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL
 )  # possessive: no stack that grows with a text
+
+
+_HOLDERS = (dict, list)
+"""Types of the values that hold others. A tuple, because a union is made anew for each value that is asked about."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +104,34 @@ def is_number(value: object) -> bool:
 
 def leaves_of(value: Any, path: JsonPath = ()) -> list[tuple[JsonPath, Any]]:
     """Every value inside that holds no other, with the names and places that lead to it."""
-    if not value or not isinstance(value, dict | list):
-        return [(path, value)]
+    leaves: list[tuple[JsonPath, Any]] = []
+    _add_leaves(leaves, value, path)
+    return leaves
+
+
+def _add_leaves(leaves: list[tuple[JsonPath, Any]], value: Any, path: JsonPath) -> None:
+    """Add the leaves of a value. One list takes all of them: a list for each level would copy a deep leaf each time."""
+    if not value or not isinstance(value, _HOLDERS):
+        leaves.append((path, value))
+        return
     parts = value.items() if isinstance(value, dict) else enumerate(value)
-    return [leaf for name, part in parts for leaf in leaves_of(part, (*path, name))]
+    for name, part in parts:
+        if part and isinstance(part, _HOLDERS):
+            _add_leaves(leaves, part, (*path, name))
+        else:
+            leaves.append(((*path, name), part))
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every string inside that is no name of a member."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, _HOLDERS):
+        for part in value.values() if isinstance(value, dict) else value:
+            if isinstance(part, str):
+                yield part
+            elif isinstance(part, _HOLDERS):
+                yield from texts_in(part)
 
 
 def pointer(*path: str | int) -> str:
@@ -145,7 +174,8 @@ def _number(text: str) -> Decimal | HugeNumber:
 
 def _exceeded(text: str) -> Text:
     """The limit that a text exceeds, found before the text is parsed; empty where there is none."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH and text.count('"') + text.count(",") <= MAX_VALUES:
+    has_few_values = text.count('"') <= 2 * MAX_VALUES and text.count(",") <= MAX_VALUES
+    if has_few_values and text.count("[") + text.count("{") <= MAX_DEPTH:
         return ""
     depth, many = 0, say("more than {most} values", most=MAX_VALUES)
     for count, match in enumerate(_STRING_OR_BRACKET.finditer(text)):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -35,8 +36,18 @@ _FEWEST_DIGITS_SHOWN = 3
 """Digits that a service leaves of a number, as a rule the last four."""
 _FEW = 40
 """Values of an item of a list. What holds more is a list itself, in which digits of several keys would meet."""
+_MOST_ITEMS = 10
+"""Items of a list in which one key may stand. For each of them the whole list is walked through."""
 _MASK = re.compile(r"[*#•●\u2217\uff0a…]|x{3}|\.\.", re.IGNORECASE)
 """Signs in the place of characters that are hidden."""
+_NO_DIGITS = bytes(range(128)).translate(None, b"0123456789")
+_NO_PART_OF_A_KEY = bytes(range(128)).translate(None, b"0123456789abcdefghijklmnopqrstuvwxyz@")
+_PUNCTUATION = re.compile(r"[\W_]+")
+"""What is neither a letter nor a digit of any script."""
+_MANY = 100
+"""Masked texts of a list that are compared with each key of the run."""
+_LONGEST = 300
+"""Signs of the longest text that may be a masked key."""
 _MORE = re.compile(r"(has)?(more|next).*|.*(cursor|continuation).*")
 """Names of members that say where the list goes on, folded. Their value is empty at its end."""
 _NUMBER_OF_KEYS = re.compile(r"total|total(count|elements|items|keys|records|results|size)|count|number(ofkeys)?")
@@ -87,6 +98,15 @@ class Listing:
         differ in that alone."""
         return key in self.texts or (MARK not in key and plain(key) in self.plain_texts)
 
+    @cached_property
+    def _masked(self) -> Counter[str]:
+        """The masked texts: keys at `key_at`, if any, and pieces of numbers there; else any value with a sign of a
+        mask."""
+        if self.values:
+            return Counter(text for text in self.values if len(text) <= _LONGEST and _is_masked(text))
+        texts = (str(value) for _, value in self._leaves if isinstance(value, str) and len(value) <= _LONGEST)
+        return Counter(filter(has_mask, texts))
+
     # -- what it can prove -------------------------------------------------------------------------------------
 
     def may_show(self, key: str) -> bool:
@@ -96,13 +116,23 @@ class Listing:
         if "@" in key or UUID.fullmatch(key) or len(number) < _LAST_DIGITS:
             wanted = _letters_and_digits(key)
             return bool(wanted) and wanted in self._all_letters_and_digits
-        is_in_order = number in _digits(self._all_letters_and_digits)
-        return is_in_order or any(number in _digits(name) for name in self.all_texts) or self._has_the_parts_of(number)
+        return number in self._all_digits or self._has_the_parts_of(number)
+
+    @cached_property
+    def _all_digits(self) -> str:
+        """The digits of all values in their order, and on a line of its own those of each text, number and name."""
+        return "\n".join([_digits(self._all_letters_and_digits), *map(_digits, self.all_texts)])
 
     @cached_property
     def hides_keys(self) -> bool:
         """True if a key that it shows is masked or cut: nobody can tell from the list which keys are there."""
         return any(map(_is_masked, self.values))
+
+    def may_hide(self, key: str, before: Listing | None = None) -> bool:
+        """True if a masked text may be the key: nobody can tell whether it is there. With `before`, one that this list
+        had does not count. Where so many are masked that it takes long to look, any may be."""
+        masked = self._masked - before._masked if before else self._masked
+        return len(masked) > _MANY or any(_may_stand_for(text, key) for text in masked)
 
     @property
     def incomplete(self) -> Text:
@@ -165,12 +195,25 @@ class Listing:
     # -- how a key stands -------------------------------------------------------------------------------------
 
     def places(self, key: str, key_type: str) -> frozenset[Place]:
-        """Every place where the key stands, as a value or as a name."""
-        return frozenset(
-            Place(_pattern(path, key, key_type), self._around(_item(path, key), key, key_type))
-            for path, value in self._leaves
-            if any(_is(key, part) for part in (*path, value))
-        )
+        """Every place where the key stands, as a value or as a name. None if it stands in many items: nobody can tell
+        from such a list how a key stands there."""
+        paths = [path for path, _ in self._leaves_by_text.get(plain(key), ())]
+        items = {_item(path, key) for path in paths}
+        if len(items) > _MOST_ITEMS:
+            return frozenset()
+        around = {item: self._around(item, key, key_type) for item in items}
+        return frozenset(Place(_pattern(path, key, key_type), around[_item(path, key)]) for path in paths)
+
+    @cached_property
+    def _leaves_by_text(self) -> dict[str, list[tuple[JsonPath, Any]]]:
+        """The leaves in which a text stands, as a value or as a name, by the text without punctuation and letter
+        case."""
+        leaves: dict[str, list[tuple[JsonPath, Any]]] = {}
+        for path, value in self._leaves:
+            texts = {plain(str(part)) for part in (*path, value) if _is_text(part)}
+            for text in texts - {""}:
+                leaves.setdefault(text, []).append((path, value))
+        return leaves
 
     def places_like(self, places: Collection[Place]) -> Iterator[frozenset[Place]]:
         """The places of each key that stands at one of these paths."""
@@ -195,7 +238,38 @@ def _is_masked(text: str) -> bool:
     """True if a text is a masked key, or a piece of a number."""
     is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
     is_a_piece = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
-    return bool(_MASK.search(text)) or is_a_piece
+    return has_mask(text) or is_a_piece
+
+
+def has_mask(text: str) -> bool:
+    """True if signs of a mask are in a text, so that it is no key."""
+    return bool(_MASK.search(text))
+
+
+def _may_stand_for(text: str, key: str) -> bool:
+    """True if the letters and digits that a masked text shows are in the key, in their order. Punctuation apart; a
+    number may lack its country code, anything else begins and ends as the key does."""
+    pieces, whole, place = _shown_pieces(text), _compared(key), 0
+    if not whole.isdecimal() and not (whole.startswith(pieces[0]) and whole.endswith(pieces[-1])):
+        return False
+    for piece in pieces:
+        place = whole.find(piece, place)
+        if place < 0:
+            return False
+        place += len(piece)
+    return True
+
+
+@lru_cache(maxsize=_MANY)
+def _shown_pieces(text: str) -> list[str]:
+    """The pieces between the signs of a mask, as they are compared."""
+    return [_letters_and_digits(piece) for piece in _MASK.split(unquote(text))]
+
+
+@lru_cache(maxsize=1_000)
+def _compared(key: str) -> str:
+    """A key of the run as it is compared: with each masked text of each list."""
+    return _letters_and_digits(key)
 
 
 def may_be_masked(text: str, key: str) -> bool:
@@ -243,12 +317,12 @@ def _written(value: Any) -> str:
 
 
 def _digits(text: str) -> str:
-    return re.sub(r"[^0-9]", "", unicodedata.normalize("NFKC", text))
+    return _ascii_without(_NO_DIGITS, unicodedata.normalize("NFKC", text))
 
 
 def _letters_and_digits(text: str) -> str:
     """A text without punctuation and letter case, with digits of any width as the usual ones."""
-    return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())
+    return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _item(path: JsonPath, key: str) -> JsonPath:
@@ -282,4 +356,9 @@ def _is_text(value: Any) -> bool:
 
 def plain(text: str) -> str:
     """A text without punctuation and letter case."""
-    return re.sub(r"[^0-9a-z@]", "", text.casefold())
+    return _ascii_without(_NO_PART_OF_A_KEY, text.casefold())
+
+
+def _ascii_without(removed: bytes, text: str) -> str:
+    """The characters of ASCII in a text, but for these. A regular expression takes seconds for a long text."""
+    return text.encode("ascii", "ignore").translate(None, delete=removed).decode()

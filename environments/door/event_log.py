@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from filelock import FileLock
@@ -23,6 +24,8 @@ Event = dict[str, str]
 MAYBE, REGISTERED, GONE = "refused, perhaps registered", "registered", "gone"
 LATER = "perhaps registered later"
 """Events of the key record."""
+_MOST_LINES = 4_096
+"""Lines that are read once. Each change reads the whole file again, and a run changes the state of hundreds of keys."""
 
 
 class JournalError(ProfileError):
@@ -105,7 +108,7 @@ class EventLog:
 
     def _write_lines(self, lines: Iterable[str]) -> None:
         """Hold these lines alone. They are on the disk before this returns."""
-        replace_file(self.path, "".join(f"{line}\n" for line in lines).encode())
+        replace_file(self.path, "\n".join([*lines, ""]).encode())
 
     def _refuse_what_is_no_file(self) -> None:
         """A device keeps nothing, a folder holds no line, and a link leads to what somebody else chose."""
@@ -133,8 +136,10 @@ class KeyRecord(EventLog):
         with self.turn():
             clear |= {"key": value or "" if ours else "", "address": self._address()}
             new = self._new(_subject(account, key_type, value), event, **clear)
-            kept = [other for other in self.events() if not self._replaces(new, other, is_unknown=not value)]
-            self._write_lines(json.dumps(one) for one in (*kept, new) if one["event"] != GONE)
+            lines = [line for line in self._lines() if self._stays_beside(new, event_in(line), is_unknown=not value)]
+            if event != GONE:
+                lines.append(json.dumps(new))
+            self._write_lines(lines)
 
     def state(self, account: str, key_type: str, value: str | None) -> str:
         """The last event of a key; empty where it is gone, or was never there. Raises JournalError."""
@@ -152,10 +157,14 @@ class KeyRecord(EventLog):
                 }
                 yield digests.get(event["digest"], ""), event
 
-    def _replaces(self, new: Event, old: Event, *, is_unknown: bool) -> bool:
-        """True if the new event is about the same key as the old one. Of unknown keys each run has its own event."""
+    def _stays_beside(self, new: Event, old: Event | None, *, is_unknown: bool) -> bool:
+        """True if the old event is kept when the new one is written. An event that cannot be read is not kept. The new
+        event replaces an old one about the same key. Of unknown keys each run has its own event."""
+        if old is None or old["event"] == GONE:
+            return False
         is_same_key = (new["digest"], new["address"]) == (old["digest"], old.get("address"))
-        return is_same_key and (not is_unknown or self.run in ("", old.get("run")))
+        is_of_another_run = is_unknown and self.run not in ("", old.get("run"))
+        return not is_same_key or is_of_another_run
 
     def _of_this_address(self) -> list[Event]:
         address = self._address()
@@ -169,7 +178,9 @@ def _subject(account: str, key_type: str, value: str | None) -> str:
     return json.dumps([account, [key_type] if value is None else value])
 
 
+@lru_cache(_MOST_LINES)
 def event_in(line: str) -> Event | None:
+    """The event of a line; None if the line has none. Nobody changes an event, because equal lines share one."""
     try:
         event = json.loads(line)
     except ValueError:

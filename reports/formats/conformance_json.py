@@ -212,6 +212,7 @@ def _listed(exchange: Evidence, start: datetime) -> ListedExchange:
         result=exchange["response"]["status"] if "response" in exchange else exchange.get("kind"),
         at_ms=round((exchange["started"] - start.timestamp()) * 1000, 1),
         part=exchange["part"] or None,
+        purpose=exchange["purpose"] or None,
     )
 
 

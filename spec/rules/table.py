@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 from spec.answers import answer_in_words, data_of, find, is_judged_as_success
@@ -126,7 +127,7 @@ def first_names(names: list[str]) -> Text:
 
     A service may name a member by a person or an account: only names that are surely names of fields are shown.
     """
-    plain = list(filter(is_name, names))[:_MOST_NAMED]
+    plain = list(islice(filter(is_name, names), _MOST_NAMED))
     rest, shown = len(names) - len(plain), ", ".join(plain)
     if not plain:
         return say("{n} whose names may be data", n=rest)

@@ -1,6 +1,7 @@
 """How long a whole run takes, against `st run` on the same schema, service and machine: `make bench`. How long recorded
 traffic takes, against `json.loads` of the same bytes: `make bench OPTIONS=--scenario=recorded`. What a run costs if every
-answer is large: `make bench OPTIONS=--scenario=large`.
+answer is large: `make bench OPTIONS=--scenario=large`; of one shape alone: `python -m tests.selftest.bench --scenario=large
+--shape="99,000 numbers"`.
 
 All of them are run in turn, as other work on the machine slows each of them down. The service is in a process of its
 own.
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -149,11 +150,11 @@ def judged(rounds: int) -> str:
     return f"| {' | '.join(cells)} | {judges.cpu / reads.cpu:.1f} | {judges.megabytes:.0f} MB |"
 
 
-def of_large_answers() -> Iterator[str]:
+def of_large_answers(shapes: Iterable[str]) -> Iterator[str]:
     """The rows of whole runs against services that give one large answer to everything, plain and packed."""
     yield "| every answer | coding | requests | CPU | memory | exit |"
     yield "|---" * 6 + "|"
-    for shape in SHAPES:
+    for shape in shapes:
         for packs in (False, True):
             with large(shape, packs=packs) as service:
                 run = suite(service, seed=1)
@@ -166,13 +167,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--scenario", action="append", choices=(*SCENARIOS, RECORDED, LARGE), help="only this one")
+    add("--shape", action="append", choices=SHAPES, metavar="SHAPE", help=f"only answers of: {', '.join(SHAPES)}")
     add("--rounds", type=int, default=3, help="runs of each contestant (default: %(default)s)")
     options = parser.parse_args()
     wanted = options.scenario or [*SCENARIOS, RECORDED, LARGE]
     if RECORDED in wanted:
         print("| recorded | exchanges a second | CPU | json.loads | ratio | memory |", "|---" * 6 + "|", sep="\n")
         print(judged(options.rounds), flush=True)
-    for row in of_large_answers() if LARGE in wanted else ():
+    for row in of_large_answers(options.shape or SHAPES) if LARGE in wanted else ():
         print(row, flush=True)
     for scenario in filter(SCENARIOS.__contains__, wanted):
         print(*compare(scenario, options.rounds), "", sep="\n", flush=True)

@@ -4,23 +4,31 @@ A limit of the suite is said as that: it is no fault of the service, and hides n
 """
 
 import json
+import sys
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 import spec.exchange
 from environments.door import wire
+from environments.door.event_log import MAYBE, REGISTERED, KeyRecord, LogKey, event_in
+from environments.door.journal import outcome_of
 from environments.door.wire import ALWAYS_READ
 from environments.door.wrong_tokens import NO_HEADER
-from environments.sandbox import Response, Server, Service
+from environments.sandbox import Response, Service
 from environments.secret_values import Secrets
 from reports.json_tokens import tokens
 from reports.show import CUT, Display
-from spec.exchange import VALID
+from spec.exchange import VALID, json_error
 from spec.findings import MOST_POINTERS, Conclusion
 from spec.json_text import MAX_DEPTH, MAX_VALUES
+from spec.key_list import Listing
+from spec.observed import answer_of
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, answer, execution
+from tests.selftest.recorded_runs import record
 from tests.selftest.services.keys_of_others import ACCOUNT, OfACustomer
 from tests.selftest.services.one_run import Run
 from tests.selftest.services.running import TOKEN, run, write_profile
@@ -31,18 +39,36 @@ WIDE = {f"member{number}": number for number in range(30_000)}
 NESTED = b"[" * LONG
 RULES_OF_EXECUTION = [id for id in RULES if id.startswith("executePix.")]
 OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
+KEYS = 50
+MOST_CALLS = 700
+"""Calls of functions for each value of an answer, over both operations. An array of 20 levels needs most of them."""
+SMALL_WEIGHT = 5_000_000
+"""A tenth of what a run reads of long answers, so that these tests need no answers of their full length."""
+MANY_VALUES = 9_900
 LISTS_THAT_ARE_READ = 5
-"""Lists of 99,000 values that have the weight which a run reads."""
+"""Lists of so many values that have the small weight."""
 BEYOND = "longer than the suite reads after many long answers"
 
 
-def profile_without_sandbox(base_url, folder):
-    """A profile with a key that a run may delete."""
+@pytest.fixture
+def small_weight(monkeypatch):
+    """A run reads a tenth of the weight of long answers."""
+    monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
+
+
+def ended(service, folder, selected, **changes):
+    """A run against the service over HTTP, in this process."""
+    return record(folder, lambda token: service, "-m", "not property", "-k", selected, **changes)
+
+
+def of_a_bank(folder):
+    """What makes the profile one of a target that is no sandbox, with a key that a run may delete."""
     keys = [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}]
-    return write_profile(
-        folder, base_url, sandbox=None, allow=["read", "register-keys", "delete-keys", "fuzz"], pix_keys=keys,
-        key_at="/data/keys/*/pixKey", accounts=[ACCOUNT], transactions=None, journal=str(folder / "journal.jsonl"),
-    )  # fmt: skip
+    return {
+        "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "pix_keys": keys,
+        "key_at": "/data/keys/*/pixKey", "accounts": [ACCOUNT], "transactions": None,
+        "journal": str(folder / "journal.jsonl"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["[" * 4_000, '{"a":' * 800, "[]," * 1_300, '{"name":[' * 400], ids=range(4))
@@ -95,8 +121,10 @@ def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
     bodies = [EXECUTION | {"message": f"{number} " + "x" * LONG} for number in range(20)]
     exchanges = [execution(data) for data in (*bodies, bodies[-1], bodies[-1])]
     judged = [judge(id, exchange).conclusion for id in RULES_OF_EXECUTION for exchange in exchanges]
+    errors = {json_error(exchange.response) for exchange in exchanges}  # as the lines that reproduce ask for it
 
     assert Conclusion.DEVIATES not in judged
+    assert errors == {""}
     assert len(times) == len(bodies)
 
 
@@ -111,6 +139,70 @@ def test_a_limit_of_the_suite_is_no_fault_and_hides_none(body):
     assert Conclusion.DEVIATES not in beyond.values()
     assert beyond["executePix.json"] is Conclusion.INCONCLUSIVE
     assert failing.deviates
+
+
+def test_a_line_of_the_key_record_is_read_once(tmp_path):
+    """However often the record changes: each registration and each deletion of a run changes it twice."""
+    record = KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), run="now")
+    event_in.cache_clear()
+    for event in (MAYBE, REGISTERED):
+        for number in range(KEYS):
+            record.note(ACCOUNT, "EMAIL", f"pixconf-{number}@example.com", event, ours=True)
+
+    assert len(record.events()) == KEYS
+    assert event_in.cache_info().misses == 2 * KEYS
+
+
+KEY = "qa@example.com"
+OF_GROWING_SIZE = {
+    "members": lambda size: EXECUTION | {f"member{number}": number for number in range(size)},
+    "objects": lambda size: EXECUTION | {"list": [{"id": f"x{number}"} for number in range(size)]},
+    "numbers": lambda size: EXECUTION | {"list": [12345678] * size},
+    "texts with an object": lambda size: EXECUTION | {"list": ['{"status": "DONE"}'] * size},
+    "traces": lambda size: EXECUTION | {"list": ["Traceback (most recent call last):"] * size},
+    "the same key": lambda size: EXECUTION | {"keys": [{"key": KEY, "type": "EMAIL"}] * size},
+    "many keys": lambda size: EXECUTION | {"keys": [{"key": f"qa{number}@example.com"} for number in range(size)]},
+    "many telephones": lambda size: EXECUTION | {"keys": [f"+55119{number:08}" for number in range(size)]},
+    "arrays in arrays": lambda size: EXECUTION | {"list": [json.loads("[" * 20 + "1" + "]" * 20)] * size},
+    "the tax document": lambda size: EXECUTION | {"list": ["529.982.247-25"] * size},
+}
+"""The data of answers, by a number of values."""
+
+
+def calls_of(act):
+    """Calls of functions that an action needs."""
+    calls = Counter()
+    sys.setprofile(lambda frame, event, _: calls.update([event]))
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return calls["call"] + calls["c_call"]
+
+
+def take(data):
+    """What a run does with each answer of a service that says the same to everything."""
+    body = json.dumps({"code": 0, "data": data}).encode()
+    execution_answer, list_of_keys = answer("executePix", body), answer("listPixKeys", body)
+    for requirement_id in RULES_OF_EXECUTION:
+        judge(requirement_id, execution_answer)
+    outcome_of(execution_answer, executes=True)
+    answer_of(list_of_keys)
+    for listing in (Listing(list_of_keys, "/data/keys/*/key"), Listing(list_of_keys)):
+        for number in range(3):
+            listing.may_show(f"+551190000000{number}")
+        _ = listing.shows(KEY), listing.places(KEY, "EMAIL"), listing.incomplete
+
+
+@pytest.mark.parametrize("shape", OF_GROWING_SIZE)
+def test_the_work_for_an_answer_grows_with_its_size(shape):
+    """Twice as many values cost at most twice the work, and each value a bounded number of calls."""
+    values = OF_GROWING_SIZE[shape]
+    take(values(1))
+    some, many = calls_of(partial(take, values(100))), calls_of(partial(take, values(200)))
+
+    assert many <= 2 * some
+    assert many - some < 100 * MOST_CALLS
 
 
 class Long(Raw):
@@ -139,12 +231,9 @@ class ExecutesAtLength(Raw):
 
 
 class AnswersAtLength(Service):
-    """Each answer has 99,000 values beside the documented members. The first one of executePix is a refusal."""
+    """Each answer has many values beside the documented members. The first one of executePix is a refusal."""
 
-    FILLING = b', "filling": [%b1]}' % (b"1," * 98_999)
-
-    def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+    FILLING = b', "filling": [%b1]}' % (b"1," * MANY_VALUES)
 
     def respond(self, request):
         response = super().respond(request)
@@ -212,44 +301,45 @@ def test_an_execution_whose_answer_is_cut_is_unknown(status, credential, tmp_pat
     assert len(real_codes(service)) == 1
 
 
+@pytest.mark.usefixtures("small_weight")
 def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
     """Lists past the weight cannot be read: no deletion follows one, and the summary says why."""
-    long = ListsAtLength(values=99_000)
-    with Server(long) as server:
-        ended = run(profile_without_sandbox(server.base_url, tmp_path), "-k", OF_KEYS)
+    long = ListsAtLength(MANY_VALUES)
+    result = ended(long, tmp_path, OF_KEYS, **of_a_bank(tmp_path))
 
     assert long.lists > LISTS_THAT_ARE_READ
     assert len(long.lists_before_deletions) > 0
     assert max(long.lists_before_deletions) <= LISTS_THAT_ARE_READ
     assert long.lost == set()
-    assert f"answers are {BEYOND}: their JSON is not judged" in ended.output
-    assert "could not be read, so no key is deleted" in ended.output
+    assert f"answers are {BEYOND}: their JSON is not judged" in result.output
+    assert "could not be read, so no key is deleted" in result.output
 
 
+@pytest.mark.usefixtures("small_weight")
 def test_a_short_list_is_deleted_by(tmp_path):
     """The same run goes on with deletions if the lists are short."""
     short = ListsAtLength(values=0)
-    with Server(short) as server:
-        run(profile_without_sandbox(server.base_url, tmp_path), "-k", OF_KEYS)
+    ended(short, tmp_path, OF_KEYS, **of_a_bank(tmp_path))
 
     assert max(short.lists_before_deletions) > LISTS_THAT_ARE_READ
 
 
+@pytest.mark.usefixtures("small_weight")
 def test_a_run_past_the_weight_is_incomplete_and_says_why(tmp_path):
     """Nothing failed: what no answer shows any more is not exercised, with the name of the limit."""
-    with Server(AnswersAtLength()) as server:
-        ended = run(write_profile(tmp_path, server.base_url), "-k", "executePix or listAccounts or getBalance")
+    service = AnswersAtLength(token=TOKEN["PIX_TOKEN"])
+    result = ended(service, tmp_path, "executePix or listAccounts or getBalance")
 
-    assert (ended.document["verdict"], ended.status) == ("incomplete", 6), ended.output[-2000:]
-    assert f"answers are {BEYOND}: their JSON is not judged" in ended.output
-    assert "it may have moved money" in ended.output
-    assert ended.rows("fail") == {}
+    assert (result.document["verdict"], result.status) == ("incomplete", 6), result.output[-2000:]
+    assert f"answers are {BEYOND}: their JSON is not judged" in result.output
+    assert "it may have moved money" in result.output
+    assert result.rows("fail") == {}
 
 
 def test_a_list_of_10_000_entries_is_ordinary(tmp_path):
     """It is judged and observed; no limit makes a run red or incomplete."""
     with Long() as service:
-        ended = run(write_profile(tmp_path, service.base_url), "-k", "listEntries")
+        result = run(write_profile(tmp_path, service.base_url), "-k", "listEntries")
 
-    assert ended.document["verdict"] == "partial", ended.output[-2000:]
-    assert ended.rows("not-exercised") == {}
+    assert result.document["verdict"] == "partial", result.output[-2000:]
+    assert result.rows("not-exercised") == {}

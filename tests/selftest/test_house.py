@@ -13,7 +13,7 @@ CHAIN = ("spec", "environments", "reports", "reports/recorded", "tests/harness",
 """Each folder imports itself and those before it. `conftest.py` and the `__main__.py` files are outside: they wire.
 Nothing else in reports/ imports reports/recorded/, which may open any file, and the network where the user names an address."""
 SELFTESTS = "tests/selftest"
-MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest", "robustness"}
+MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest", "robustness", "journal"}
 """Rules, scenarios and tests of one section of the document stand in modules of one name."""
 NETWORK = {"requests", "urllib3", "http.client", "schemathesis", "hypothesis"}
 CLOCK = {"time", "datetime"}

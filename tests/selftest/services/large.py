@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from threading import Lock
 
@@ -41,7 +42,10 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "10,000 objects": lambda: _with(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000)),
     "deep and wide": lambda: _with(_array(b"[" * 90 + b"1" + b"]" * 90, 1_000)),
     "1,000,000 digits": lambda: _with(b"9" * 1_000_000),
+    "50,000 members, never the same": lambda: _members(50_000),
     "one long string": lambda: _with(b'"%b"' % (b"x" * (SIZE - 1_000))),
+    "one long string of digits": lambda: _with(b'"%b"' % (b"x1" * (SIZE // 2 - 1_000))),
+    "10,000 times the same key": lambda: _with(_array(b'{"key": "qa@pix-conformance.example"}', 10_000)),
     "not JSON at its end": lambda: _with(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000))[:-1] + b"!",
     "small": lambda: _HEAD + b"}}",
     "90 headers": lambda: _HEAD + b"}}",
@@ -49,6 +53,8 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "1 header of 60,000 bytes": lambda: _HEAD + b"}}",
     "1,000 headers": lambda: _HEAD + b"}}",
 }
+NEVER_THE_SAME = "never the same"
+"""Each answer of a shape with these words in its name has another member at its end."""
 _HEADERS = {
     "90 headers": (90, 20),
     "90 headers of 60,000 bytes": (90, 60_000),
@@ -63,7 +69,8 @@ class Large(Service):
 
     def __init__(self, shape: str, *, packs: bool) -> None:
         super().__init__()
-        body = SHAPES[shape]()
+        self._body = body = SHAPES[shape]()
+        self._varies, self._packs = NEVER_THE_SAME in shape, packs
         number, length = _HEADERS.get(shape, (0, 0))
         headers = [(f"X-Header-{place}", "x" * length) for place in range(number)]
         headers += [("Content-Type", "application/json"), *[("Content-Encoding", "gzip")] * packs]
@@ -73,7 +80,11 @@ class Large(Service):
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
         with self._guard:
             self.answered += 1
-        return self._said
+            number = self.answered
+        if not self._varies:
+            return self._said
+        body = self._body.removesuffix(b"}}") + b', "number": %d}}' % number
+        return replace(self._said, body=gzip.compress(body) if self._packs else body)
 
 
 def large(shape: str, *, packs: bool) -> AbstractContextManager[Apart]:

@@ -1,0 +1,104 @@
+"""`check`: every problem of a profile and of its set-up. It only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from environments.commands import CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE, OpenClient
+from environments.commands.cleanup import keys_left_by_runs
+from environments.commands.journal import outcome_in_words
+from environments.credentials import require_variables
+from environments.door.backoff import UnreachableError
+from environments.door.client import Client
+from environments.door.opening import journal_in_words, record_of_keys
+from environments.profiles.loading import gaps, named
+from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown
+from spec.answers import RefusalKind, answer_in_words, refused_or_lost
+from spec.exchange import VALID, FailureKind
+
+Line = tuple[int, str]
+"""The exit status of a run that begins so, and what to say of it."""
+_ANSWERS: dict[object, Line] = {
+    None: (CLEAN, "token: {} to listAccounts"),
+    RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
+    RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
+    **dict.fromkeys(FailureKind, (INCOMPLETE, "listAccounts is broken: {}; another operation is answered")),
+}
+_REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
+
+
+def check(profile: Profile, open_client: OpenClient) -> int:
+    """Print whether a run could begin, with every problem. Gives the exit status of such a run."""
+    status = CLEAN
+    for status_of_line, line in _lines_about(profile, open_client):
+        status = max(status, status_of_line, key=(CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE).index)
+        print(line)
+    if status:
+        print(f"not ready: exit status {status}; the lines above say why")
+    else:
+        print(f"ready: pytest --environment={named(profile)} --plan")
+    return status
+
+
+def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
+    """Lines about the profile, the journal, what earlier runs left, what the preflight asks, and what a run would
+    lack."""
+    yield CLEAN, f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'no'} sandbox"
+    if profile.redirected is not None:
+        yield CLEAN, profile.redirected or f"--base-url: {profile.base_url} is not the address of the profile"
+    journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below
+    if "execute" in profile.allow and not profile.is_sandbox:
+        yield INCOMPLETE if trouble else CLEAN, f"journal: {trouble or journal}"
+    try:
+        if profile.base_url != EMBEDDED:
+            require_variables(profile)
+            yield from _about_keys(profile)
+        with open_client(replace(profile, allow=profile.allow & {"read"})) as client:
+            yield from _about_outcomes(profile, client)
+            yield from _about_the_service(profile, client)
+    except UnreachableError as error:
+        yield UNREACHABLE, f"error: {error}"
+    except ProfileError as error:
+        yield from ((WRONG_USE, f"error: {problem}") for problem in error.problems)
+    yield from ((INCOMPLETE, f"not exercised: {gap}") for gap in gaps(profile, sent_before))
+
+
+def _about_keys(profile: Profile) -> Iterator[Line]:
+    left = keys_left_by_runs(profile, record_of_keys(profile))
+    if not left:
+        return
+    line = f"keys left by earlier runs: {len(left)}; python -m environments cleanup {named(profile)} lists them"
+    if all(key.value for key in left):
+        yield CLEAN, line
+    else:
+        yield INCOMPLETE, f"{line}; while one is of unknown value, no RANDOM key is registered"
+
+
+def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
+    for entry in client.door.guard.perhaps_prepared:
+        yield CLEAN, f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}"
+    for entry in client.door.guard.earlier:
+        yield CLEAN, f"outcome of an execution at {entry.at}: {outcome_in_words(entry, profile)}"
+
+
+def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
+    if unreachable := client.preflight():
+        raise UnreachableError(unreachable)
+    yield CLEAN, f"reachable: {client.door.permission.base_url}"
+    if "read" not in profile.allow:
+        yield CLEAN, "token: not tried, as allow has no read"
+    last_answers = {exchange.operation: exchange for exchange in client.door.exchanges if exchange.credential == VALID}
+    account_list = last_answers.get("listAccounts")
+    if account_list is None:
+        return
+    status, line = _ANSWERS.get(refused_or_lost(account_list), _REFUSED)
+    yield status, line.format(answer_in_words(account_list))
+    if status == CLEAN:
+        yield from _about_accounts(profile, client)
+
+
+def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
+    for number, account in enumerate(profile.accounts, 1):
+        if refused_or_lost(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
+            yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"

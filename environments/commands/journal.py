@@ -1,0 +1,50 @@
+"""`journal`: the codes that earlier runs sent, and the end of an unknown outcome."""
+
+from __future__ import annotations
+
+from environments.door.event_log import JournalError
+from environments.door.journal import Journal, JournalEntry, Outcome
+from environments.door.opening import journal_of
+from environments.profiles.loading import named
+from environments.profiles.model import Profile
+
+
+def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
+    """A line for each code of the profile's environment, or of all, and why a run could not send codes, else empty."""
+    journal = journal_of(profile)
+    entries = [entry for entry in journal.entries() if journal.environment in ("", entry.environment)]
+    lines = [f"{entry.name}  {entry.environment}  {entry.at}  {outcome_in_words(entry, profile)}" for entry in entries]
+    needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
+    refusal = journal.refusal() if needs_a_journal or journal.fault() else ""
+    return [*lines, f"codes in {journal.path}: {len(entries)}"], refusal
+
+
+def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
+    """What became of a code, and what to do if nobody knows."""
+    if entry.is_unknown or entry.is_perhaps_prepared:
+        of_profile = f" {named(profile)}" if profile else ""
+        what = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
+        settle = f"python -m environments journal{of_profile} --settle {entry.name}"
+        return f"{what}: look the transfer up; then {settle}"
+    if entry.outcome is Outcome.PREPARED:
+        return "prepared by a run that did not send it: the transfer may wait for its execution"
+    return f"{entry.outcome} {entry.status}".strip()
+
+
+def settle(profile: Profile | None, code: str) -> str:
+    """End a repeated unknown outcome, and give a line about it. `code` may be the name of its entry.
+
+    Raises JournalError if no outcome of this code is unknown.
+    """
+    journal = journal_of(profile)
+    with journal.turn():
+        entry = journal.entry(code) or _entry_called(code, journal)
+        if entry is None or not (entry.is_unknown or entry.is_perhaps_prepared):
+            raise JournalError(f"--settle: {journal.path} has no unknown outcome of this code")
+        journal.environment = entry.environment
+        journal.write(code, Outcome.SETTLED, digest=entry.digest)
+    return f"settled: {entry.environment}, sent at {entry.at}; no later run sends this code, or repeats its outcome"
+
+
+def _entry_called(name: str, journal: Journal) -> JournalEntry | None:
+    return next((entry for entry in journal.entries() if entry.name == name), None)
