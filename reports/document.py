@@ -18,7 +18,6 @@ from reports.published import (
     Count,
     Day,
     ExchangeNumbers,
-    ForeignText,
     LevelName,
     Moment,
     OperationId,
@@ -95,8 +94,8 @@ class Provenance(Published):
 class Environment(Published):
     """Whom the run asked, and what it was permitted to do there."""
 
-    name: ForeignText
-    base_url: ForeignText
+    name: str
+    base_url: str
     redirected: bool = False
     """base_url is that of --base-url, and not that of the profile."""
     embedded: bool
@@ -365,7 +364,7 @@ class RunDocument(Published):
     incomplete: ShownText
     """Why the run is incomplete, or that its report could not be written; else empty."""
     exit_status: Annotated[int, Field(ge=0, le=7)]
-    selection: ForeignText | None
+    selection: str | None
     """What -k, -m or paths selected; null for everything."""
     recorded: ShownText
     """The recorded traffic that was judged; empty for a run that sent requests."""

@@ -21,9 +21,6 @@ from spec.requirements import LEVELS
 
 ShownText = Annotated[Text, written_as(Any), PlainSerializer(str, return_type=str)]
 """A message, which the page translates. Other formats have it in English."""
-ForeignText = Annotated[str, written_as(Any), PlainSerializer(str, return_type=str)]
-"""A text from the command line or the file system. Pydantic refuses a `str` with half of a surrogate pair, which a name
-that is no UTF-8 has. A run must not lose its report because of that."""
 Count = Annotated[int, Field(ge=0)]
 ExchangeNumbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(description="Numbers of exchanges.")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

@@ -69,7 +69,7 @@ def test_an_exchange_that_is_shown_whole_says_why_it_was_sent():
     run = recorded("clean").run
     document = document_of(run)
     page = summary_html(run, document)
-    purposes = {entry.get("purpose") for entry in document["exchanges"]}
+    purposes = {exchange.purpose for exchange in document.exchanges}
 
     assert {"a supplied code", "the same key again", "a read with the token"} <= purposes
     assert "purpose: the same key again" in page

@@ -2,18 +2,23 @@
 conformance.schema.json, and what is no document of a run is not."""
 
 import json
+from dataclasses import replace
 
 import jsonschema_rs
 import pytest
 
+from reports.behaviour import Drift
 from reports.comparison import CHANGES
 from reports.document import FORMAT, EarlierRun
+from reports.formats.conformance_json import as_json, document_of
 from reports.headline import PERMISSIONS
 from reports.json_schemas import FOLDER, MODELS, schema_text
-from reports.run import Note, NoteKind
+from reports.run import LeftKey, Note, NoteKind, Observation, Recording
 from reports.verdicts import RunVerdict, Verdict
+from spec.facts import said
+from spec.findings import finding
 from spec.requirements import LEVELS, requirements
-from tests.selftest.hand_made import document_with
+from tests.selftest.hand_made import document_with, hand_made
 from tests.selftest.schemas import CONFORMANCE, problems
 from tests.selftest.test_comparison import RUN
 from tests.selftest.test_record import RECORD
@@ -102,6 +107,25 @@ def test_what_has_another_form_is_not_valid():
 
     assert problems(document) == []
     assert [name for name, fault in faults.items() if not problems(document | fault)] == []
+
+
+def test_half_of_a_surrogate_pair_costs_no_report():
+    """A name that is no UTF-8 has one, and a service may send one: conformance.json has it escaped, as it is."""
+    half = "\ud800"
+    odd = replace(finding("json", f"/data/{half}", error=half), shown_by=half, times=2, exchanges=(1,))
+    run = hand_made(
+        ("executePix.json", "fail", odd),
+        selection=half,
+        recorded=Recording(half),
+        drift=[Drift(id="executePix.repeated", situation=half, place=half, was=half, now=half)],
+        record=RECORD,
+        observations=[Observation("executePix.repeated", said(half), half)],
+        not_cleaned_up=[LeftKey(half, half, False, (1,))],
+        unsent={half: ["executePix"]},
+    )
+    run.profile = replace(run.profile, name=half)
+
+    assert as_json(document_of(run)).count(r"\ud800") > 20
 
 
 @pytest.mark.parametrize(
