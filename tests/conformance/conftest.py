@@ -8,9 +8,9 @@ from spec.log import Log
 from spec.message import joined
 from tests.harness.judging import require_permission, require_supplied
 from tests.harness.session import SENT
+from tests.traffic.keys.registrar import Registrations
+from tests.traffic.keys.registration import register
 from tests.traffic.phases import RunTraffic
-from tests.traffic.registrar import Registrations
-from tests.traffic.registration import register
 from tests.traffic.scenario import Traffic
 
 

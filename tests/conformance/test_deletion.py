@@ -12,9 +12,9 @@ from spec.findings import finding
 from spec.message import say
 from tests.harness.judging import assert_found, assert_holds, observe, require_supplied, requirement, rules_of, warn
 from tests.traffic.judgements import json_is_understood
+from tests.traffic.keys.registrar import Registrations
+from tests.traffic.keys.registration import nothing_to_delete
 from tests.traffic.observations import answers_to, no_answer, values_of
-from tests.traffic.registrar import Registrations
-from tests.traffic.registration import nothing_to_delete
 
 
 @pytest.fixture(scope="session")

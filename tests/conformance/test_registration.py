@@ -38,9 +38,9 @@ from tests.traffic.judgements import (
     token_is_accepted,
     token_is_required,
 )
+from tests.traffic.keys.registrar import Registering, body_sent
 from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
 from tests.traffic.refused_credentials import tried_in_words
-from tests.traffic.registrar import Registering, body_sent
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
 OF_ANY_RESULT = (

@@ -17,7 +17,7 @@ from spec.key_list import UUID
 from spec.message import Text, joined
 from spec.observed import ObservedValues, answer_of, by_situation, counts, indistinguishable
 from tests.traffic.execution import Execution
-from tests.traffic.registrar import Registrations, body_sent, type_sent
+from tests.traffic.keys.registrar import Registrations, body_sent, type_sent
 
 _LARGEST = 9_999
 _CHARACTERS = (

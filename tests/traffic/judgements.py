@@ -28,8 +28,8 @@ from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
 from spec.rules.robustness import never_answered
 from tests.traffic.execution import Execution, Preparation, answers_to_real_codes, executed_and_refused
+from tests.traffic.keys.registrar import Registrations, type_sent
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of, let_in_words
-from tests.traffic.registrar import Registrations, type_sent
 from tests.traffic.scenario import Traffic
 
 # -- the token ----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from spec.rules import Reproduction
 from tests.harness.selection import Reach
 from tests.traffic.case import Case
 from tests.traffic.collecting import Findings
-from tests.traffic.registrar import Registrar, body_sent
+from tests.traffic.keys.registrar import Registrar, body_sent
 
 SEQUENCES = "sequences"
 STEPS = ("registerPixKey", "registerPixKey", "deletePixKey", "deletePixKey", "listPixKeys", "getBalance")

@@ -20,7 +20,14 @@ from spec.key_list import UUID
 from spec.message import Message, joined, say
 from spec.observed import indistinguishable
 from tests.traffic.case import EXTRA_HEADERS
-from tests.traffic.registrar import Registering, Registrar, body_sent, is_refused_outright, is_understood, type_sent
+from tests.traffic.keys.registrar import (
+    Registering,
+    Registrar,
+    body_sent,
+    is_refused_outright,
+    is_understood,
+    type_sent,
+)
 
 OTHER_NAMES = {
     "pixKey": ("key", "PixKey", "pix_key", "chave"),

@@ -27,9 +27,8 @@ from spec.key_list import Listing, Place
 from spec.message import Text, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
-from tests.traffic.key_types import explain_refusals
-from tests.traffic.refused_credentials import wrong_token_rows
-from tests.traffic.registrar import (
+from tests.traffic.keys.refused_types import explain_refusals
+from tests.traffic.keys.registrar import (
     FORGET_KEY,
     OTHER_TYPES,
     UNKNOWN_KEY,
@@ -44,6 +43,7 @@ from tests.traffic.registrar import (
     registration,
     type_sent,
 )
+from tests.traffic.refused_credentials import wrong_token_rows
 from tests.traffic.scenario import Traffic, gathering_scenario
 
 _REGISTER = "registerPixKey"
