@@ -13,7 +13,7 @@ from typing import Any
 from environments.door.client import Client
 from environments.door.preparing import prepare
 from environments.profiles.model import PixKey, Profile
-from spec.answers import data_of, grants_protected_result, is_granted, succeeded
+from spec.answers import data_of, grants_protected_result, is_granted, registered, succeeded
 from spec.exchange import Exchange
 from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
@@ -22,7 +22,8 @@ from spec.rules import Reproduction
 from tests.harness.selection import Reach
 from tests.traffic.case import Case
 from tests.traffic.collecting import Findings
-from tests.traffic.keys.registrar import Registrar, body_sent
+from tests.traffic.keys.purposes import key_sent
+from tests.traffic.keys.registrar import Registrar
 
 SEQUENCES = "sequences"
 STEPS = ("registerPixKey", "registerPixKey", "deletePixKey", "deletePixKey", "listPixKeys", "getBalance")
@@ -85,13 +86,16 @@ class World:
 
     def undo(self, *keys: PixKey) -> None:
         """Delete these keys, or all, as far as a step registered them."""
-        found, values = self.registrar.found, {key.key for key in keys}
-        before = len(found.deletions)
-        for exchange in found.accepted:
-            if not keys or body_sent(exchange)["pixKey"] in values:
+        values = {key.key for key in keys}
+        number_before = len(self._deletions())
+        for exchange in filter(registered, self.client.door.log.valid("registerPixKey", SEQUENCES)):
+            if not keys or key_sent(exchange) in values:
                 self.registrar.undo(exchange)
-        for deletion in found.deletions[before:]:
+        for deletion in self._deletions()[number_before:]:
             self._take(deletion)
+
+    def _deletions(self) -> list[Exchange]:
+        return self.client.door.log.valid("deletePixKey", SEQUENCES)
 
     def _execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""

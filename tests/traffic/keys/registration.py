@@ -1,12 +1,4 @@
-"""The key registrations of a run: what must be refused, and what must be accepted; and what a list says of them.
-
-A refusal had an effect where the list shows its key like one that was accepted. And what is granted may have none: a
-key that is not listed after it was registered, or still is after it was deleted.
-
-What a list may hold is not shown: keys that wait, attempts that failed, the last key that was named. So a refusal
-counts only where its key stands exactly as an accepted key stands, was absent before and is there in two lists after.
-It does not count where a registered key gets the same answer: another client may have registered this one in between.
-"""
+"""The key registrations of a run: what must be refused, and what must be accepted."""
 
 from __future__ import annotations
 
@@ -17,34 +9,27 @@ from itertools import islice, repeat
 from uuid import uuid4
 
 from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
-from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER, named
+from environments.profiles.loading import NOTHING_TO_REGISTER, named
 from environments.profiles.model import PixKey
-from spec.answers import RefusalKind, answer_in_words, answers_in_words, refused_or_lost, registered
+from spec.answers import answer_in_words, answers_in_words, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
-from spec.findings import inconclusive
-from spec.interface import KEY_TYPES, MARK
-from spec.key_list import Listing, Place
+from spec.interface import MARK
+from spec.log import Log
 from spec.message import Text, say
-from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
-from tests.traffic.keys.refused_types import explain_refusals
-from tests.traffic.keys.registrar import (
-    FORGET_KEY,
+from tests.traffic.keys.listed import REFUSALS, KeyLists
+from tests.traffic.keys.purposes import (
     OTHER_TYPES,
-    UNKNOWN_KEY,
     KeyListing,
     Registering,
-    Registrar,
-    Registrations,
-    Suspicion,
-    body_sent,
-    given,
+    accepted_registrations,
     is_refused_outright,
-    registration,
-    type_sent,
+    valid_registrations,
 )
+from tests.traffic.keys.refused_types import send_refused_types_again
+from tests.traffic.keys.registrar import FORGET_KEY, UNKNOWN_KEY, Registrar, given, registration
 from tests.traffic.refused_credentials import wrong_token_rows
-from tests.traffic.scenario import Traffic, gathering_scenario
+from tests.traffic.scenario import Traffic, scenario
 
 _REGISTER = "registerPixKey"
 _NOTHING_TO_DELETE = say(
@@ -59,45 +44,25 @@ _FOR_OWN_KEY = [Row(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTH
 _BEHIND = 3  # wrong tokens that go right behind each registration
 
 
-def nothing_to_delete(registrations: Registrations) -> Text:
+def nothing_to_delete(log: Log) -> Text:
     """Reason why no key was deleted: all registrations were refused, or which key to supply."""
-    if registrations.answers and not registrations.accepted:
-        return say("no key was registered: {answers}", answers=answers_in_words(registrations.answers))
+    answers = valid_registrations(log)
+    if answers and not accepted_registrations(log):
+        return say("no key was registered: {answers}", answers=answers_in_words(answers))
     return _NOTHING_TO_DELETE
 
 
-@gathering_scenario(
-    serves=["registerPixKey.*", "deletePixKey.*"],
-    needs="register-keys",
-    otherwise=Registrations(missing=NO_REGISTRATION),
-)
-def register(traffic: Traffic) -> Registrations:
+@scenario(serves=["registerPixKey.*", "deletePixKey.*"], needs="register-keys")
+def register(traffic: Traffic) -> None:
     """Register keys and delete them, with the requests that are to be refused."""
     profile = traffic.profile
     if not profile.accounts or not profile.pix_keys:
-        return Registrations(missing=NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts"))
+        traffic.missing[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
+        return
     registrar = Registrar(traffic.client, profile)
-    found = registrar.found
-    found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
     _register(registrar, registrar.choose_keys(), traffic)
-    explain_refusals(registrar)
+    send_refused_types_again(registrar)
     registrar.clean_up()
-    _compare_types_with_the_list(registrar)
-    return found
-
-
-def _compare_types_with_the_list(registrar: Registrar) -> None:
-    """Note the accepted keys of documented types that no list ever showed: they wait, or are lost. A list that lacks
-    those proves nothing about keys of other types, whose registration counts as it was answered."""
-    found = registrar.found
-    listed = (seen for seen in found.accepted if body_sent(seen).get("pixKey") in registrar.references)
-    listed_types = {"RANDOM", *map(type_sent, listed)}
-    missed = [seen for seen in found.accepted if (key := registrar.keys.key_of(seen)) and key.was_missed]
-    never_listed = [seen for seen in missed if type_sent(seen) not in listed_types]
-    if never_listed:
-        found.lost = [seen for seen in found.lost if seen.valid]
-    if registrar.listing:
-        found.lost += never_listed
 
 
 def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> None:
@@ -150,9 +115,9 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
         _send(registrar, Registering.WITHOUT_A_TOKEN, nobody, rows, company=not unusual)
     if registrar.deletes:
         _send_other_spellings(registrar)
-    _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
+    _register_random(registrar, keys, traffic)  # last, as a key that the service made may be beyond deletion
     registrar.clean_up()
-    _decide_suspicions(registrar)
+    _learn_keys_refused_with_effect(registrar)
     registrar.clean_up()
 
 
@@ -175,7 +140,7 @@ def _send(
     answers = together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
     sent = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens is spent
     if what in OTHER_TYPES[:-1]:  # how digits are understood is not shown, nor what a list shows of such a key
-        registrar.found.lost += _find_lost(registrar, sent)
+        _read_lists_after(registrar, sent)
     registrar.undo_all(sent)
 
 
@@ -205,19 +170,17 @@ def _send_other_spellings(registrar: Registrar) -> None:
 def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[Row]) -> bool:
     """Register the key as a new one, with wrong tokens right behind it, for the key itself where the row says so, and
     delete it. True where it is free again."""
-    before = registrar.listing
+    was_readable = registrar.listing is not None
     seems_free = registrar.keys.seems_free(key.key)
     exchange = registrar.register(key, Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED)
     if registered(exchange):
         for row in islice(wrong, _BEHIND):
             named = key if FOR_A_REGISTERED_KEY in row.written else registrar.key_of_nobody()
             _send(registrar, Registering.WITHOUT_A_TOKEN, [named], [row])
-        listing = registrar.look()
-        if listing is not None and (places := listing.places(key.key, key.type)):
-            registrar.references[key.key] = places
+        registrar.look()
         registrar.register(key, Registering.SECOND_TIME)
-    else:
-        _look_for_effect(registrar, key, exchange, before)
+    elif was_readable:
+        _look_for_effect(registrar, exchange)
     return registrar.undo(exchange) and registrar.keys.seems_free(key.key)
 
 
@@ -225,108 +188,73 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> Non
     """Register keys at the same time that were registered one after the other before, and delete them. The first one
     and a read of the list, where it is permitted, leave at the same moment: that list says nothing of the keys. One
     that the list does not show later, although it showed all of them before, is lost."""
-    found, together = registrar.found, registrar.together
+    together = registrar.together
     sends: list[Callable[[], Exchange]] = [partial(registrar.register, key, Registering.BESIDE_OTHERS) for key in keys]
     if keys and registrar.may_list:
         purpose = KeyListing.BESIDE_A_REGISTRATION
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True, purpose=purpose)
         sends[:1] = together.meeting(read, sends[0])
     together.send_all(sends)
-    answers = found.log.of(_REGISTER, Registering.BESIDE_OTHERS)
-    found.lost += _find_lost(registrar, answers)
+    answers = registrar.log.of(_REGISTER, Registering.BESIDE_OTHERS)
+    _read_lists_after(registrar, answers)
     registrar.undo_all(answers)
 
 
-def _register_random(registrar: Registrar, keys: list[PixKey]) -> None:
+def _register_random(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> None:
     """Register each RANDOM key of the profile, and delete it; none while one of unknown value is left. How such a key
     is asked for is not shown: as the profile does, with a UUID, or without pixKey."""
-    found = registrar.found
-    for key in (key for key in keys if key.type == "RANDOM"):
+    for key in [key for key in keys if key.type == "RANDOM"]:
         body = registration(key, registrar.account)
         without = {name: value for name, value in body.items() if name != "pixKey"}
         for sent in (body, {**body, "pixKey": str(uuid4())}, without):
-            before = registrar.look()  # first: it may show that one of unknown value is not there
+            listing = registrar.look()  # first: it may show that one of unknown value is not there
             if registrar.holds_an_unknown_key():
-                found.key_types[key.type] = inconclusive(
-                    FORGET_KEY.of(name=named(registrar.profile)) if registrar.keys.key_at else UNKNOWN_KEY
-                )
+                tells_the_value = registrar.profile.key_at is not None
+                why = FORGET_KEY.of(name=named(registrar.profile)) if tells_the_value else UNKNOWN_KEY
+                traffic.missing["registerPixKey.pixKeyType.RANDOM"] = why
                 return
             exchange = registrar.register(sent, Registering.FIRST_TIME)
-            _look_for_effect(registrar, replace(key, key=sent.get("pixKey", "")), exchange, before)
+            if listing is not None:
+                _look_for_effect(registrar, exchange)
             registrar.undo(exchange)
             if not is_refused_outright(exchange):
                 break
 
 
-# -- what a list says of them -------------------------------------------------------------------------------------
-
-REFUSALS = (
-    RefusalKind.CONTENT,
-    RefusalKind.FORBIDDEN,
-    RefusalKind.LOCK,
-    RefusalKind.MEDIA_TYPE,
-    RefusalKind.NOT_FOUND,
-)
-"""They say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
-_MOST_REFERENCES = 20
-"""Keys of an earlier day that a key is compared with."""
+# -- what is read after them --------------------------------------------------------------------------------------
 
 
-def _look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, before: Listing | None) -> None:
+def _look_for_effect(registrar: Registrar, exchange: Exchange) -> None:
     """Read the list twice after a registration that was refused: it may show the key nevertheless."""
-    if before is None or refused_or_lost(exchange) not in REFUSALS:
-        return
-    since = [seen.request.body for seen in registrar.client.door.exchanges if seen.number > before.number]
-    if since.count(exchange.request.body) > 1:  # not sent once: the first one may have registered the key
-        return
-    lists = [registrar.look(), registrar.look()]
-    made = registrar.made_since(exchange.number)
-    value = key.key or (made[0] if len(made) == 1 else "")
-    places = tuple(each.places(value, key.type) for each in lists if each and each.shows(value))
-    if value and not before.shows(value) and len(places) == len(lists):
-        registrar.suspicions.append(Suspicion(exchange, value, places))
+    if refused_or_lost(exchange) in REFUSALS:
+        registrar.look()
+        registrar.look()
 
 
-def _decide_suspicions(registrar: Registrar) -> None:
-    """Decide which refusals had an effect: their keys stand like one that was accepted. Where none was, like all that
-    stood there before the run; if none stood there either, a note says what the list shows."""
-    found = registrar.found
-    if registrar.suspicions and not found.accepted:
-        suspicious = registrar.suspicions[0].exchange
+def _read_lists_after(registrar: Registrar, sent: list[Exchange]) -> None:
+    """Read the list twice after registrations of which one was granted, if it has shown accepted keys."""
+    granted = [exchange.number for exchange in sent if registered(exchange)]
+    lists = KeyLists(registrar.log, registrar.profile)
+    if granted and lists.have_shown_an_accepted_key(before=min(granted)):
+        registrar.look()
+        registrar.look()
+
+
+def _learn_keys_refused_with_effect(registrar: Registrar) -> None:
+    """Learn the value of a key that the service made and refused, so that it can be deleted. If no registration was
+    accepted, a note says what the list shows."""
+    lists = KeyLists(registrar.log, registrar.profile)
+    effects = [*lists.effects_of_refusals(), *lists.effects_without_a_token()]
+    if effects and not accepted_registrations(registrar.log):
+        first = effects[0].exchange
         has_effect = say(
             "a registration was answered {answer} (exchange {number}), and the list shows its key: look whether it is "
             "registered",
-            answer=answer_in_words(suspicious),
-            number=suspicious.number,
+            answer=answer_in_words(first),
+            number=first.number,
         )
         registrar.client.door.guard.notes.append(has_effect)
-    for one in registrar.suspicions:
-        is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in found.repeated)
-        if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):
-            (found.effects if one.exchange.credential == VALID else found.let_in).append(one.exchange)
-            key = registrar.keys.key_of(one.exchange)
-            if key and (key.value is not None or registrar.keys.may_tell_random_by_lists):
-                registrar.keys.learn_value(key, one.value)
-
-
-def _stands_like_an_accepted_key(registrar: Registrar, places: frozenset[Place]) -> bool:
-    before = registrar.keys.before
-    if registrar.references or before is None:
-        return places in registrar.references.values()
-    return places in islice(before.places_like(places), _MOST_REFERENCES)
-
-
-def _find_lost(registrar: Registrar, sent: list[Exchange]) -> list[Exchange]:
-    """Read the list twice after registrations: those that were granted and whose keys it does not show, although it
-    showed keys that were registered one after the other. A key that the service makes, or that has a type of its own,
-    may be any text that is new."""
-    granted = list(filter(registered, sent)) if registrar.references else []
-    known = registrar.listing.texts if registrar.listing else frozenset()
-    lists = [registrar.look(), registrar.look()] if granted else []
-
-    def is_listed(seen: Exchange, listing: Listing) -> bool:
-        key = body_sent(seen)["pixKey"]
-        is_shown = listing.shows(key) or listing.may_hide(key or "")
-        return is_shown or not ((key and type_sent(seen) in KEY_TYPES) or listing.texts <= known)
-
-    return [seen for seen in granted if all(each and not is_listed(seen, each) for each in lists)]
+    for effect in effects:
+        key = registrar.keys.key_of(effect.exchange) if effect.is_certain else None
+        if key and (key.value is not None or registrar.keys.may_tell_random_by_lists):
+            registrar.keys.learn_value(key, effect.key)
