@@ -7,7 +7,7 @@ import pytest
 from environments.profiles.loading import NO_REGISTRATION
 from environments.profiles.model import Profile
 from spec.log import Log
-from spec.message import joined
+from spec.message import Text, joined
 from tests.harness.judging import require_permission, require_supplied
 from tests.harness.session import SENT
 from tests.traffic.keys.listed import types_left_alone
@@ -37,11 +37,16 @@ def log(traffic: Traffic) -> Log:
 
 
 @pytest.fixture(scope="session")
-def registrations_log(log: Log, traffic: Traffic, profile: Profile) -> Log:
+def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
+    """Reasons why the run left the keys of a type alone, by the type."""
+    return types_left_alone(log, profile)
+
+
+@pytest.fixture(scope="session")
+def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
     """The log of a run that had keys to register."""
     require_supplied(traffic.was_sent(register), NO_REGISTRATION)
     missing = traffic.missing.get("registerPixKey", "")
     require_supplied(not missing, missing)
-    left_alone = types_left_alone(log, profile)
-    require_permission(valid_registrations(log) or not left_alone, joined(left_alone.values()))
+    require_permission(valid_registrations(log) or not left_alone_types, joined(left_alone_types.values()))
     return log

@@ -16,7 +16,7 @@ from itertools import islice
 from environments.profiles.model import PixKey, Profile
 from spec.answers import RefusalKind, is_granted, refused_or_lost, registered, succeeded
 from spec.exchange import VALID, Exchange
-from spec.interface import KEY_TYPES
+from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing, Marks, may_be_made, plain
 from spec.log import Log
 from spec.message import Text, say
@@ -24,7 +24,6 @@ from spec.observed import indistinguishable
 from tests.traffic.keys.purposes import (
     DELETE,
     LIST,
-    REGISTER,
     KeyListing,
     Registering,
     accepted_registrations,
@@ -45,6 +44,8 @@ REFUSALS = (
 """They say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
 _LISTS_AFTER = 2
 """Lists that must agree on a key after its registration."""
+_MOST_KEPT = 4
+"""Lists that are kept after they were read: registrations beside each other are followed by the same ones."""
 _MOST_REFERENCES = 20
 """Keys of an earlier day that a key is compared with."""
 _MAY_BE_LOST = (
@@ -75,6 +76,7 @@ class KeyLists:
 
     def __init__(self, log: Log, profile: Profile) -> None:
         self._log, self._profile, self._key_at = log, profile, profile.key_at
+        self._last_read: dict[int, Listing | None] = {}  # by number, a few: a list may be large
         account = next(iter(profile.accounts), "")
         lists = log.sent(LIST, KeyListing.KEYS_OF_NOW)
         self._reads = [exchange for exchange in lists if exchange.request.last_segment == account]
@@ -83,10 +85,12 @@ class KeyLists:
 
     def _read(self, exchange: Exchange) -> Listing | None:
         """Contents of a list; None if it could not be read."""
-        if not succeeded(exchange):
-            return None
-        listing = Listing(exchange, self._key_at)
-        return listing if listing.is_readable else None
+        if exchange.number not in self._last_read:
+            while len(self._last_read) >= _MOST_KEPT:
+                del self._last_read[next(iter(self._last_read))]
+            listing = Listing(exchange, self._key_at) if succeeded(exchange) else None
+            self._last_read[exchange.number] = listing if listing and listing.is_readable else None
+        return self._last_read[exchange.number]
 
     def _before(self, number: int) -> Listing | None:
         """The last list before an exchange, if it could be read."""
@@ -184,6 +188,7 @@ class KeyLists:
         ]
         for read in self._reads:
             candidates = [exchange for exchange in suspects if self._is_only_refused(exchange, read.number)]
+            candidates = [exchange for exchange in candidates if _may_have(read, key_sent(exchange))]
             listing = self._read(read) if candidates else None
             for exchange in candidates:
                 key = key_sent(exchange)
@@ -251,9 +256,9 @@ class KeyLists:
         """The accepted registrations of documented types of which no list showed a key."""
         listed_types = {"RANDOM", *(type_sent(exchange) for exchange, _ in self._listed)}
         missed = set()
+        before = self._read(self._reads[0]) if self._reads else None
         for exchange, listing in self._first_lists:
             key = key_sent(exchange)
-            before = self._read(self._reads[0])
             is_own = any(own.key == key for own in self._profile.pix_keys)
             may_be_there = listing.may_hide(key, before) or (is_own and listing.may_show(key))
             if not listing.shows(key) and not may_be_there:
@@ -261,6 +266,12 @@ class KeyLists:
         accepted = accepted_registrations(self._log)
         unlisted = [exchange for exchange in accepted if type_sent(exchange) not in listed_types]
         return [exchange for exchange in unlisted if key_sent(exchange) in missed]
+
+
+def _may_have(read: Exchange, key: str) -> bool:
+    """False if a list surely lacks a synthetic key. It may be large, and it is asked for dozens of keys."""
+    name = key.partition("@")[0]
+    return MARK not in name or (read.response is not None and name.encode() in read.response.body)
 
 
 def _is_in(listing: Listing, key: str) -> bool:
@@ -318,28 +329,32 @@ def lost_registrations(log: Log, profile: Profile) -> list[Exchange]:
 def types_left_alone(log: Log, profile: Profile) -> dict[str, Text]:
     """Reasons why no key of a type is registered: the account may have none, or a list showed each of them before."""
     left_alone: dict[str, Text] = {}
+    keys_left_alone = _keys_left_alone(log, profile)
     for key_type in dict.fromkeys(key.type for key in profile.pix_keys):
         keys = [key for key in profile.pix_keys if key.type == key_type]
         if key_type in profile.not_for_this_account:
             left_alone[key_type] = say("not_for_this_account of the profile names {type}", type=key_type)
-        elif all(_is_left_alone(key, log, profile) for key in keys):
+        elif keys_left_alone.issuperset(keys):
             left_alone[key_type] = LISTED_BEFORE if any(key.disposable for key in keys) else REGISTERED_BEFORE
     return left_alone
 
 
-def _is_left_alone(key: PixKey, log: Log, profile: Profile) -> bool:
-    """True if a list showed a key of the profile before the first registration, and the run did not register it."""
-    if not key.key or any(key_sent(exchange) == key.key for exchange in valid_registrations(log)):
-        return False
-    registrations = [exchange.number for exchange in log if exchange.operation == REGISTER and exchange.number]
-    first = min(registrations, default=None)
-    for read in log.sent(LIST, KeyListing.KEYS_OF_NOW):
-        is_before = first is None or read.number < first
-        listing = Listing(read, profile.key_at) if is_before and is_granted(read) else None
-        if listing is not None and _may_be_shown(listing, key, profile):
-            return True
-    return False
+def _keys_left_alone(log: Log, profile: Profile) -> set[PixKey]:
+    """The keys of the profile that a list showed before the first registration, and that the run did not register."""
+    registered_keys = {"", *map(key_sent, valid_registrations(log))}
+    others = [key for key in profile.pix_keys if key.key not in registered_keys]
+    numbers = [exchange.number for exchange in registrations_for(log, *Registering)]
+    first_registration = min(numbers, default=None)
+    left_alone: set[PixKey] = set()
+    for read in log.sent(LIST, KeyListing.KEYS_OF_NOW) if others else []:
+        if first_registration is not None and read.number > first_registration:
+            break
+        if is_granted(read):
+            listing = Listing(read, profile.key_at)
+            left_alone |= {key for key in others if _may_be_shown(listing, key, profile)}
+    return left_alone
 
 
 def _may_be_shown(listing: Listing, key: PixKey, profile: Profile) -> bool:
+    """True if a list shows a key of the profile, or, off a sandbox, may show it."""
     return listing.shows(key.key) or (not profile.is_sandbox and listing.may_show(key.key))
