@@ -334,8 +334,9 @@ def _normal(value: Any, key: str) -> str:
     if _is(key, value):
         return _KEY
     if isinstance(value, str):
-        is_type = value.upper() in KEY_TYPES
-        return _TYPE if is_type else VARYING.sub("#", value) if len(value) >= _LONG else value
+        if value.upper() in KEY_TYPES:
+            return _TYPE
+        return VARYING.sub("#", value) if len(value) >= _LONG else value
     is_large = abs(value) >= _LARGE if isinstance(value, Decimal) else isinstance(value, HugeNumber)
     return "#" if is_large else str(value)
 

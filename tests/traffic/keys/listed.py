@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
+from environments.door.permission import texts_of
 from environments.profiles.model import PixKey, Profile
 from spec.answers import RefusalKind, is_granted, refused_or_lost, registered, succeeded
 from spec.exchange import VALID, Exchange
@@ -119,10 +120,10 @@ class KeyLists:
         return listing
 
     def _is_deleted_between(self, exchange: Exchange, number: int) -> bool:
-        key = key_sent(exchange).encode()
+        key = key_sent(exchange)
         for seen in self._log:
             is_between = exchange.number < seen.number < number
-            if is_between and seen.operation == DELETE and key in seen.request.body:
+            if is_between and seen.operation == DELETE and key in texts_of(seen.request.body):
                 return True
         return False
 
