@@ -5,6 +5,7 @@ import pytest
 from reports.behaviour import behaviour, drifts, in_words
 from reports.formats.conformance_json import document_of
 from reports.run import Observation, Run
+from reports.run_verdict import result_of_run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import facts_of, renamed, said
 from tests.selftest.hand_made import SANDBOX
@@ -41,11 +42,11 @@ def test_a_run_says_what_all_tests_observed():
     first = Observation(UNKNOWN, said("MONEY MOVED TWICE"), "c", first=True)
     run = run_with(Observation(UNKNOWN, facts, "b"), Observation(UNKNOWN, facts, "a"), first)
     document = document_of(run)
-    messages = {entry["id"]: str(entry["message"]) for entry in document["requirements"]}
+    messages = {entry.id: str(entry.message) for entry in document.requirements}
 
     assert messages[UNKNOWN] == "a and b: 404: /* number, /id number; c: MONEY MOVED TWICE"
-    assert document["observed"][UNKNOWN]["a"] == {"": ["404"], "/*": ["number"], "/id": ["number"]}
-    assert [str(note.text) for note in run.notes()] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
+    assert document.observed[UNKNOWN]["a"] == {"": ["404"], "/*": ["number"], "/id": ["number"]}
+    assert [str(note.text) for note in result_of_run(run).notes] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
 
 
 # -- drift ----------------------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ def seen(*values, situation="", requirement=UNKNOWN):
 )
 def test_what_has_nothing_in_common_drifts(was, now, found):
     """As a whole, or place by place in the body of an answer that is the same otherwise."""
-    assert [(one["place"], one["was"], one["is"]) for one in drifts(seen(*was), seen(*now))] == found
+    assert [(one.place, one.was, one.now) for one in drifts(seen(*was), seen(*now))] == found
     assert len(drifts(seen(*now), seen(*was))) == len(found)
 
 

@@ -111,14 +111,20 @@ def _send_all(
     for item in items:
         if uses(item, "generation"):
             generation.draw(item.callspec.params["operation"], seed, examples_of(config, profile, 0))  # type: ignore[attr-defined]
+    if world is not None:
+        world.draw(seed, examples_of(config, profile))
+    generation.begin()
     traffic.send(IN_ORDER)
     if world is not None:  # last, as a transfer that is executed twice gets the room that is left
-        world.follow(seed, examples_of(config, profile))
+        world.follow()
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
     traffic.send(LAST)
+    generation.look_for_smaller_cases()
+    if world is not None:
+        world.look_for_shorter_sequences()
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
         tried = credentials_of([seen for seen in traffic.targeted(name) if seen.credential != VALID])
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
