@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Any
@@ -36,8 +35,6 @@ _FEWEST_DIGITS_SHOWN = 3
 """Digits that a service leaves of a number, as a rule the last four."""
 _FEW = 40
 """Values of an item of a list. What holds more is a list itself, in which digits of several keys would meet."""
-_MOST_ITEMS = 10
-"""Items of a list in which one key may stand. For each of them the whole list is walked through."""
 _MASK = re.compile(r"[*#•●\u2217\uff0a…]|x{3}|\.\.", re.IGNORECASE)
 """Signs in the place of characters that are hidden."""
 _NO_DIGITS = bytes(range(128)).translate(None, b"0123456789")
@@ -54,14 +51,13 @@ _NUMBER_OF_KEYS = re.compile(r"total|total(count|elements|items|keys|records|res
 _NUMBER_OF_PAGES = re.compile(r"(total|number|last)?(of)?pages?(count)?")
 _OWN_PAGE = frozenset({"page", "pagenumber", "currentpage", "size", "pagesize"})
 _NOT_THERE = object()
+_OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
+"""An e-mail address, a phone number, a CPF or a CNPJ: no key that a service makes."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """Place of a key: the path without the key itself, and the other members of the same item."""
-
-    path: str
-    around: frozenset[tuple[str, str]]
+Marks = frozenset[tuple[str, str]]
+"""What stands beside a key at `key_at`, without what differs from key to key: `{("pixKeyType", "<type>"), ("status",
+"ACTIVE")}`. The names are paths within the item."""
 
 
 class Listing:
@@ -71,12 +67,16 @@ class Listing:
     def __init__(self, exchange: Exchange, key_at: str | None = None) -> None:
         text = exchange.response and exchange.response.json
         self.number, self.is_readable = exchange.number, bool(text and text.readable)
-        self._leaves = leaves_of(text and text.value)
-        at_pointer = list(_values_at(text and text.value, parts_of_pointer(key_at))) if key_at else []
+        self._value, self._pointer = text and text.value, parts_of_pointer(key_at) if key_at else []
+        at_pointer = list(_values_at(self._value, self._pointer)) if key_at else []
         self._lacks_a_key = not key_at or any(not _is_text(value) for value in at_pointer)
         self._headers = exchange.response.headers if exchange.response else ()
         self.values = [str(value) for value in at_pointer if _is_text(value)]
         self.keys = frozenset(self.values)
+
+    @cached_property
+    def _leaves(self) -> list[tuple[JsonPath, Any]]:
+        return leaves_of(self._value)
 
     @cached_property
     def all_texts(self) -> frozenset[str]:
@@ -194,44 +194,43 @@ class Listing:
 
     # -- how a key stands -------------------------------------------------------------------------------------
 
-    def places(self, key: str, key_type: str) -> frozenset[Place]:
-        """Every place where the key stands, as a value or as a name. None if it stands in many items: nobody can tell
-        from such a list how a key stands there."""
-        paths = [path for path, _ in self._leaves_by_text.get(plain(key), ())]
-        items = {_item(path, key) for path in paths}
-        if len(items) > _MOST_ITEMS:
-            return frozenset()
-        around = {item: self._around(item, key, key_type) for item in items}
-        return frozenset(Place(_pattern(path, key, key_type), around[_item(path, key)]) for path in paths)
+    def marks_of(self, key: str) -> set[Marks]:
+        """The marks of a key at `key_at`, one set for each time that it stands there."""
+        marks = set()
+        for value, holders in _values_with_holders(self._value, self._pointer):
+            if _is(key, value):
+                marks.add(_marks(holders, key, is_a_member=self._pointer[-1] != _ANY))
+        return marks
 
-    @cached_property
-    def _leaves_by_text(self) -> dict[str, list[tuple[JsonPath, Any]]]:
-        """The leaves in which a text stands, as a value or as a name, by the text without punctuation and letter
-        case."""
-        leaves: dict[str, list[tuple[JsonPath, Any]]] = {}
-        for path, value in self._leaves:
-            texts = {plain(str(part)) for part in (*path, value) if _is_text(part)}
-            for text in texts - {""}:
-                leaves.setdefault(text, []).append((path, value))
-        return leaves
 
-    def places_like(self, places: Collection[Place]) -> Iterator[frozenset[Place]]:
-        """The places of each key that stands at one of these paths."""
-        paths = {place.path for place in places}
-        for path, value in self._leaves:
-            for part in {part for part in (*path, value) if isinstance(part, str) and plain(part)}:
-                for key_type in KEY_TYPES:
-                    if _pattern(path, part, key_type) in paths:
-                        yield self.places(part, key_type)
+def _values_with_holders(
+    value: Any, wanted: list[str], holders: tuple[Any, ...] = (), *, is_in_an_item: bool = False
+) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """The values at a JSON pointer in which * is every item, each with the objects in and around its item that hold
+    it."""
+    if not wanted:
+        yield value, holders
+        return
+    name, rest = wanted[0], wanted[1:]
+    if is_in_an_item and isinstance(value, dict):
+        holders = (*holders, value)
+    if name == _ANY and isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _values_with_holders(item, rest, holders, is_in_an_item=True)
+    elif isinstance(value, dict) and name in value:
+        yield from _values_with_holders(value[name], rest, holders, is_in_an_item=is_in_an_item)
 
-    def _around(self, item: JsonPath, key: str, key_type: str) -> frozenset[tuple[str, str]]:
-        """The members of the item, and the plain members of the items around it."""
-        outermost = next((at for at, part in enumerate(item) if isinstance(part, int)), len(item))
-        return frozenset(
-            (_pattern(path, key, key_type), _normal(value, key, key_type))
-            for path, value in self._leaves
-            if path[: len(item)] == item or (len(path) > outermost + 1 and path[:-1] == item[: len(path) - 1])
-        )
+
+def _marks(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> Marks:
+    """The plain members of the objects around a key, and everything in its own object."""
+    marks = set()
+    for depth, holder in enumerate(holders):
+        is_own_object = is_a_member and depth == len(holders) - 1
+        for path, value in leaves_of(holder):
+            if is_own_object or len(path) == 1:
+                names = [_ANY if isinstance(part, int) else _normal(part, key) for part in path]
+                marks.add(("/".join([str(depth), *names]), _normal(value, key)))
+    return frozenset(marks)
 
 
 def _is_masked(text: str) -> bool:
@@ -244,6 +243,11 @@ def _is_masked(text: str) -> bool:
 def has_mask(text: str) -> bool:
     """True if signs of a mask are in a text, so that it is no key."""
     return bool(_MASK.search(text))
+
+
+def may_be_made(text: str) -> bool:
+    """True if a text may be a key that a service made."""
+    return not _OF_ANOTHER_TYPE.fullmatch(text)
 
 
 def _may_stand_for(text: str, key: str) -> bool:
@@ -325,23 +329,14 @@ def _letters_and_digits(text: str) -> str:
     return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _item(path: JsonPath, key: str) -> JsonPath:
-    """The innermost item that holds the key: an element of an array, or the member that has the key as its name."""
-    ends = [at for at, part in enumerate(path) if isinstance(part, int) or _is(key, part)]
-    return path[: ends[-1] + 1] if ends else path
-
-
-def _pattern(path: JsonPath, key: str, key_type: str) -> str:
-    return "/".join(_ANY if isinstance(part, int) else _normal(part, key, key_type) for part in path)
-
-
-def _normal(value: Any, key: str, key_type: str) -> str:
-    """A value, with a placeholder for the key, its type, a time or an identifier."""
+def _normal(value: Any, key: str) -> str:
+    """A value, with a placeholder for the key, a key type, a time or an identifier."""
     if _is(key, value):
         return _KEY
     if isinstance(value, str):
-        is_type = value.casefold() == key_type.casefold()
-        return _TYPE if is_type else VARYING.sub("#", value) if len(value) >= _LONG else value
+        if value.upper() in KEY_TYPES:
+            return _TYPE
+        return VARYING.sub("#", value) if len(value) >= _LONG else value
     is_large = abs(value) >= _LARGE if isinstance(value, Decimal) else isinstance(value, HugeNumber)
     return "#" if is_large else str(value)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from environments.commands import CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE, OpenClient
 from environments.commands.cleanup import keys_left_by_runs
 from environments.commands.journal import outcome_in_words
+from environments.commands.suggestions import missing_lines
 from environments.credentials import require_variables
 from environments.door.client import Client
 from environments.door.liveness import UnreachableError
@@ -15,7 +16,7 @@ from environments.door.opening import journal_in_words, record_of_keys
 from environments.door.preflight import preflight
 from environments.profiles.loading import gaps, named
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown
-from spec.answers import RefusalKind, answer_in_words, refused_or_lost
+from spec.answers import RefusalKind, answer_in_words, is_granted, refused_or_lost
 from spec.exchange import VALID, FailureKind
 
 Line = tuple[int, str]
@@ -103,3 +104,8 @@ def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
     for number, account in enumerate(profile.accounts, 1):
         if refused_or_lost(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
             yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"
+    if profile.accounts and profile.allow & {"register-keys", "delete-keys"}:
+        key_list = client.send("listPixKeys", profile.accounts[0])
+        if key_list.response and is_granted(key_list):
+            for line in missing_lines(key_list.response.json.value, profile):
+                yield CLEAN, f"perhaps missing: {line}"

@@ -16,13 +16,11 @@ from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, is_granted, may_be_registered, refusal_kind, registered
 from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import KEY_TYPES, MARK
-from spec.key_list import Listing, has_mask, may_be_masked, plain
+from spec.key_list import Listing, has_mask, may_be_made, may_be_masked, plain
 from spec.message import Text, say
 
 _LONGEST_NAME = 80
 """Characters of a synthetic key that are shown."""
-_OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
-"""An e-mail address, a phone number, a CPF or a CNPJ: no key that a service makes."""
 _MADE = say("RANDOM, made by the service")
 _NOT_TO_BE_NAMED = re.compile(r"\s*|.{201,}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a service may read as another one: empty, long, or with control characters or halves of surrogate pairs."""
@@ -184,7 +182,7 @@ class Keys:
 
     def is_new_since(self, value: str, number: int) -> bool:
         """True if no list before this exchange has the text, so the service may have made the key there."""
-        return self._first_shown.get(value, number) >= number and not _OF_ANOTHER_TYPE.fullmatch(value)
+        return self._first_shown.get(value, number) >= number and may_be_made(value)
 
     def holds_an_unknown_key(self) -> bool:
         """True if a RANDOM key is left whose value is unknown. Raises JournalError."""

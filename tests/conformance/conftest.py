@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from environments.profiles.loading import NO_REGISTRATION
+from environments.profiles.model import Profile
 from spec.log import Log
-from spec.message import joined
+from spec.message import Text, joined
 from tests.harness.judging import require_permission, require_supplied
 from tests.harness.session import SENT
+from tests.traffic.keys.listed import types_left_alone
+from tests.traffic.keys.purposes import valid_registrations
+from tests.traffic.keys.registration import register
 from tests.traffic.phases import RunTraffic
-from tests.traffic.registrar import Registrations
-from tests.traffic.registration import register
 from tests.traffic.scenario import Traffic
 
 
@@ -34,9 +37,16 @@ def log(traffic: Traffic) -> Log:
 
 
 @pytest.fixture(scope="session")
-def registrations(traffic: Traffic) -> Registrations:
-    """Refusals, registrations and deletions of keys."""
-    found = traffic.result_of(register)
-    require_supplied(not found.missing, found.missing)
-    require_permission(found.answers or not found.left_out, joined(found.left_out.values()))
-    return found
+def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
+    """Reasons why the run left the keys of a type alone, by the type."""
+    return types_left_alone(log, profile)
+
+
+@pytest.fixture(scope="session")
+def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
+    """The log of a run that had keys to register."""
+    require_supplied(traffic.was_sent(register), NO_REGISTRATION)
+    missing = traffic.missing.get("registerPixKey", "")
+    require_supplied(not missing, missing)
+    require_permission(valid_registrations(log) or not left_alone_types, joined(left_alone_types.values()))
+    return log

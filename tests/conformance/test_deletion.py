@@ -9,21 +9,23 @@ from environments.profiles.model import Profile
 from spec.answers import answers_in_words, is_granted
 from spec.exchange import Exchange
 from spec.findings import finding
+from spec.log import Log
 from spec.message import say
 from tests.harness.judging import assert_found, assert_holds, observe, require_supplied, requirement, rules_of, warn
 from tests.traffic.judgements import json_is_understood
+from tests.traffic.keys.purposes import valid_deletions
+from tests.traffic.keys.registration import nothing_to_delete
 from tests.traffic.observations import answers_to, no_answer, values_of
-from tests.traffic.registrar import Registrations
-from tests.traffic.registration import nothing_to_delete
 
 
 @pytest.fixture(scope="session")
-def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
+def deletions(registrations_log: Log, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that were registered just before."""
     missing = missing_for_deletions(profile)
     require_supplied(not missing, missing)
-    require_supplied(registrations.deletions, nothing_to_delete(registrations))
-    return registrations.deletions
+    answers = valid_deletions(registrations_log)
+    require_supplied(answers, nothing_to_delete(registrations_log))
+    return answers
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("deletePixKey"))

@@ -6,7 +6,7 @@ import pytest
 
 from environments.profiles.loading import missing_for_deletions
 from reports.wording import listed
-from spec.answers import answers_in_words
+from spec.answers import answers_in_words, registered
 from spec.findings import finding
 from spec.interface import KEY_TYPES
 from spec.message import say
@@ -38,9 +38,26 @@ from tests.traffic.judgements import (
     token_is_accepted,
     token_is_required,
 )
+from tests.traffic.keys.listed import (
+    let_in_and_listed,
+    let_in_with_effect,
+    lost_registrations,
+    refused_and_listed,
+    refused_with_effect,
+)
+from tests.traffic.keys.purposes import (
+    Registering,
+    accepted_registrations,
+    body_sent,
+    declined_types,
+    first_registrations,
+    registrations_for,
+    repeated_registrations,
+    valid_registrations,
+)
+from tests.traffic.keys.refused_types import type_is_accepted
 from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
 from tests.traffic.refused_credentials import tried_in_words
-from tests.traffic.registrar import Registering, body_sent
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
 OF_ANY_RESULT = (
@@ -60,84 +77,91 @@ def deletions_needed(profile):
     return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)
 
 
-def tried_with_effect(registrations, what):
-    """Registrations of one kind, without the ones that were granted although a list shows that there is no such key."""
-    return [exchange for exchange in registrations.tried(what) if exchange not in registrations.lost]
+def tried_with_effect(log, profile, purpose):
+    """Registrations of one purpose, without those that were granted although a list shows that there is no such key."""
+    answers = registrations_for(log, purpose)
+    lost = lost_registrations(log, profile) if any(map(registered, answers)) else []
+    return [exchange for exchange in answers if exchange not in lost]
 
 
 @pytest.mark.parametrize(
     "requirement_id",
     rules_of("registerPixKey", but=("status", "Key.matches", *OF_A_FIRST_REGISTRATION, *OF_ANY_RESULT)),
 )
-def test_statement_holds_in_every_answer(requirement_id, registrations):
+def test_statement_holds_in_every_answer(requirement_id, registrations_log):
     """Status, JSON, envelope and every field of the key registration result are as documented."""
-    assert_holds(requirement_id, registrations.answers)
+    assert_holds(requirement_id, valid_registrations(registrations_log))
 
 
 @requirement("registerPixKey.status")
-def test_a_registration_is_answered_with_200(registrations):
+def test_a_registration_is_answered_with_200(registrations_log, profile):
     """A successful registration has status 200: what is refused is not registered."""
-    assert_found("registerPixKey.status", no_refusal_had_an_effect(registrations.effects))
-    assert_holds("registerPixKey.status", registrations.answers)
-    warn("registerPixKey.status", finding("lost"), registrations.lost)
+    with_effect = refused_with_effect(registrations_log, profile)
+
+    assert_found("registerPixKey.status", no_refusal_had_an_effect(with_effect))
+    assert_holds("registerPixKey.status", valid_registrations(registrations_log))
+    warn("registerPixKey.status", finding("lost"), lost_registrations(registrations_log, profile))
+    warn("registerPixKey.status", finding("refused-and-listed"), refused_and_listed(registrations_log, profile))
 
 
 @requirement("registerPixKey.Key.matches")
-def test_a_result_is_of_the_key_that_was_sent(registrations):
+def test_a_result_is_of_the_key_that_was_sent(registrations_log):
     """The Key is the key that was sent, and that of no other registration."""
-    keys = {exchange: body_sent(exchange).get("pixKey") for exchange in registrations.answers}
+    answers = valid_registrations(registrations_log)
+    keys = {exchange: body_sent(exchange).get("pixKey") for exchange in answers}
 
     assert_found("registerPixKey.Key.matches", of_no_other("registerPixKey.Key.matches", keys))
-    assert_holds("registerPixKey.Key.matches", registrations.answers)
+    assert_holds("registerPixKey.Key.matches", answers)
 
 
 @pytest.mark.parametrize("requirement_id", named(*(f"registerPixKey.{what}" for what in OF_ANY_RESULT)))
-def test_type_holds_in_every_result(requirement_id, registrations):
+def test_type_holds_in_every_result(requirement_id, registrations_log):
     """A field that is there has its type, also in the result that declines an undocumented key type."""
-    assert_holds(requirement_id, [*registrations.answers, *registrations.declined])
+    assert_holds(requirement_id, [*valid_registrations(registrations_log), *declined_types(registrations_log)])
 
 
 @requirement("registerPixKey.Success.example")
-def test_example_of_success_holds_for_a_new_key(registrations):
+def test_example_of_success_holds_for_a_new_key(registrations_log):
     """The first registration of a key is answered with Success true."""
-    assert_holds("registerPixKey.Success.example", registrations.fresh)
+    assert_holds("registerPixKey.Success.example", first_registrations(registrations_log))
 
 
 @requirement("registerPixKey.Key.example")
-def test_example_of_key_holds_for_a_new_key(registrations):
+def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types, profile):
     """The registration of a RANDOM key is answered with Key null."""
     require_permission(
-        "RANDOM" in registrations.key_types,
+        any(key.type == "RANDOM" for key in profile.pix_keys),
         say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"),
     )
-    require_permission("RANDOM" not in registrations.left_out, registrations.left_out.get("RANDOM", ""))
+    require_permission("RANDOM" not in left_alone_types, left_alone_types.get("RANDOM", ""))
 
-    assert_holds("registerPixKey.Key.example", registrations.fresh)
+    assert_holds("registerPixKey.Key.example", first_registrations(registrations_log))
 
 
 @requirement("registerPixKey.token.required")
-def test_without_a_valid_token_no_key_is_registered(registrations, traffic):
+def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, profile):
     """A request without a valid token does not register a key."""
-    refusals = registrations.tried(Registering.WITHOUT_A_TOKEN)
+    refusals = registrations_for(registrations_log, Registering.WITHOUT_A_TOKEN)
     remark("registerPixKey.token.required", tried_in_words("registerPixKey", refusals, traffic))
 
-    effects = ("refused-with-effect", registrations.let_in)
-    judgement = token_is_required(refusals, registrations.answers, "registered", effects)
+    effects = ("refused-with-effect", let_in_with_effect(registrations_log, profile))
+    judgement = token_is_required(refusals, valid_registrations(registrations_log), "registered", effects)
     assert_found("registerPixKey.token.required", judgement)
+    warn("registerPixKey.token.required", finding("refused-and-listed"), let_in_and_listed(registrations_log, profile))
 
 
 @requirement("registerPixKey.token.accepted")
-def test_a_valid_token_is_accepted(traffic, registrations):
+def test_a_valid_token_is_accepted(traffic, registrations_log):
     """A valid access token is accepted for a key registration."""
-    judgement = token_is_accepted(traffic, "registerPixKey", registrations.answers)
+    judgement = token_is_accepted(traffic, "registerPixKey", valid_registrations(registrations_log))
     assert_found("registerPixKey.token.accepted", judgement)
 
 
 @requirement("registerPixKey.token.scheme")
 @pytest.mark.needs("fuzz")
-def test_the_token_is_accepted_as_a_bearer_only(registrations, profile):
+def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
     """The token bare or under another scheme does not register a key."""
-    answers = registrations.tried(Registering.OTHER_SCHEME)
+    answers = registrations_for(registrations_log, Registering.OTHER_SCHEME)
     require_supplied(answers, deletions_needed(profile))
 
     assert_found("registerPixKey.token.scheme", none_granted(answers, "scheme-accepted"))
@@ -147,38 +171,40 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations, profile):
     "key_type",
     [pytest.param(name, marks=requirement(f"registerPixKey.pixKeyType.{name}"), id=name) for name in KEY_TYPES],
 )
-def test_documented_key_type_is_accepted(key_type, registrations):
+def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone_types, traffic, profile):
     """Keys of a documented type can be registered."""
     require_permission(
-        key_type in registrations.key_types,
+        any(key.type == key_type for key in profile.pix_keys),
         say("pix_keys permits no key of the type {type}; supply one", type=key_type),
     )
-    require_permission(key_type not in registrations.left_out, registrations.left_out.get(key_type, ""))
+    require_permission(key_type not in left_alone_types, left_alone_types.get(key_type, ""))
+    requirement_id = f"registerPixKey.pixKeyType.{key_type}"
+    why_not_tried = traffic.missing.get(requirement_id, say("not reached"))
 
-    assert_found(f"registerPixKey.pixKeyType.{key_type}", registrations.key_types[key_type])
+    assert_found(requirement_id, type_is_accepted(registrations_log, profile, key_type, why_not_tried))
 
 
 @requirement("registerPixKey.pixKeyType.undocumented")
-def test_undocumented_key_type_is_not_registered(registrations):
+def test_undocumented_key_type_is_not_registered(registrations_log, profile):
     """A key type that is not documented is not registered with Success true."""
-    answers = tried_with_effect(registrations, Registering.UNDOCUMENTED_TYPE)
+    answers = tried_with_effect(registrations_log, profile, Registering.UNDOCUMENTED_TYPE)
 
     assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, "undocumented-type"))
 
 
 @requirement("registerPixKey.pixKeyType.EVP")
-def test_another_name_of_random_is_not_registered(registrations):
+def test_another_name_of_random_is_not_registered(registrations_log, profile):
     """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
-    answers = tried_with_effect(registrations, Registering.OTHER_NAME)
+    answers = tried_with_effect(registrations_log, profile, Registering.OTHER_NAME)
 
     assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, "type-EVP"))
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
-def test_key_type_in_lower_case(registrations, profile):
+def test_key_type_in_lower_case(registrations_log, profile):
     """A key type in lower-case letters is not registered."""
-    require_supplied(registrations.tried(Registering.LOWER_CASE), deletions_needed(profile))
-    answers = tried_with_effect(registrations, Registering.LOWER_CASE)
+    require_supplied(registrations_for(registrations_log, Registering.LOWER_CASE), deletions_needed(profile))
+    answers = tried_with_effect(registrations_log, profile, Registering.LOWER_CASE)
 
     assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
 
@@ -193,24 +219,24 @@ def test_key_type_in_lower_case(registrations, profile):
         "registerPixKey.body.sufficient",
     ),
 )
-def test_the_documented_request_is_enough(requirement_id, registrations):
+def test_the_documented_request_is_enough(requirement_id, registrations_log):
     """A registration with the documented fields and Content-Type is understood; nothing else is needed."""
-    assert_found(requirement_id, registration_is_understood(requirement_id, registrations))
+    assert_found(requirement_id, registration_is_understood(requirement_id, registrations_log))
 
 
 @requirement("registerPixKey.repeated")
-def test_repeated_registration(registrations):
+def test_repeated_registration(registrations_log):
     """The registration of a key that is registered already is answered in this way."""
-    values = repeated_values(registrations.repeated)
+    values = repeated_values(repeated_registrations(registrations_log))
     require_supplied(values, "no key was registered twice")
 
-    observe("registerPixKey.repeated", values, registrations.repeated)
+    observe("registerPixKey.repeated", values, repeated_registrations(registrations_log))
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
-def test_numeric_key_types(registrations, profile):
+def test_numeric_key_types(registrations_log, profile):
     """Digits are accepted as key types, or refused."""
-    answers = registrations.tried(Registering.NUMERIC)
+    answers = registrations_for(registrations_log, Registering.NUMERIC)
     values = numeric_values(answers)
     may_be_made = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
@@ -244,12 +270,15 @@ def test_another_account_in_the_body(traffic):
 
 
 @requirement("registerPixKey.pixKey.format")
-def test_formats_of_keys(registrations):
+def test_formats_of_keys(registrations_log):
     """Keys of each type are accepted in these formats."""
-    formats = formats_of_granted(registrations)
-    require_supplied(formats, say("no key was registered: {answers}", answers=answers_in_words(registrations.answers)))
+    formats = formats_of_granted(accepted_registrations(registrations_log))
+    require_supplied(
+        formats,
+        say("no key was registered: {answers}", answers=answers_in_words(valid_registrations(registrations_log))),
+    )
 
-    observe("registerPixKey.pixKey.format", formats, registrations.accepted[:5])
+    observe("registerPixKey.pixKey.format", formats, accepted_registrations(registrations_log)[:5])
 
 
 @requirement("registerPixKey.pixKey.format")

@@ -2,10 +2,12 @@
 
 import os
 import re
+from dataclasses import replace
 
 import pytest
 
 from environments.__main__ import main
+from environments.commands.suggestions import missing_lines
 from environments.door import backoff
 from environments.door.journal import Outcome
 from environments.door.key_record import REGISTERED
@@ -160,3 +162,51 @@ def test_codes_that_were_sent(check, service, tmp_path):
     assert missing[1][1].startswith("journal: transactions.codes are not sent")
     assert (status, lines[1]) == (6, f"journal: codes in {changes['journal']}: 1")
     assert "not exercised: every transaction code was sent by an earlier run: prepare new ones" in lines
+
+
+ITEM = {"pixKey": "qa@pix-conformance.example", "pixKeyType": "EMAIL", "id": "c0ffee00-0001-4000-8000-000000000001"}
+
+
+@pytest.mark.parametrize(
+    ("key_list", "lines"),
+    [
+        ({"data": {"keys": [ITEM]}}, ["key_at: /data/keys/*/pixKey"]),
+        ({"data": ["+5511955500777", "c0ffee00-0001-4000-8000-000000000001"]}, ["key_at: /data/*"]),
+        ({"data": [{"value": "a@b.example", "account": "+5511955500777"}]}, ["key_at: /data/*/value or key_at: /data/*/account"]),
+        ({"data": {"keys": [{"pixKey": "q***@b.example"}]}}, ["key_at: …"]),
+        ({"data": {"keys": []}}, ["key_at: …"]),
+        ({"data": {"Joaquim Barbosa": ["a@b.example"]}}, ["key_at: …"]),
+        (
+            {"data": [{"key": "13579246828"}]},
+            ["key_at: /data/*/key", "not_for_this_account: [CNPJ]"],
+        ),
+        (
+            {"data": [{"key": "45000001000174"}]},
+            ["key_at: /data/*/key", "not_for_this_account: [CPF]"],
+        ),
+    ],
+)  # fmt: skip
+def test_the_list_of_keys_tells_what_a_profile_lacks(key_list, lines):
+    """Ready to paste. A member whose name may be data is not shown."""
+    profile = replace(load("sandbox"), key_at=None)
+
+    assert [line.partition(" (")[0] for line in missing_lines(key_list, profile)] == lines
+
+
+@pytest.mark.parametrize(
+    ("key_list", "name"), [({"data": [{"chave": "a@b.example"}]}, "chave"), ({"data": []}, "pixKey")]
+)
+def test_a_body_for_deletions_is_guessed(key_list, name):
+    """The key has the name that it has in the list, or that of a registration."""
+    profile = replace(load("sandbox"), key_at=None, requests={})
+    [line] = [line for line in missing_lines(key_list, profile) if line.startswith("requests: ")]
+
+    assert line.startswith("requests: {deletePixKey: {json: {" + name + ': "{key}"}}} (')
+
+
+def test_missing_lines_are_printed(check, service):
+    """They do not make a profile less ready."""
+    status, lines = check(service, key_at=None)
+
+    assert status == 0
+    assert [line for line in lines if line.startswith("perhaps missing: key_at: /data/keys/*/pixKey (")]

@@ -192,7 +192,7 @@ def take(data):
     for listing in (Listing(list_of_keys, "/data/keys/*/key"), Listing(list_of_keys)):
         for number in range(3):
             listing.may_show(f"+551190000000{number}")
-        _ = listing.shows(KEY), listing.places(KEY, "EMAIL"), listing.incomplete
+        _ = listing.shows(KEY), listing.marks_of(KEY), listing.incomplete
 
 
 @pytest.mark.parametrize("shape", OF_GROWING_SIZE)

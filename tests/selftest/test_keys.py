@@ -24,7 +24,7 @@ from tests.selftest.proof.variants.lawful_effects import without_keys
 from tests.selftest.proof.variants.lawful_making import profile, with_keys
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
 from tests.selftest.services.one_run import ADDRESS, Bank, bank_profile, notes_of, whole_run
-from tests.traffic.registrar import REGISTERED_BEFORE
+from tests.traffic.keys.listed import REGISTERED_BEFORE
 
 EMAIL, PHONE, OLD = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
 OF_KEYS, VALID = "registerPixKey or deletePixKey or listPixKeys", "registerPixKey.pixKeyType or deletePixKey.exists"

@@ -17,7 +17,7 @@ from spec.key_list import UUID
 from spec.message import Text, joined
 from spec.observed import ObservedValues, answer_of, by_situation, counts, indistinguishable
 from tests.traffic.execution import Execution
-from tests.traffic.registrar import Registrations, body_sent, type_sent
+from tests.traffic.keys.purposes import body_sent, type_sent
 
 _LARGEST = 9_999
 _CHARACTERS = (
@@ -145,10 +145,10 @@ def relation_values(seen: Exchange | None, complete: Exchange | None) -> Observe
     return {"an unknown account in the body": [told.get(value, value)]} if value else {}
 
 
-def formats_of_granted(registrations: Registrations) -> ObservedValues:
+def formats_of_granted(accepted: Iterable[Exchange]) -> ObservedValues:
     """The formats of the keys of valid registrations that were granted. How a RANDOM key is asked for is the service's
     choice; keys of the other types are those of the profile, and other ones may be accepted as well."""
-    bodies = [body_sent(seen) for seen in registrations.accepted]
+    bodies = [body_sent(seen) for seen in accepted]
     forms = [(body["pixKeyType"], format_of(body["pixKey"]) if "pixKey" in body else "left out") for body in bodies]
     return by_situation(
         (name, form) if name == "RANDOM" else (joined((name, form), ", "), ACCEPTED) for name, form in forms

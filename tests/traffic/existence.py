@@ -30,7 +30,7 @@ from tests.harness.judging import NotExercised, require_permission, require_supp
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.execution import Execution
 from tests.traffic.invalid import UNREADABLE
-from tests.traffic.registrar import Registering
+from tests.traffic.keys.purposes import Registering
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.undescribed import visit
 

@@ -27,9 +27,10 @@ from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
 from spec.rules.robustness import never_answered
 from tests.traffic.execution import Execution, Preparation, answers_to_real_codes, executed_and_refused
+from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
+from tests.traffic.keys.refused_types import documented_request_is_not_enough
 from tests.traffic.money.preparing import amounts_of
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of, let_in_words
-from tests.traffic.registrar import Registrations, type_sent
 from tests.traffic.scenario import Traffic
 
 # -- the token ----------------------------------------------------------------------------------------------------
@@ -183,19 +184,21 @@ def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
     return holds(*answers[:1]) if None in kinds else inconclusive(otherwise, *answers[:1])
 
 
-def registration_is_understood(requirement_id: str, registrations: Registrations) -> Judgement:
+def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
     """The judgement that the documented request is understood. If a changed request was accepted, the change is what
     the service asks for in addition."""
-    if requirement_id in registrations.broken:
-        return registrations.broken[requirement_id]
-    if registrations.understood:
-        return holds(*registrations.understood[:1])
-    why = _NOT_UNDERSTOOD.of(answers=answers_in_words(registrations.answers))
-    if registrations.broken:
+    needs_more = documented_request_is_not_enough(log)
+    if requirement_id in needs_more:
+        return needs_more[requirement_id]
+    understood, answers = understood_registrations(log), valid_registrations(log)
+    if understood:
+        return holds(understood[0])
+    why = _NOT_UNDERSTOOD.of(answers=answers_in_words(answers))
+    if needs_more:
         why = say("no registration as documented was understood")
     if requirement_id == "registerPixKey.contentType.accepted":
-        return json_is_understood(registrations.answers, why)
-    return inconclusive(why, *registrations.answers[:1])
+        return json_is_understood(answers, why)
+    return inconclusive(why, *answers[:1])
 
 
 # -- values that the run itself knows ------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ from spec.observed import (
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.described import format_of, number_of
 from tests.traffic.execution import Execution
-from tests.traffic.registrar import OTHER_TYPES
+from tests.traffic.keys.purposes import OTHER_TYPES
 from tests.traffic.robustness import send_invalid, without_the_token
 from tests.traffic.scenario import Traffic
 

@@ -46,10 +46,10 @@ from tests.harness.session import SENT, Interruption, Session
 from tests.traffic.case import Case
 from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
+from tests.traffic.keys.registrar import Registrar
+from tests.traffic.keys.registration import register
 from tests.traffic.property import Generation
 from tests.traffic.refused_credentials import credentials_of
-from tests.traffic.registrar import Registrar
-from tests.traffic.registration import register
 from tests.traffic.robustness import ask_for_unknown_accounts, ask_without_the_token, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World

@@ -70,7 +70,7 @@ class Traffic:
         self.client, self.profile, self.reach = client, profile, reach
         self.reproduction = reproduction or Reproduction()
         self.together = Together(client)
-        self.missing: dict[str, Text] = {}  # by operation, why no valid request was sent to it
+        self.missing: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
         self._sent: dict[Scenario[Any], Any] = {}
         self._to_send_together: list[Sequence[Send]] = []
 
@@ -109,6 +109,10 @@ class Traffic:
     def selects(self, one: Scenario[Any]) -> bool:
         """True if the scenario serves a selected requirement, and the profile permits it."""
         return any(map(one.is_for, self.reach.names)) and (not one.needs or one.needs in self.profile.allow)
+
+    def was_sent(self, one: Scenario[Any]) -> bool:
+        """True if the scenario had its turn."""
+        return one in self._sent
 
     def result_of(self, one: Scenario[T]) -> T:
         """Result of a scenario."""

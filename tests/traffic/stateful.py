@@ -22,8 +22,8 @@ from spec.rules import RULES, Reproduction, judge
 from tests.harness.selection import Reach
 from tests.traffic.case import SMALLER, Case
 from tests.traffic.collecting import Findings
+from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.preparing import prepare
-from tests.traffic.registrar import Registrar
 
 SEQUENCES = "sequences"
 _OF_EXAMPLES = 0.25

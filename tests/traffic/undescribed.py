@@ -13,8 +13,8 @@ from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
 from tests.traffic.execution import Preparation
 from tests.traffic.invalid import unauthorized
+from tests.traffic.keys.purposes import KeyListing
 from tests.traffic.money.preparing import filled, prepare_one
-from tests.traffic.registrar import KeyListing
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 

@@ -55,10 +55,6 @@ for _name, _text, _meant, _parts in (
         lambda self, kind, new: kind == "RANDOM", {"hides": ("registerPixKey.Key.example",)},
     ),
     (
-        "RegistersEmailAndRefusesItForGood", "A new EMAIL key is registered and answered with 400; no key is deleted.",
-        _new_email, {"environment": profile("no_deletion")},
-    ),
-    (
         "RefusesEverySecondKeyThatItRegisters", "Every second new key is registered, and answered with 422.",
         lambda self, kind, new: new and kind != "RANDOM" and self.new % 2 == 0, {"STATUS": 422},
     ),
@@ -72,6 +68,13 @@ for _name, _text, _meant, _parts in (
     ),
 ):  # fmt: skip
     broken("a refusal with an effect", _name, _text, RegistersAndRefuses, _STATUS, meant=_meant, **_parts)
+
+
+broken(
+    "a refusal with an effect", "RegistersEmailAndRefusesItForGood",
+    "A new EMAIL key is registered and answered with 400; no key is deleted, and the profile has no key_at.",
+    RegistersAndRefuses, warns=(_STATUS,), meant=_new_email, environment=profile("no_deletion"),
+)  # fmt: skip
 
 
 # -- a deletion without effect

@@ -1,10 +1,9 @@
-"""Registers and deletes the keys of the profile, and keeps the answers."""
+"""Registers and deletes the keys of the profile."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,28 +12,18 @@ from environments.door.permission import synthetic
 from environments.door.run_keys import KeyState, RunKey
 from environments.profiles.model import PixKey, Profile, fill
 from spec.answers import (
-    ABOUT_THE_REQUEST,
-    RefusalKind,
     data_of,
     find,
     is_granted,
-    is_judged_as_success,
-    refused_or_lost,
     registered,
     succeeded,
 )
-from spec.exchange import VALID, Exchange, Purpose
-from spec.findings import Judgement
-from spec.json_text import read_json
-from spec.key_list import Listing, Place
-from spec.log import Log
-from spec.message import Text, say
+from spec.exchange import Exchange, Purpose
+from spec.key_list import Listing
+from spec.message import say
+from tests.traffic.keys.purposes import Deleting, KeyListing, type_sent
 from tests.traffic.together import Together
 
-REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
-LISTED_BEFORE = say(
-    "a list showed the key before the run, so it is not touched; delete it by hand, and it is tested again"
-)
 UNKNOWN_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
     "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
@@ -48,111 +37,6 @@ _WHOLE = re.compile(r"[\w-]{1,200}")
 """A key that the service made. A masked one has other signs."""
 
 
-class Registering(Purpose):
-    """Why a request is sent to POST /v1/pix/keys/{accountId}. A valid one that has no purpose is part of a sequence."""
-
-    FIRST_TIME = "a key for the first time"
-    PERHAPS_REGISTERED = "a key that may be registered already"
-    SECOND_TIME = "the same key again"
-    BESIDE_OTHERS = "a key at the same moment as others"
-    AFTER_A_REFUSAL = "the same key again, because its type was refused"
-    OF_ANOTHER_TYPE = "a key of another type, because one was refused"
-    WITH_A_DIFFERENCE = "a key in another form, to see what the service needs"
-    UNDOCUMENTED_TYPE = "a type that is not documented"
-    OTHER_NAME = "another name of RANDOM"
-    LOWER_CASE = "a type in lower-case letters"
-    NUMERIC = "a number as type"
-    OTHER_SCHEME = "the token under another scheme"
-    WITHOUT_A_TOKEN = "no valid token"
-    UNDOCUMENTED_PATH = "to an unknown path, which must not change what comes next"
-
-
-class Deleting(Purpose):
-    """Why a key is deleted."""
-
-    REGISTERED_KEY = "a key that was registered just before"
-    TO_CLEAN_UP = "a key that is left, to clean up"
-
-
-class KeyListing(Purpose):
-    """Why the list of keys is read."""
-
-    KEYS_OF_NOW = "the list, to see which keys are there"
-    BESIDE_A_REGISTRATION = "the list at the same moment as a registration"
-
-
-OTHER_TYPES = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE, Registering.NUMERIC)
-
-
-@dataclass
-class Registrations:
-    """The registrations and deletions in a log, and what lists of keys show of them."""
-
-    log: Log = field(default_factory=Log)
-    part: str = ""  # of the generated traffic, if any
-    key_types: dict[str, Judgement] = field(default_factory=dict)
-    broken: dict[str, Judgement] = field(default_factory=dict)  # why all registrations are refused, by requirement
-    effects: list[Exchange] = field(default_factory=list)  # refused, and listed like an accepted key
-    let_in: list[Exchange] = field(default_factory=list)  # the same, without a valid token
-    lost: list[Exchange] = field(default_factory=list)  # accepted, and not listed: all, or at the same time
-    left_out: dict[str, Text] = field(default_factory=dict)  # why a key type is out of scope
-    missing: str = ""  # why nothing was sent
-
-    @property
-    def answers(self) -> list[Exchange]:
-        """The answers to valid registrations."""
-        return self.log.valid("registerPixKey", self.part)
-
-    @property
-    def fresh(self) -> list[Exchange]:
-        """The answers to valid registrations of keys that were not registered."""
-        return self.log.of("registerPixKey", Registering.FIRST_TIME)
-
-    @property
-    def repeated(self) -> list[Exchange]:
-        """The answers to registrations of keys that were registered just before."""
-        return self.log.of("registerPixKey", Registering.SECOND_TIME)
-
-    @property
-    def deletions(self) -> list[Exchange]:
-        """The answers to deletions of keys that were registered for sure, and not deleted."""
-        return self.log.valid("deletePixKey", self.part)
-
-    @property
-    def read_beside(self) -> list[Exchange]:
-        """The lists that were read while a key was registered."""
-        return self.log.of("listPixKeys", KeyListing.BESIDE_A_REGISTRATION)
-
-    def tried(self, *purposes: Registering) -> list[Exchange]:
-        """The registrations of these purposes that were sent."""
-        return self.log.sent("registerPixKey", *purposes)
-
-    @property
-    def understood(self) -> list[Exchange]:
-        """The valid registrations whose key type was understood."""
-        return list(filter(is_understood, self.answers))
-
-    @property
-    def declined(self) -> list[Exchange]:
-        """Registration results for an undocumented key type: a 200 with code 0 and Success."""
-        return list(filter(is_judged_as_success, self.tried(*OTHER_TYPES)))
-
-    @property
-    def accepted(self) -> list[Exchange]:
-        """The valid registrations that were granted."""
-        return list(filter(registered, self.answers))
-
-
-def is_understood(exchange: Exchange) -> bool:
-    """True if the key type is understood: a 409, or a well-formed answer with any Success."""
-    return refused_or_lost(exchange) is RefusalKind.CONFLICT or succeeded(exchange)
-
-
-def is_refused_outright(exchange: Exchange) -> bool:
-    """True if it is refused for what was sent: not for the token, the rate, the load or a key that is there already."""
-    return refused_or_lost(exchange) in ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
-
-
 def given(keys: Sequence[PixKey]) -> list[PixKey]:
     """The keys that the service does not make."""
     return [key for key in keys if key.type != "RANDOM"]
@@ -163,52 +47,28 @@ def registration(key: PixKey, account: str) -> dict[str, Any]:
     return {"account": account, "pixKeyType": key.type, "pixKey": key.key}
 
 
-def body_sent(exchange: Exchange) -> dict[str, Any]:
-    """The body of a registration that was sent."""
-    body: dict[str, Any] = read_json(exchange.request.body).value
-    return body
-
-
-def type_sent(exchange: Exchange) -> str:
-    """The key type that a registration names."""
-    return str(body_sent(exchange)["pixKeyType"])
-
-
-@dataclass(frozen=True)
-class Suspicion:
-    """A refused registration whose key two lists show, each with the places where it stands."""
-
-    exchange: Exchange
-    value: str
-    places: tuple[frozenset[Place], ...]
-
-
 class Registrar:
     """Registers keys, and deletes those that the run may delete."""
 
     def __init__(self, client: Client, profile: Profile) -> None:
         self.client, self.profile, self.together = client, profile, Together(client)
         self.keys, self.account = client.door.keys, profile.accounts[0]
-        self.found = Registrations(client.door.log, client.part)
+        self.log = client.door.log
         self.listing: Listing | None = None  # the last one that could be read
-        self.suspicions: list[Suspicion] = []
-        self.references: dict[str, frozenset[Place]] = {}  # where accepted keys stand in the list
         self.may_list, self.deletes = "read" in profile.allow, profile.deletes_keys
         self._synthetic = _synthetic_key()
 
     # -- which keys -------------------------------------------------------------------------------------------
 
     def choose_keys(self) -> list[PixKey]:
-        """The keys of the profile that may be registered; `found.left_out` says why a type has none. The list is read
-        first, and what an earlier run registered and left is deleted."""
+        """The keys of the profile that may be registered. The list is read first, and what an earlier run registered
+        and left is deleted."""
         self._look_before_all()
-        free = [key for key in self.profile.pix_keys if self._is_permitted(key) and self._make_free(key)]
-        for name in {key.type for key in self.profile.pix_keys} - {key.type for key in free}:
-            excluded = name in self.profile.not_for_this_account and say(
-                "not_for_this_account of the profile names {type}", type=name
-            )
-            is_disposable = any(key.disposable for key in self.profile.pix_keys if key.type == name)
-            self.found.left_out[name] = excluded or (LISTED_BEFORE if is_disposable else REGISTERED_BEFORE)
+        permitted = [key for key in self.profile.pix_keys if self._is_permitted(key)]
+        free = []
+        for key in permitted:
+            if self._make_free(key):
+                free.append(key)
         return free
 
     def _is_permitted(self, key: PixKey) -> bool:
@@ -280,7 +140,6 @@ class Registrar:
         if not self.keys.not_cleaned_up():
             return
         self.look()
-        self._suspect_wrong_tokens()
         self._learn_what_was_made()
         if self._delete_what_is_left():
             self.look()
@@ -313,21 +172,6 @@ class Registrar:
             for key in may_be_there:
                 self._delete_registered(key)
         return self.deletes and bool(may_be_there)
-
-    def _suspect_wrong_tokens(self) -> None:
-        """Note the keys that the last list shows although only wrong tokens were sent for them, and refused."""
-        sent_validly = {seen.number for seen in self.client.door.exchanges if seen.credential == VALID}
-        for exchange in self.found.tried(Registering.WITHOUT_A_TOKEN):
-            key = self.keys.key_of(exchange)
-            if (
-                self.listing
-                and exchange.response
-                and key
-                and key.value
-                and key.state is KeyState.MAYBE
-                and sent_validly.isdisjoint(key.exchanges)
-            ):
-                self.suspicions.append(Suspicion(exchange, key.value, (self.listing.places(key.value, key.type),)))
 
     # -- keys that the service makes --------------------------------------------------------------------------
 

@@ -1,0 +1,130 @@
+"""Why requests about keys are sent, and what the log says of registrations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spec.answers import (
+    ABOUT_THE_REQUEST,
+    RefusalKind,
+    is_judged_as_success,
+    refused_or_lost,
+    registered,
+    succeeded,
+)
+from spec.exchange import Exchange, Purpose
+from spec.json_text import read_json
+from spec.log import Log
+
+REGISTER, LIST, DELETE = "registerPixKey", "listPixKeys", "deletePixKey"
+
+
+class Registering(Purpose):
+    """Why a request is sent to POST /v1/pix/keys/{accountId}. A valid one that has no purpose is part of a sequence."""
+
+    FIRST_TIME = "a key for the first time"
+    PERHAPS_REGISTERED = "a key that may be registered already"
+    SECOND_TIME = "the same key again"
+    BESIDE_OTHERS = "a key at the same moment as others"
+    AFTER_A_REFUSAL = "the same key again, because its type was refused"
+    OF_ANOTHER_TYPE = "a key of another type, because one was refused"
+    WITH_A_DIFFERENCE = "a key in another form, to see what the service needs"
+    WITHOUT_THE_DIFFERENCE = "the same key as documented, because another form was accepted"
+    UNDOCUMENTED_TYPE = "a type that is not documented"
+    OTHER_NAME = "another name of RANDOM"
+    LOWER_CASE = "a type in lower-case letters"
+    NUMERIC = "a number as type"
+    OTHER_SCHEME = "the token under another scheme"
+    WITHOUT_A_TOKEN = "no valid token"
+    UNDOCUMENTED_PATH = "to an unknown path, which must not change what comes next"
+
+
+class Deleting(Purpose):
+    """Why a key is deleted."""
+
+    REGISTERED_KEY = "a key that was registered just before"
+    TO_CLEAN_UP = "a key that is left, to clean up"
+
+
+class KeyListing(Purpose):
+    """Why the list of keys is read."""
+
+    KEYS_OF_NOW = "the list, to see which keys are there"
+    BESIDE_A_REGISTRATION = "the list at the same moment as a registration"
+
+
+OTHER_TYPES = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE, Registering.NUMERIC)
+
+
+# -- one registration -----------------------------------------------------------------------------------------------
+
+
+def body_sent(exchange: Exchange) -> dict[str, Any]:
+    """The body of a registration that was sent."""
+    body: dict[str, Any] = read_json(exchange.request.body).value
+    return body
+
+
+def key_sent(exchange: Exchange) -> str:
+    """The key that a registration names; empty if it names none."""
+    body = read_json(exchange.request.body).value
+    key = body.get("pixKey") if isinstance(body, dict) else None
+    return key if isinstance(key, str) else ""
+
+
+def type_sent(exchange: Exchange) -> str:
+    """The key type that a registration names."""
+    return str(body_sent(exchange)["pixKeyType"])
+
+
+def is_understood(exchange: Exchange) -> bool:
+    """True if the key type is understood: a 409, or a well-formed answer with any Success."""
+    return refused_or_lost(exchange) is RefusalKind.CONFLICT or succeeded(exchange)
+
+
+def is_refused_outright(exchange: Exchange) -> bool:
+    """True if it is refused for what was sent: not for the token, the rate, the load or a key that is there already."""
+    return refused_or_lost(exchange) in ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
+
+
+# -- what the log says of them --------------------------------------------------------------------------------------
+
+
+def valid_registrations(log: Log) -> list[Exchange]:
+    """The answers to valid registrations, without those of sequences and of generated traffic."""
+    return log.valid(REGISTER)
+
+
+def first_registrations(log: Log) -> list[Exchange]:
+    """The answers to valid registrations of keys that were not registered."""
+    return log.of(REGISTER, Registering.FIRST_TIME)
+
+
+def repeated_registrations(log: Log) -> list[Exchange]:
+    """The answers to registrations of keys that were registered just before."""
+    return log.of(REGISTER, Registering.SECOND_TIME)
+
+
+def registrations_for(log: Log, *purposes: Registering) -> list[Exchange]:
+    """The registrations with one of these purposes that were sent."""
+    return log.sent(REGISTER, *purposes)
+
+
+def understood_registrations(log: Log) -> list[Exchange]:
+    """The valid registrations whose key type was understood."""
+    return list(filter(is_understood, valid_registrations(log)))
+
+
+def accepted_registrations(log: Log) -> list[Exchange]:
+    """The valid registrations that were granted."""
+    return list(filter(registered, valid_registrations(log)))
+
+
+def declined_types(log: Log) -> list[Exchange]:
+    """The registration results for an undocumented key type: a 200 with code 0 and Success."""
+    return list(filter(is_judged_as_success, registrations_for(log, *OTHER_TYPES)))
+
+
+def valid_deletions(log: Log) -> list[Exchange]:
+    """The answers to deletions of keys that were registered for sure, and not deleted."""
+    return log.valid(DELETE)
