@@ -62,8 +62,8 @@ witnesses: .venv/witnesses/ready
 # Every service of the proof, each replay beside a trial in memory, each operator over HTTP, every requirement selected
 # alone, the report in a browser in every way, the tools of others, and the worked examples of CONTRIBUTING.md.
 proof: .venv/contributors
-	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py \
-		tests/selftest/test_browser.py tests/selftest/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
+	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/proof/test_proof.py tests/selftest/harness/test_selection.py \
+		tests/selftest/promises/test_browser.py tests/selftest/proof/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
 
 # The pictures of the report in docs/screenshots/. Needs Chromium.
 screenshots: .venv/contributors

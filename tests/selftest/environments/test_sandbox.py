@@ -18,7 +18,7 @@ import pytest
 from environments.sandbox import Request, Server, Service
 from spec.interface import operations
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TOKEN = "sandbox-token"
 DATE = 1767225600000
 PHONE = "+5511955500101"

@@ -433,7 +433,9 @@ def test_a_registration_without_a_connection_is_closed():
     def register(kind, number):
         failure = Failure(kind, "no answer")
         exchange = Exchange(number, "registerPixKey", request, None, failure, valid=True)
-        sending = SimpleNamespace(sent=request, request=request, intent=SimpleNamespace(operation="registerPixKey"), exchange=exchange)
+        sending = SimpleNamespace(
+            sent=request, request=request, intent=SimpleNamespace(operation="registerPixKey"), exchange=exchange
+        )
         with keys.watching(sending):
             pass
         return [key.state for key in keys.not_cleaned_up()]

@@ -10,14 +10,14 @@ from environments.profiles.loading import load
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ROW = re.compile(r"^\| .+ \| `(\w+)` \|$", re.MULTILINE)
 
 
 def test_each_never_is_a_self_test_by_that_name():
     """The name stands in one of the modules, as that of a test."""
     names = ROW.findall((ROOT / "docs" / "traffic.md").read_text("utf-8"))
-    tests = "\n".join(path.read_text("utf-8") for path in ROOT.glob("tests/selftest/test_*.py"))
+    tests = "\n".join(path.read_text("utf-8") for path in ROOT.glob("tests/selftest/**/test_*.py"))
 
     assert len(names) >= 20
     assert [name for name in names if not re.search(rf"^def test_{name}\(", tests, re.MULTILINE)] == []

@@ -1,5 +1,5 @@
 """The proof: every seeded fault is caught as declared, every lawful service passes, and the gate itself is red when
-it must be. `pytest tests/selftest/test_proof.py -p xdist -n 2`; a whole run writes reports/proof/."""
+it must be. `pytest tests/selftest/proof/test_proof.py -p xdist -n 2`; a whole run writes reports/proof/."""
 
 import os
 from collections.abc import Callable

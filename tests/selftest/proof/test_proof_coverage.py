@@ -1,6 +1,5 @@
 """The proof covers the requirements and the rules: what is added to them needs a service that breaks it."""
 
-
 import pytest
 
 import tests.selftest.proof.borderline

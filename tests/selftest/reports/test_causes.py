@@ -19,7 +19,7 @@ from spec.requirements import requirements
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, answer
 from tests.selftest.hand_made import hand_made
-from tests.selftest.test_html_report import exchange
+from tests.selftest.reports.page.test_rendering import exchange
 
 DIGIT = "executePix.digit.present"
 

@@ -8,7 +8,7 @@ import pytest
 from reports import earlier_runs
 from reports.__main__ import main
 from reports.earlier_runs import comparison_of, run_before
-from tests.selftest.test_comparison import RUN, changed
+from tests.selftest.reports.test_comparison import RUN, changed
 
 ESCAPES = "\x1b[31m\x9b2J\x07\r\n\u202e"
 COMMANDS = "\n::error title=x::planted\n##[set-env name=x]1##vso[task.complete]"

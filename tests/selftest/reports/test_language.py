@@ -24,7 +24,7 @@ from spec.message import message_of, say
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import RUNS, recorded
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PORTUGUESE = "pt-BR"
 (CATALOGUE,) = (read_po(BytesIO(file.read_bytes()), locale=tag.replace("-", "_")) for tag, file in catalogues().items())
 NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")

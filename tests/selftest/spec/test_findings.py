@@ -9,7 +9,7 @@ from reports.verdicts import RequirementResult, Verdict, merged
 from spec.findings import Finding, finding, merged_findings, templates
 from spec.message import say
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 STATUS = finding("status", status=201)
 
 

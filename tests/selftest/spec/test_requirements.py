@@ -15,7 +15,7 @@ from spec.requirements import LEVELS, SOURCE, read_yaml, requirements
 from spec.rules import RULES
 from tests.selftest.proof.directly import conformance_tests
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RULE_FILES = sorted((ROOT / "spec" / "rules").glob("*.py"))
 OF_EACH_FIELD = ("present", "type", "spelling")
 

@@ -9,9 +9,9 @@ from environments.door.event_log import MAYBE, REGISTERED
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Key, Server, Service
+from tests.selftest.promises.test_keys import keys_of, left_by
 from tests.selftest.services.one_run import ADDRESS, bank_profile, whole_run
 from tests.selftest.services.running import TOKEN, write_profile
-from tests.selftest.test_keys import keys_of, left_by
 
 EMAIL, CPF, OURS = "qa@pix-conformance.example", "13579246828", "pixconf-1@example.com"
 KINDS = {EMAIL: "EMAIL", CPF: "CPF", OURS: "EMAIL", "a7": "RANDOM"}

@@ -13,10 +13,10 @@ from environments.profiles.loading import document, editor_schema, load
 from environments.profiles.model import ProfileError
 from spec.requirements import read_yaml
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[4]
 EXAMPLE = REPOSITORY / "environments/staging.example.yaml"
 PUBLISHED = REPOSITORY / "environments/profile.schema.json"
-PROFILES = sorted({*REPOSITORY.glob("environments/*.yaml"), *REPOSITORY.glob("tests/selftest/**/profiles/*.yaml")})
+PROFILES = sorted({*REPOSITORY.glob("environments/*.yaml"), *REPOSITORY.glob("tests/selftest/proof/**/profiles/*.yaml")})
 GOOD = "base_url: https://bank.example\nauth: {token_env: PIX_TOKEN}\n"
 SECRET = "eyJhbGciOiJIUzI1NiJ9.e30.s3cr3t"
 

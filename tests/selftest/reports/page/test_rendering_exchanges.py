@@ -13,7 +13,7 @@ from reports.show import Display
 from spec.rules import judge
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import recorded
-from tests.selftest.test_rules import CASES, broken
+from tests.selftest.spec.test_rules import CASES, broken
 
 RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
 

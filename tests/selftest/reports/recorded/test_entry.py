@@ -19,7 +19,7 @@ from reports.recorded.tally import Counting
 from spec.message import Message
 from tests.selftest.exchanges import EXECUTION
 from tests.selftest.recorded_runs import run_here
-from tests.selftest.test_recorded import (
+from tests.selftest.reports.recorded.test_reading import (
     BASE,
     BODY,
     PROFILE,
