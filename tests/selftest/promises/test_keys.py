@@ -5,16 +5,12 @@ import json
 from dataclasses import replace
 
 import pytest
-import requests
 
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
-from environments.door.outgoing import Intent, Sending
-from environments.door.run_keys import Keys
 from environments.sandbox import Service
 from spec.interface import MARK
-from spec.key_list import UUID, Listing
-from tests.selftest.exchanges import answer
+from spec.key_list import UUID
 from tests.selftest.proof.borderline import EvpAndDigitsAreTheOneRandomKey
 from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.selftest.proof.mutants.demands_faults import RefusesAKind
@@ -126,39 +122,6 @@ def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable,
     assert named == {key for key in stay if not UUID.fullmatch(key)}
     assert len(left_by(model)) == len(stay) == len(named) + 1
     assert result_of(model, "deletePixKey.exists").verdict == "pass"
-
-
-@pytest.mark.parametrize(
-    "number", ["-1e400", "1e999999", pytest.param("9" * 5000, id="long"), "1.50", "NaN", "-Infinity"]
-)
-def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, a_run):
-    """A float would be infinite, and an integer of 5000 digits an error: a report shows neither."""
-    body = f'{{"pixKeyType": "EMAIL", "pixKey": {number}}}'
-    a_run.client.send("registerPixKey", "pixconf-account", body=body.encode())
-    [key] = a_run.door.keys._keys
-
-    assert (key.value, str(key.name)) == (number, f"EMAIL {number}"[:80])
-
-
-@pytest.mark.parametrize(("account", "beside"), [("ac-0001", 1), ("pixconf-account", 0)])
-def test_a_list_beside_another_request_or_of_another_account_says_nothing(account, beside):
-    """It may be older than the other request; and a key of the operator would count as one that the service made."""
-    keys = Keys(accounts=("ac-0001",))
-    for operation, of_account, seen in (
-        ("listPixKeys", "ac-0001", answer("listPixKeys", {"code": 0, "data": [OLD]})),
-        ("registerPixKey", "ac-0001", answer("registerPixKey", {}, status=422)),
-        ("listPixKeys", account, answer("listPixKeys", {"code": 0, "data": []}, beside=beside)),
-    ):
-        request = requests.Request(
-            "POST", f"http://127.0.0.1/v1/pix/keys/{of_account}", json={"pixKey": EMAIL}
-        ).prepare()
-        sending = Sending(request, Intent(operation, valid=True))
-        sending.exchange = replace(seen, request=sending.sent)
-        with keys.watching(sending):
-            pass
-
-    assert keys.was_there_before(OLD)
-    assert [key.value for key in keys.not_cleaned_up()] == [EMAIL]
 
 
 # -- keys that the run makes up ---------------------------------------------------------------------------------------
@@ -357,29 +320,3 @@ def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
 
     assert found.endswith("is refused as documented and accepted with other names for all fields")
     assert body == content_type == "no registration as documented was understood"
-
-
-# -- how a key stands in a list ---------------------------------------------------------------------------------------
-
-
-def listing(value: object) -> Listing:
-    """A list of keys."""
-    return Listing(answer("listPixKeys", json.dumps(value).encode(), path="/v1/pix/keys/ac"))
-
-
-@pytest.mark.parametrize(
-    ("key", "shown"),
-    [
-        ("a@x.example", {"keys": [{"pixKey": "a@x.example"}]}),
-        ("a@x.example", ["A@X.example"]),
-        ("a@x.example", {"a@x.example": {"type": "EMAIL"}}),
-        ("13579246828", {"keys": [{"cpf": "135.792.468-28"}]}),
-        ("13579246828", {"keys": [{"cpf": 13579246828}]}),
-    ],
-)
-def test_a_key_is_seen_in_any_shape(key, shown):
-    """As a value or as a name, in any letter case and punctuation; not as a part of a text."""
-    assert listing(shown).shows(key)
-    assert not listing(shown).shows("b@x.example")
-    assert not listing({"uri": f"mailto:{key}", "keys": []}).shows(key)
-    assert not listing(shown).shows("")

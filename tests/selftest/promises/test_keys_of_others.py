@@ -1,7 +1,6 @@
 """Keys of others: a run off a sandbox takes none, whatever a service does. Judged by the log of the service."""
 
 import itertools
-import json
 import re
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -9,12 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from environments.__main__ import main
-from environments.door.run_keys import Keys, KeyState
 from environments.sandbox import Server
-from spec.exchange import Exchange, Failure, FailureKind, Request
 from spec.interface import MARK
-from spec.key_list import Listing
-from tests.selftest.exchanges import answer
 from tests.selftest.services.keys_of_others import (
     ACCOUNT,
     EMAIL,
@@ -123,25 +118,6 @@ def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
 
     assert service.deletions == []
     assert "not complete" in result.rows("not-exercised")["deletePixKey.status"]
-
-
-@pytest.mark.parametrize(
-    ("data", "is_complete"),
-    [
-        ({"keys": [], "pages": 2}, False),
-        ({"keys": [], "hasMore": True}, False),
-        ({"keys": [], "total": 7}, False),
-        ({"keys": [], "_links": {"next": {"href": "/v1/pix/keys?page=2"}}}, False),
-        ({"keys": [], "last": False}, False),
-        ({"keys": [{"key": "a@b.example"}]}, False),
-        ({}, False),
-        ({"keys": [], "page": 1, "pages": 1, "total": 0, "next": None, "last": True}, True),
-        ({"keys": [{"pixKey": "a@b.example", "next": "x"}], "count": 1, "pageSize": 50}, True),
-    ],
-)
-def test_a_list_says_whether_it_is_complete(data, is_complete):
-    """Beside its keys, in the words of usual libraries. Where key_at leads nowhere, it cannot be read."""
-    assert (not listing_of(data).incomplete) is is_complete
 
 
 def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
@@ -255,28 +231,6 @@ def test_a_conforming_service_with_two_accounts_is_tested_whole(tmp_path):
 
 
 # -- keys of the profile that were there before ------------------------------------------------------------------------
-
-
-def listing_of(data):
-    """A list of keys, which stand at KEY_AT."""
-    body = json.dumps({"code": 0, "data": data}).encode()
-    return Listing(answer("listPixKeys", body, path=f"/v1/pix/keys/{ACCOUNT}"), KEY_AT)
-
-
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_a_list_shows_a_number_in_any_form(form):
-    """Or it cannot tell, because it is masked. Another number is not taken for it."""
-    shown = listing_of({"keys": [{"pixKey": form(PHONE), "since": 1767225600000}]})
-
-    assert shown.may_show(PHONE) is not shown.hides_keys
-    assert not shown.may_show("+5511955500777")
-
-
-def test_letters_are_compared_without_case():
-    """Also as a part of a longer text, and percent-encoded."""
-    for text in ("MAE@Cliente.Example", "mailto:mae@cliente.example", "mae%40cliente.example"):
-        assert listing_of({"keys": [{"pixKey": text}]}).may_show(EMAIL)
-    assert not listing_of({"keys": [{"pixKey": "pai@cliente.example"}]}).may_show(EMAIL)
 
 
 @pytest.mark.parametrize("form", ["punctuation", "members in another order", "masked"])
@@ -422,27 +376,6 @@ def test_nothing_that_is_sent_destroys(tmp_path):
     assert "registerPixKey.serverError" in result.rows("fail")
     assert service.statements
     assert [text for text in bodies if words.search(text)] == []
-
-
-def test_a_registration_without_a_connection_is_closed():
-    """Nothing was sent. A key that was perhaps registered before stays open."""
-    keys = Keys(accounts=(ACCOUNT,))
-    body = b'{"account": "ac-0001", "pixKeyType": "EMAIL", "pixKey": "pixconf-1@example.com"}'
-    request = Request("POST", f"http://127.0.0.1/v1/pix/keys/{ACCOUNT}", (), body)
-
-    def register(kind, number):
-        failure = Failure(kind, "no answer")
-        exchange = Exchange(number, "registerPixKey", request, None, failure, valid=True)
-        sending = SimpleNamespace(
-            sent=request, request=request, intent=SimpleNamespace(operation="registerPixKey"), exchange=exchange
-        )
-        with keys.watching(sending):
-            pass
-        return [key.state for key in keys.not_cleaned_up()]
-
-    states = [register(FailureKind.NO_CONNECTION, 1), register(FailureKind.TIMEOUT, 2)]
-
-    assert [*states, register(FailureKind.NO_CONNECTION, 3)] == [[], [KeyState.MAYBE], [KeyState.MAYBE]]
 
 
 def test_synthetic_accounts_of_hard_keys_stand_in_path_and_body(tmp_path):

@@ -14,9 +14,6 @@ from urllib.parse import unquote
 import pytest
 
 from environments.door.budget import may_have_prepared
-from environments.door.preparing import filled
-from environments.profiles.loading import load
-from environments.profiles.model import PixKey
 from environments.sandbox import Request, Response
 from spec.exchange import Response as Answer
 from spec.interface import MARK, PREPARING, operations
@@ -178,22 +175,6 @@ def test_what_stays_is_listed(ended):
         "its code was not sent": LIMIT - len(service.invalid),
         "its account is synthetic": len(service.invalid),
     }
-
-
-def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
-    """In the order of the profile; a RANDOM key that the service makes is none."""
-    keys = [PixKey("RANDOM", ""), PixKey("PHONE", "a"), PixKey("CNPJ", "b"), PixKey("CPF", "c")]
-    profile = replace(load("sandbox"), pix_keys=tuple(keys))
-    body = {"from": "{account}", "to": "{key}", "kind": "{type}"}
-    prepared = [filled(body, profile, place) for place in range(4)]
-
-    assert [(one["to"], one["kind"]) for one in prepared] == [
-        ("a", "PHONE"),
-        ("b", "CNPJ"),
-        ("c", "CPF"),
-        ("a", "PHONE"),
-    ]
-    assert filled(body, replace(profile, pix_keys=tuple(keys[:1]))) == {"from": "ac-0001", "to": "", "kind": ""}
 
 
 def test_a_refusal_gives_a_place_back():

@@ -1,18 +1,13 @@
 """Each rule holds for a conforming exchange, and deviates for one that breaks its requirement."""
 
-import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
 from spec.requirements import read_yaml, requirements
 from spec.rules import RULES, judge
-from spec.rules.robustness import _HINTS, _TRACES
-from spec.rules.table import first_names
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
 CASES = read_yaml(Path(__file__).with_name("rules.yaml"))
@@ -85,43 +80,3 @@ def test_the_message_of_a_deviation(case):
     judgement = judge(case["rule"], exchange)
 
     assert (str(judgement.message), judgement.exchanges) == (case["message"], (exchange,))
-
-
-def test_the_message_of_a_dropped_connection():
-    """It names what got no response."""
-    exchange = failed(FailureKind.DROPPED)
-    said = "expected a response to a valid request (GET), got a dropped connection"
-
-    assert str(judge("executePix.connection", exchange).message) == said
-
-
-def test_stack_traces():
-    """A stack trace is known by its frames, with any line breaks; a text that says where to look is none."""
-    traces, others = CASES["stack traces"], CASES["no stack traces"]
-    judged = {
-        text: judge("executePix.stackTrace", answer("executePix", text.encode(), status=400)).deviates
-        for text in (*traces, *others)
-    }
-
-    assert [text for text in traces if not judged[text]] == []
-    assert [text for text in others if judged[text]] == []
-
-
-@pytest.mark.parametrize(
-    ("names", "shown"),
-    [
-        (["traceId", "ZULEICA", "conta-da-zuleica"], "traceId and 2 more"),
-        (["Zuleica Teodolinda", "52998224725"], "2 whose names may be data"),
-        (["traceId"], "traceId"),
-    ],
-)
-def test_a_message_names_no_member_that_data_may_name(names, shown):
-    """They are counted."""
-    assert str(first_names(names)) == shown
-
-
-@given(st.one_of([st.from_regex(re.compile(trace, re.MULTILINE)) for trace in _TRACES]))
-@settings(deadline=None)
-def test_each_trace_has_a_hint(text):
-    """No trace is missed because it was not looked for."""
-    assert any(hint in text for hint in _HINTS.split("|"))

@@ -3,16 +3,12 @@
 import json
 import re
 import stat
-import sys
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from subprocess import PIPE, Popen
 
 import pytest
 from filelock import FileLock, Timeout
 
-from environments.__main__ import main
 from environments.door.event_log import JournalError, LogKey
 from environments.door.journal import Journal, Outcome, outcome_of
 from environments.profiles.loading import load
@@ -22,7 +18,6 @@ from tests.harness.configuration import code_from, code_to_resend, start_journal
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.services import trouble_with_money as trouble
-from tests.selftest.services.forking import ROOT
 from tests.selftest.services.one_run import (
     ADDRESS,
     CODE,
@@ -31,7 +26,6 @@ from tests.selftest.services.one_run import (
     Bank,
     Run,
     bank_profile,
-    journal_in,
     notes_of,
     profile_of,
     whole_run,
@@ -83,20 +77,6 @@ def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(log):
     assert log.fault() == ""
     log.write(OTHER, "success")
     assert [bool(json.loads(line)) for line in log.path.read_text().splitlines()] == [True] * 5
-
-
-@pytest.mark.parametrize("place", ["/dev/full", ".", "link"])
-def test_what_is_no_file_is_neither_read_nor_written(place, tmp_path):
-    """A device, a folder, and a link, which leads to what somebody else chose, stay what they are."""
-    (tmp_path / "kept").write_text("kept")
-    (tmp_path / "link").symlink_to(tmp_path / "kept")
-    log = Journal(tmp_path / place, LogKey(tmp_path / "key"))
-
-    for use in (log.fault, log.events, lambda: log.write(CODE, "sent")):
-        with pytest.raises(JournalError, match="is no file: name another place in journal"):
-            use()
-    assert (tmp_path / "kept").read_text() == "kept"
-    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 
 
 # -- never twice --------------------------------------------------------------------------------------------------
@@ -441,64 +421,6 @@ def test_a_prepared_code_that_cannot_be_one_is_not_sent(service, code, tmp_path)
 
 
 # -- what people do -----------------------------------------------------------------------------------------------
-
-
-def command(capsys, *arguments):
-    """`python -m environments journal`: exit status and lines."""
-    status = main(["journal", *map(str, arguments)])
-    out, err = capsys.readouterr()
-    return status, (out + err).splitlines()
-
-
-def test_a_journal_that_nothing_needs_is_in_order(tmp_path, capsys, monkeypatch):
-    """Without codes in the profile none has to be started; one that is damaged is not in order."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    path = tmp_path / "pix-conformance/journal.jsonl"
-    untouched = command(capsys)
-    path.parent.mkdir(mode=0o700)
-    path.with_suffix(".count").write_text("2")
-    status, lines = command(capsys)
-
-    assert untouched == (0, [f"codes in {path}: 0"])
-    assert (status, lines[1].startswith(f"error: transactions.codes are not sent: {path}")) == (6, True)
-
-
-def test_a_reader_that_closes_the_pipe_has_enough():
-    """`python -m environments journal | head` ends with nothing on standard error."""
-    arguments = [sys.executable, "-m", "environments", "journal"]
-    with Popen(arguments, cwd=ROOT, stdout=PIPE, stderr=PIPE) as process:
-        process.stdout.close()
-
-        assert process.stderr.read() == b""
-
-
-def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, monkeypatch):
-    """By each later run of the environment, whatever it may do. It is listed without its code, and settled by the code
-    or by the name of its entry; no other outcome is."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    journal = journal_in(tmp_path / "pix-conformance", environment="profile")
-    journal.start()
-    for code, outcome in ((THIRD, "success"), (CODE, "sent"), (OTHER, "unknown")):
-        journal.write(code, outcome)
-    reads = bank_profile(tmp_path, allow=["read"], transactions=None, journal=None)
-    models = [whole_run(Bank(), reads, "listAccounts.exists")]
-    models.append(whole_run(Bank(), replace(reads, name="another"), "listAccounts.exists"))
-    listed = command(capsys)[1][2]
-    name = listed.split()[0]
-    settled = [command(capsys, f"--settle={each}") for each in (CODE, name, THIRD)]
-    models.append(whole_run(Bank(), reads, "listAccounts.exists"))
-
-    assert [len([note for note in notes_of(model) if "OUTCOME UNKNOWN" in note]) for model in models] == [2, 0, 0]
-    assert (
-        f"python -m environments journal {reads.path} prints its name, and with --settle NAME "
-        in notes_of(models[0])[0]
-    )
-    assert "resend" not in str(notes_of(models[0]))
-    assert listed.endswith(f"  unknown: look the transfer up; then python -m environments journal --settle {name}")
-    assert [status for status, _ in settled] == [0, 0, 4]
-    assert journal.path.parent.stat().st_mode & 0o077 == 0
-    assert settled[2][1] == [f"error: --settle: {journal.path} has no unknown outcome of this code"]
-    assert journal.fault() == ""
 
 
 def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):

@@ -16,7 +16,9 @@ from spec.requirements import read_yaml
 REPOSITORY = Path(__file__).parents[4]
 EXAMPLE = REPOSITORY / "environments/staging.example.yaml"
 PUBLISHED = REPOSITORY / "environments/profile.schema.json"
-PROFILES = sorted({*REPOSITORY.glob("environments/*.yaml"), *REPOSITORY.glob("tests/selftest/proof/**/profiles/*.yaml")})
+PROFILES = sorted(
+    {*REPOSITORY.glob("environments/*.yaml"), *REPOSITORY.glob("tests/selftest/proof/**/profiles/*.yaml")}
+)
 GOOD = "base_url: https://bank.example\nauth: {token_env: PIX_TOKEN}\n"
 SECRET = "eyJhbGciOiJIUzI1NiJ9.e30.s3cr3t"
 
