@@ -23,7 +23,7 @@ from reports.json_tokens import tokens
 from reports.show import CUT, Display
 from spec.exchange import VALID, json_error
 from spec.findings import MOST_POINTERS, Conclusion
-from spec.json_text import MAX_DEPTH, MAX_VALUES
+from spec.json_text import MAX_VALUES
 from spec.key_list import Listing
 from spec.observed import answer_of
 from spec.rules import RULES, judge
@@ -69,23 +69,6 @@ def of_a_bank(folder):
         "key_at": "/data/keys/*/pixKey", "accounts": [ACCOUNT], "transactions": None,
         "journal": str(folder / "journal.jsonl"),
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ["[" * 4_000, '{"a":' * 800, "[]," * 1_300, '{"name":[' * 400], ids=range(4))
-def test_a_token_has_a_path_of_bounded_length(text):
-    """Whatever is nested deeper counts as personal, because its names are not known."""
-    every = list(tokens(text))
-
-    assert max(len(token.path) for token in every) <= MAX_DEPTH
-    assert all(token.is_personal for token in every if len(token.path) == MAX_DEPTH)
-
-
-def test_a_personal_member_is_one_at_any_depth_that_is_read():
-    """What stands in it is personal, and what follows it is not."""
-    text = json.dumps({"name": "x", "other": "y"}).replace('"x"', "[" * 50 + '"x"' + "]" * 50)
-    by_text = {token.text: token.is_personal for token in tokens(text)}
-
-    assert (by_text['"x"'], by_text['"y"']) == (True, False)
 
 
 @pytest.mark.parametrize("body", [NESTED[:4_000], b"[]," * 1_300, b'{"a":' * 800], ids=range(3))

@@ -5,22 +5,18 @@ import json
 import os
 from base64 import b64encode
 from dataclasses import replace
-from functools import cache, reduce
+from functools import reduce
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from reports.formats.conformance_json import document_of
 from reports.recorded.entry import exchange_of
-from reports.recorded.forms import Forms
 from reports.recorded.reading import judge_files, tally_of
 from reports.recorded.recorded_run import RecordedRun
 from reports.recorded.tally import GAP, Tally, merge
-from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, REGISTRATION
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.proof.directly import sent_in_memory
@@ -242,32 +238,6 @@ def test_three_bad_answers_of_two_thousand(tmp_path):
     assert run.exchanges[1]["request"]["headers"] == [["(recorded)", f"entry 1,234 of {tmp_path}/traffic.har"]]
 
 
-@cache
-def tallies(folder):
-    """The tally of each of a few files."""
-    of = (
-        [entry()],
-        [without_digit()] * 2,
-        [registration(), registration(pixKeyType="IBAN")],
-        [NOT_JUDGED["without a response"]],
-    )
-    several = [[*part, *other] for part in of for other in of]
-    return [tally_of(str(har(folder, *each, name=f"{at}.har")), PROFILE) for at, each in enumerate(several)]
-
-
-@pytest.mark.slow
-@given(st.permutations(range(16)), st.integers(0, 16))
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_tallies_merge_in_any_order(tmp_path_factory, order, cut):
-    """Merging is associative and commutative: files, in whichever order and groups, give one tally."""
-    parts = tallies(tmp_path_factory.getbasetemp())
-    groups = [[parts[at] for at in order[:cut]], [parts[at] for at in order[cut:]]]
-    merged = merge(*(reduce(merge, group, Tally()) for group in groups))
-
-    assert merged == reduce(merge, parts, Tally())
-    assert str(run_of(merged).result()) == str(run_of(reduce(merge, parts, Tally())).result())
-
-
 # -- services of the proof -----------------------------------------------------------------------------------------
 
 
@@ -306,34 +276,6 @@ def test_a_fault_that_a_lone_answer_shows_is_found(specimen, tmp_path):
 
     assert lone <= failing | warned or specimen.name in REFUSED_PERHAPS
     assert failing <= specimen.fails
-
-
-ANSWERS = [
-    *(
-        {"data": EXECUTION | change}
-        for change in ({}, {"status": "PENDING"}, {"type": "EMAIL"}, {"error": "x"}, {"id": 7})
-    ),
-    {"data": EXECUTION | {"document": "123.456.789-09"}},
-    {"text": BODY.decode().replace('"digit"', '"digit": "1", "digit"')},
-    *({"status": status} for status in (201, 204, 404, 405, 500, 501)),
-    *(
-        {"text": text}
-        for text in ("[]", "1", "1.5", "NaN", "Traceback (most recent call last):", '{"code": 5, "data": {}}')
-    ),
-]
-
-
-@given(st.permutations(ANSWERS * 2))
-@settings(deadline=None, max_examples=5)
-def test_what_is_remembered_of_a_form_is_what_each_answer_shows(answers):
-    """Whatever came before, the rules that deviate are those that deviate alone."""
-    forms = Forms()
-    exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
-    alone = [{id for id in RULES if judge(id, one).deviates} for one in exchanges]
-    told = [{id for id, _ in forms.broken(one, one.response)} for one in exchanges]
-
-    assert [each - {"executePix.exists"} for each in told] == alone
-    assert sum(forms.held.values()) == 2 * len(answers)
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
