@@ -10,7 +10,16 @@ import pytest
 from environments.profiles.model import KnownFailure
 from reports.grants import Grants
 from reports.run import Run
-from reports.verdicts import RequirementResult, RunVerdict, Verdict, counts, coverage, deviation, merged
+from reports.verdicts import (
+    ON_THE_SERVICE,
+    RequirementResult,
+    RunVerdict,
+    Verdict,
+    counts,
+    coverage,
+    deviation,
+    merged,
+)
 from spec.findings import finding
 from spec.requirements import requirements
 from tests.selftest.hand_made import SANDBOX, hand_made
@@ -48,6 +57,11 @@ def test_exit_statuses():
         "internal-error": 3, "interrupted": 2, "non-conformant": 1, "not-robust": 1, "drifted": 1, "unreachable": 7,
         "nothing-selected": 5, "incomplete": 6, "partial": 0, "conformant": 0,
     }  # fmt: skip
+
+
+def test_a_verdict_on_the_service_ends_with_0_or_1():
+    """Any other one says that the run did not come to its end."""
+    assert set(ON_THE_SERVICE) == {verdict for verdict in RunVerdict if verdict.exit_status in (0, 1)}
 
 
 UNTESTED = "1 documented requirement in scope was not exercised"

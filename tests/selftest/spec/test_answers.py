@@ -4,10 +4,12 @@ import pytest
 
 from spec.answers import (
     RefusalKind,
+    execution_results,
     grants_protected_result,
     is_refusal,
     may_be_registered,
     refusal_kind,
+    refusal_of_the_caller,
     refuses_the_token,
 )
 from spec.exchange import FailureKind, Response
@@ -88,3 +90,36 @@ def test_what_a_bad_credential_must_not_get(exchange, granted):
 def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange, unknown):
     """It is listed among what a run leaves behind. A gateway that gave up answers for nobody but itself."""
     assert may_be_registered(exchange) is unknown
+
+
+@pytest.mark.parametrize(
+    ("response", "kind"),
+    [
+        (refused(401), RefusalKind.TOKEN),
+        (refused(200, b'{"code": 401}'), RefusalKind.TOKEN),
+        (refused(403), RefusalKind.FORBIDDEN),
+        (refused(495), RefusalKind.CERTIFICATE),
+        (refused(400, b"No required SSL certificate was sent"), RefusalKind.CERTIFICATE),
+        (refused(302), RefusalKind.REDIRECT),
+        (refused(200, b"<html>log in</html>"), RefusalKind.REDIRECT),
+        (refused(404), None),
+        (refused(429), None),
+        (refused(503), None),
+        (refused(200, b'{"code": 5}'), None),
+        (refused(200, b"{}"), None),
+    ],
+)
+def test_what_is_about_the_caller(response, kind):
+    """Another caller may get another answer: the token, its scope, the certificate, or a page to log in."""
+    assert refusal_of_the_caller(response) is kind
+
+
+@pytest.mark.parametrize("empty", [None, "", 0])
+def test_a_member_without_a_value_is_no_part_of_a_result(empty):
+    """Three that are filled make one; many services send all members, without values, in a refusal."""
+    skeleton = dict.fromkeys(EXECUTION, empty)
+    filled = {name: EXECUTION[name] for name in ("bank", "branch", "account")}
+
+    assert execution_results(execution(skeleton, status=409).response) == []
+    assert len(execution_results(execution({**skeleton, **filled}, status=409).response)) > 0
+    assert execution_results(execution({**skeleton, "bank": "341", "branch": "1"}, status=409).response) == []

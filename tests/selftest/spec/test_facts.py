@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from spec.facts import contradictions, facts_of, merged, renamed, text_of, updated
+from spec.facts import DEEP, contradictions, facts_of, merged, renamed, text_of, updated
 from spec.json_text import read_json
 
 
@@ -130,3 +130,25 @@ def test_merging_depends_on_no_order():
 
     assert orders == {merged(each)}
     assert not any([*contradictions(merged(each), one), *contradictions(one, merged(each))] for one in each)
+
+
+LEVELS = 8
+"""Levels of an answer that are looked at."""
+
+
+def nested(levels, wrap):
+    """A text in so many containers."""
+    value = "x"
+    for _ in range(levels):
+        value = wrap(value)
+    return value
+
+
+@pytest.mark.parametrize("wrap", [lambda value: {"data": value}, lambda value: [value]], ids=["objects", "arrays"])
+def test_facts_end_at_a_depth(wrap):
+    """Of what lies deeper it is known that there is more, and no more."""
+    whole, cut = facts_of(nested(LEVELS, wrap)), facts_of(nested(LEVELS + 3, wrap))
+    (deepest,) = [place for place, what in cut if what == DEEP]
+
+    assert deepest.count("/") == max(place.count("/") for place, _ in cut) == LEVELS
+    assert DEEP not in {what for _, what in whole}

@@ -108,6 +108,14 @@ def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
     assert [line for line in block if state.get("unreachable", state.get("errors", [""])[0]) in line]
 
 
+@pytest.mark.parametrize("selection", [None, OPERATORS])
+def test_a_selection_is_said_if_there_was_one(selection):
+    """Without its words, because the operator wrote them."""
+    said_so = "only a part of the requirements was selected" in step_summary(document(*PASSING, selection=selection))
+
+    assert said_so is (selection is not None)
+
+
 DRIFT = [{"id": id, "situation": OPERATORS, "place": "", "was": OPERATORS, "is": ""} for id in (STATUS, DATA, DATA)]
 
 
