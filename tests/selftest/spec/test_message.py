@@ -43,6 +43,7 @@ def test_texts_in_a_row_are_names_that_stand_as_they_are():
 
     assert isinstance(row, Message)
     assert row.rendered(lambda one, many, number: one.replace("b", "B")) == "a, B"
+    assert str(in_a_row(["a", "b", "c"], ", ")) == "a, b, c"
     assert (in_a_row([], ", "), in_a_row(["a"], ", ")) == ("", "a")
 
 
