@@ -39,11 +39,12 @@ lint: .venv/contributors
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# An entry in each catalogue of reports/locale for what the suite has learned to say.
+# An entry in each catalogue of reports/locale for what the suite has learned to say. What it no longer says stays at the
+# end as a comment (#~), so that a text that comes back, or was reworded, has its translation at hand.
 POT := $(or $(TMPDIR),/tmp)/pix-conformance.pot
 messages: .venv/ready
 	PYTHONPATH=. $(BIN)/pybabel -q extract -F babel.cfg -k say -k say_many:1,2 --no-location --sort-output -o $(POT) .
-	$(BIN)/pybabel update -D report -i $(POT) -d reports/locale --width=120 --no-fuzzy-matching --ignore-pot-creation-date --ignore-obsolete
+	$(BIN)/pybabel update -D report -i $(POT) -d reports/locale --width=120 --no-fuzzy-matching --ignore-pot-creation-date
 
 .venv/ready: requirements.txt
 	@PYTHON=$(PYTHON) .ci/install --require-hashes --only-binary=:all: --requirement $<

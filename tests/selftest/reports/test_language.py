@@ -49,6 +49,24 @@ def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path, monkey
     assert sorted(map(str, entries ^ extracted)) == []
 
 
+def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
+    """`make messages` takes nothing away: a text that was reworded has its old translation at hand."""
+    (tmp_path / "reports/locale/pt_BR/LC_MESSAGES").mkdir(parents=True)
+    file = tmp_path / "reports/locale/pt_BR/LC_MESSAGES/report.po"
+    file.write_text(
+        'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\nmsgid "a key"\nmsgstr "uma chave"\n'
+    )
+    template = tmp_path / "texts.pot"
+    template.write_text('msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\nmsgid "one key"\nmsgstr ""\n')
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    command = next(line.strip() for line in lines if "pybabel update" in line)
+    arguments = [str(template) if part == "$(POT)" else part for part in command.split("pybabel ", 1)[1].split()]
+    monkeypatch.chdir(tmp_path)
+    CommandLineInterface().run(["pybabel", "-q", *arguments])
+
+    assert '#~ msgid "a key"\n#~ msgstr "uma chave"' in file.read_text()
+
+
 def test_an_entry_is_translated_with_its_placeholders():
     """Every form of an entry is there, and holds the placeholders of the English text, each once."""
     forms = get_plural(str(CATALOGUE.locale)).num_plurals

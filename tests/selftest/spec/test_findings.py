@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reports.verdicts import RequirementResult, Verdict, merged
+from spec import findings
 from spec.findings import Finding, finding, merged_findings, templates
 from spec.message import say
 
@@ -42,3 +43,24 @@ def test_every_code_has_templates():
     assert [code for code in templates() if f'"{code}"' not in sources] == []
     with pytest.raises(KeyError):
         str(Finding("unknown").statement)
+
+
+@pytest.mark.parametrize(
+    ("entry", "part"),
+    [
+        ("cut: {expected: JSON, got: none, and no body}", "and no body"),
+        ("cut: {expected: JSON, gott: none}", "gott"),
+        ("number: {expected: JSON, got: 404}", "got"),
+        ("empty: {expected: JSON, got: }", "got"),
+    ],
+)
+def test_a_template_that_is_cut_is_refused(entry, part, tmp_path, monkeypatch):
+    """A comma in a text without quotes would end it in silence. The line names the code, and says what to do."""
+    file = tmp_path / "findings.yaml"
+    file.write_text(f'whole: {{expected: JSON, says: "not JSON, at all"}}\n{entry}\n')
+    monkeypatch.setattr(findings, "TEMPLATES", file)
+
+    with pytest.raises(
+        ValueError, match=rf"^findings\.yaml: {entry.partition(':')[0]}: .*, got '{part}': .* needs quotes$"
+    ):
+        templates.__wrapped__()
