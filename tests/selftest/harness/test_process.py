@@ -72,6 +72,7 @@ def test_children_see_no_secret(service, tmp_path):
     assert [name for name in ("PIX_API_KEY", "PIX_JOURNAL_KEY") for text in seen if SECRETS[name] in text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "act",
     [lambda path: main(["check", path]), lambda path: run_of("--no-report", "-k", "listAccounts", f"--environment={path}")],

@@ -112,6 +112,7 @@ def by_traffic(names):
     return groups
 
 
+@pytest.mark.slow
 def test_a_requirement_alone_sends_what_the_table_says():
     """It sends to its own operation and to its prerequisites, no more than --plan says of the same selection but for
     what few answers ask for, and that is enough for the verdict that it gets in a whole run."""

@@ -234,6 +234,7 @@ class IsRepaired(Service):
         return replace(response, status=201) if self.is_broken and is_list else response
 
 
+@pytest.mark.slow
 @pytest.fixture
 def service(tmp_path, monkeypatch):
     """A service, and what runs pytest at it and gives the lines. The reports go where those of an environment go."""

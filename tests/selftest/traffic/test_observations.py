@@ -53,6 +53,7 @@ def stable(seen):
     return {name: seen[name] for name in seen if not name.endswith(".shape") and name != "general.rateLimit"}
 
 
+@pytest.mark.slow
 def test_a_service_that_differs_is_seen_to_differ_in_that_alone():
     """A lawful service does things otherwise that are not shown: they are observed otherwise, and drift, and no other."""
     seen = observed(DoesOtherwise())
