@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.harness.options import DEFAULT_EXAMPLES, examples_of, options_given, refuse_options, whole_number
+from tests.harness.options import DEFAULT_EXAMPLES, add_group, examples_of, options_given, refuse_options, whole_number
 
 
 def config(arguments=(), setting="", **options):
@@ -85,3 +85,17 @@ def test_the_user_decides_on_examples_before_the_profile():
     assert examples_of(config(examples=None), profile) == 5
     assert examples_of(config(examples=None), without) == DEFAULT_EXAMPLES
     assert examples_of(config(examples=None), without, 0) == 0
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_the_option_of_xdist_is_known_without_it(is_loaded):
+    """So that -n is refused in words of the suite. pytest-xdist, where it is loaded, brings its own."""
+    added = []
+    group = SimpleNamespace(_addoption=lambda *names, **details: added.extend(names))
+    parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
+    plugins = SimpleNamespace(hasplugin=lambda name: is_loaded, has_plugin=lambda name: True)
+
+    assert add_group(parser, plugins) is group
+    assert added == ([] if is_loaded else ["-n", "--numprocesses"])
+    with pytest.raises(pytest.UsageError, match=r"^--seed: expected a number; pytest --help lists the options$"):
+        parser.optparser.error("argument --seed: expected a number")

@@ -46,6 +46,22 @@ def test_the_plan_names_what_moves_money_without_its_codes(plan):
     assert [value for value in (*CODES, "ac-0001", "+5511955500777", "13579246828") if value in "\n".join(lines)] == []
 
 
+def test_the_plan_counts_the_transfers_that_the_run_prepares(plan):
+    """Beside the codes of the profile, or without any; and none if nothing is prepared."""
+    prepare = {"operation": "createPix", "json": {"account": "{account}"}, "code_at": "/data/id", "count": 2}
+    both, alone = (plan("executePix.id", transactions={"codes": codes, "prepare": prepare}) for codes in (CODES, []))
+    supplied = plan("executePix.id", transactions={"codes": CODES})
+
+    of_profile, of_the_run = (
+        "  each once: number 1 and number 2 of transactions.codes",
+        "  each once: 4 that the run prepares",
+    )
+
+    assert [line for line in both if "each once" in line] == [of_profile, of_the_run]
+    assert [line for line in alone if "each once" in line] == [of_the_run]
+    assert [line for line in supplied if "each once" in line] == [of_profile]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dHg0Q==", "TX:1", "a/b1", "a+b1", "a;b1", "a%41", "0001/1234-5", "a b", "ação"])
 @pytest.mark.parametrize("sandbox", [STAGING, None])
@@ -108,6 +124,7 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
     ) in without
     assert (told in with_fuzz, "tells the token" in "\n".join(without)) == (True, False)
     assert "  executePix: 27 requests with one, and 17 without any" in without
+    assert "  registerPixKey: 31 requests with one, and 19 without any" in without
     assert "no room" not in "".join(with_fuzz)
     assert "no room" not in "".join(plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 22}))
     left_out = "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined"

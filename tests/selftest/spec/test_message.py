@@ -27,6 +27,7 @@ def test_a_number_decides_between_singular_and_plural():
     told = say_many("{n} key", "{n} keys")
 
     assert [str(told.of(n=number)) for number in (0, 1, 2)] == ["0 keys", "1 key", "2 keys"]
+    assert str(say_many("one", "many")) == "many"
     assert told.of(n=2).rendered(shouted) == "2 KEYS"
 
 

@@ -50,6 +50,16 @@ def test_options_are_filled_in(new, path):
     assert jsonschema_rs.Draft7Validator(editor_schema()).is_valid(yaml.safe_load(text))
 
 
+@pytest.mark.parametrize("count", [1, 2, 4, 5, 8])
+def test_prepared_transfers_have_room_in_the_limit(count, new, path):
+    """Four more than are prepared, as docs/traffic.md says of a sandbox; a limit that is given stays."""
+    new(ADDRESS, "--prepare-with=createPix", f"--count={count}")
+    executions = load(str(path)).limits.executions
+    new(ADDRESS, "--prepare-with=createPix", f"--count={count}", "--limit=executions=3", "--force")
+
+    assert (executions, load(str(path)).limits.executions) == (count + 4, 3)
+
+
 def test_a_profile_is_not_overwritten(new, path, tmp_path):
     """Nor is a symbolic link followed."""
     path.symlink_to(tmp_path / "target")

@@ -263,3 +263,17 @@ def test_an_edited_address_is_no_sandbox(address):
     assert refusal(text.format(address, "https://bank.example/hml")) == (
         f"3: sandbox: expected the whole base_url again, {address}, if nothing there is worth anything; or null"
     )
+
+
+@pytest.mark.parametrize("address", ["https://aaa.example", "https://zzz.example", "https://bank.example/pix"])
+def test_another_address_than_that_of_the_profile_is_told(address):
+    """Not the same one in another form."""
+    assert loaded(GOOD, address).redirected == ""
+    assert loaded(GOOD, "HTTPS://BANK.example/").redirected is None
+    assert loaded(GOOD).redirected is None
+
+
+@pytest.mark.parametrize("line", ["accounts: 7", "allow: [fly]", "insecure: perhaps"])
+def test_a_problem_elsewhere_is_none_of_the_option(line):
+    """It has the line of the profile in which it stands, although --base-url was given."""
+    assert refusal(f"{GOOD}{line}", "https://other.example").startswith(f"3: {line.partition(':')[0]}")
