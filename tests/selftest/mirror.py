@@ -37,7 +37,6 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "environments/door/execution_guard.py": ("promises/test_money.py", "environments/door/test_journal.py"),
     "environments/door/key_changes.py": ("promises/test_keys_of_others.py",),
     "environments/door/opening.py": ("promises/test_promises.py", "environments/door/test_journal.py"),
-    "environments/door/token_monitor.py": ("environments/door/test_door.py", "promises/test_preflight.py"),
     "reports/run.py": ("reports/test_verdicts.py", "reports/test_headline.py"),
     "reports/terminal.py": ("reports/test_causes.py", "promises/test_command_line.py"),
     "tests/conformance/conftest.py": ("harness/test_selection.py",),

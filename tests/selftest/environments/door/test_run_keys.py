@@ -186,7 +186,7 @@ def test_what_is_left_of_a_key(seen, states):
     assert [key.state for key in seen.keys.not_cleaned_up()] == states
 
 
-def test_a_key_that_no_list_showed_may_be_registered_later():
+def test_a_granted_key_is_left_as_perhaps_later_if_no_list_shows_it():
     """It was granted, and is not there at the end."""
     seen = Seen().list(listed()).register().list(listed())
     seen.keys.close()
