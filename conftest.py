@@ -8,9 +8,9 @@ from environments import early_signals
 # isort: split
 import pytest
 
-from tests.harness.configuration import SCENARIOS, configure
+from tests.harness.configuration import configure
 from tests.harness.options import LANGUAGES, add_group, whole_number
-from tests.traffic.phases import Controller, planned, scenarios_of
+from tests.traffic.phases import Controller, planned
 
 pytest_plugins = ["tests.harness.plugin"]
 
@@ -37,7 +37,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[SCENARIOS] = scenarios_of
     early_signals.end_if_asked()
     configure(config, planned, Controller)
     early_signals.restore()

@@ -86,6 +86,7 @@ def outline(exchange: Exchange) -> Evidence:
         "started": exchange.started,
         "beside": exchange.beside,
         "part": exchange.part,
+        "purpose": exchange.purpose.value if exchange.purpose else "",
         "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
         "request": {"method": exchange.request.method, "url": operation.path if operation else "", **content},
         "curl": "",

@@ -67,7 +67,8 @@ def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str
     for folder, run in runs_of(environment):
         if met_the_service(run) and {entry["id"] for entry in run["requirements"]}.issuperset(ids):
             return _shown(folder, run, clean)
-    return last_run(environment / "latest", clean)
+    newest = environment / "latest"
+    return last_run(newest, clean) if newest.exists() else LastRun(f"no earlier run of {clean(environment.name)} yet")
 
 
 def _shown(place: Path, run: RunDocument, clean: Callable[[str], str]) -> LastRun:
@@ -77,13 +78,13 @@ def _shown(place: Path, run: RunDocument, clean: Callable[[str], str]) -> LastRu
     return LastRun(line, {entry["id"]: entry["verdict"] for entry in run["requirements"]})
 
 
-def explanation(requirement: Requirement, scenarios: Sequence[str], run: LastRun) -> Iterator[str]:
-    """A requirement explained. `scenarios` are what is sent for it."""
+def explanation(requirement: Requirement, sent_for_it: Sequence[str], run: LastRun) -> Iterator[str]:
+    """A requirement explained. `sent_for_it` says which requests are sent, and why."""
     needed = [str(needed_for(operations()[requirement.operation]))] if requirement.operation else []
     why = requirement.untestable and f"no exchange can show it: {requirement.untestable}"
     parts = {
         f"{requirement.id} ({requirement.level})": [requirement.text, requirement.section],
-        "How it is exercised": [why] if why else [*needed, f"scenarios: {', '.join(scenarios)}"],
+        "How it is exercised": [why] if why else [*needed, *sent_for_it],
         "What the last run saw": [run.line, run.verdicts.get(requirement.id, "")],
         "What usually fixes it": [str(fix_for(requirement))] * (not requirement.untestable),
     }

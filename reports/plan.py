@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from environments.door.budget import WANT_THE_TOKEN
@@ -64,11 +64,29 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
         generated = f", {share[True]} of them generated" if share[True] else ""
         if share:
             yield f"  {name or 'unknown paths':<17} {share.total():>5}  {request}{generated}"
+            yield from _purposes(plan.to(name))
     yield f"  {'total':<17} {len(plan.sent):>5}  about; at most limits.requests ({profile.limits.requests}) in all"
     yield "  What a list shows of the keys, which is not described, changes a few of these numbers."
     yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
     yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."
+
+
+def purposes_in_words(sent: Iterable[Exchange]) -> Iterator[str]:
+    """The purposes of these requests, a line for each operation."""
+    purposes: dict[str, dict[str, None]] = {}  # in their order
+    for exchange in sent:
+        if exchange.purpose:
+            purposes.setdefault(exchange.operation or "unknown paths", {})[exchange.purpose.value] = None
+    for name, texts in purposes.items():
+        yield f"{name}: {'; '.join(texts)}"
+
+
+def _purposes(sent: Sequence[Exchange]) -> Iterator[str]:
+    """Each purpose of these requests, and how many have it."""
+    times = Counter(exchange.purpose for exchange in sent if exchange.purpose and not exchange.part)
+    for purpose, number in times.items():
+        yield f"  {'':<17} {number:>5}  {purpose.value}"
 
 
 def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:

@@ -32,7 +32,7 @@ from reports.verdicts import (
 from reports.wording import exchanges_in_words, level_by_level, missing_permission, operations_in_words
 from spec.facts import Facts
 from spec.interface import operations
-from spec.message import Text, joined, message_of, say, say_many
+from spec.message import Text, joined, message_of, said_once, say, say_many
 from spec.requirements import Requirement, requirements
 
 NOTHING_TESTED = say("nothing was tested")
@@ -301,7 +301,7 @@ class Run:
         if outages and not self.ended_by:
             return replace(result, why=joined(outages))
         unsent = [why for why, names in self.unsent.items() if requirement.operation in {*names, None}]
-        return replace(result, why=self.ended_by or joined([result.why, *unsent]))
+        return replace(result, why=self.ended_by or said_once([result.why, *unsent]))
 
     def _untested(self, requirement: Requirement) -> RequirementResult:
         """The result of a requirement for which nothing was found: the weakest verdict that is true, and why."""

@@ -43,6 +43,7 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
     yield from (
         f"{each['counted']}: {each['why']}" for each in left_out(document) if each["verdict"] == Verdict.OUT_OF_SCOPE
     )
+    yield from _unseen(document)
     for why, keys in grouped(run.not_cleaned_up, attrgetter("why")).items():
         yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
     yield from (f"not cleaned up: {left}" for left in run.not_executed)
@@ -110,6 +111,16 @@ def _drift(document: dict[str, Any]) -> Iterator[str]:
     if document["drift"]:
         yield str(drift_in_words(document))
         yield from (f"     {line}" for line in drift_lines(document))
+
+
+def _unseen(document: dict[str, Any]) -> Iterator[str]:
+    """One line about the classes of malformed requests that tested nothing, whatever the verdicts say."""
+    names = (name for requirement in document["requirements"] for name in leaves_of(requirement["message"], "unseen"))
+    if operations := dict.fromkeys(names):
+        yield (
+            f"unseen outside a sandbox: malformed requests to {listed([*operations])}, answered like valid ones for an "
+            "unknown account (the report names them)"
+        )
 
 
 def _untested(run: Run) -> list[Text]:

@@ -156,7 +156,7 @@ def answer_in_words(exchange: Exchange) -> Message:
     if response is None:
         if failure is None:
             return say("not sent")
-        return say(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
+        return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
         code = code_of(response)
         if code is None or abs(code) > _LARGEST_CODE:
@@ -300,10 +300,15 @@ def registered(exchange: Exchange) -> bool:
 
 def is_served(exchange: Exchange) -> bool:
     """True if a valid request succeeded, and a registration was not declined by `Success: "false"`."""
-    if exchange.operation != "registerPixKey":
-        return succeeded(exchange)
-    success_text = _text_of(data_of(exchange.response), "Success") or ""
-    return succeeded(exchange) and success_text.strip().casefold() != "false"
+    is_declined = exchange.operation == "registerPixKey" and declines(exchange.response)
+    return succeeded(exchange) and not is_declined
+
+
+def declines(response: Response | None) -> bool:
+    """True if `Success` in data says false. Of a registration that is documented; elsewhere nobody knows what it
+    means."""
+    success_text = _text_of(data_of(response), "Success") or ""
+    return success_text.strip().casefold() == "false"
 
 
 def may_be_registered(exchange: Exchange) -> bool:

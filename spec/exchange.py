@@ -46,7 +46,7 @@ class Failure:
     """
 
     kind: FailureKind
-    message: str
+    message: Text
     kept: bool = False
 
 
@@ -185,6 +185,10 @@ VALID = "valid"
 """The name of the credential that has to be accepted."""
 
 
+class Purpose(Enum):
+    """Why a request is sent, in words for people. Each scenario has the enum of its own purposes."""
+
+
 @dataclass(frozen=True)
 class Exchange:
     """One request to an operation and its outcome. It does not change once it is recorded.
@@ -194,7 +198,8 @@ class Exchange:
     promises a success. What a run concludes later is kept beside its exchanges: `excused` has the numbers of those that
     were refused because the token had expired. `beside`: how many other requests of the run were on the wire at some
     time of it. `part` names the part of the generated traffic that judges it, if any. `written` are the unusual ways in
-    which the request was written.
+    which the request was written. `supersedes` is the number of an earlier exchange with the same request, if the
+    answer of this one counts in its place, else 0. `purpose` says why the request was sent, if a scenario sent it.
     """
 
     number: int
@@ -209,6 +214,8 @@ class Exchange:
     beside: int = 0
     part: str = ""
     written: tuple[str, ...] = ()
+    supersedes: int = 0
+    purpose: Purpose | None = None
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
 
     @property

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -43,6 +44,10 @@ _NO_DIGITS = bytes(range(128)).translate(None, b"0123456789")
 _NO_PART_OF_A_KEY = bytes(range(128)).translate(None, b"0123456789abcdefghijklmnopqrstuvwxyz@")
 _PUNCTUATION = re.compile(r"[\W_]+")
 """What is neither a letter nor a digit of any script."""
+_MANY = 100
+"""Masked texts of a list that are compared with each key of the run."""
+_LONGEST = 300
+"""Signs of the longest text that may be a masked key."""
 _MORE = re.compile(r"(has)?(more|next).*|.*(cursor|continuation).*")
 """Names of members that say where the list goes on, folded. Their value is empty at its end."""
 _NUMBER_OF_KEYS = re.compile(r"total|total(count|elements|items|keys|records|results|size)|count|number(ofkeys)?")
@@ -93,6 +98,15 @@ class Listing:
         differ in that alone."""
         return key in self.texts or (MARK not in key and plain(key) in self.plain_texts)
 
+    @cached_property
+    def _masked(self) -> Counter[str]:
+        """The masked texts: keys at `key_at`, if any, and pieces of numbers there; else any value with a sign of a
+        mask."""
+        if self.values:
+            return Counter(text for text in self.values if len(text) <= _LONGEST and _is_masked(text))
+        texts = (str(value) for _, value in self._leaves if isinstance(value, str) and len(value) <= _LONGEST)
+        return Counter(filter(has_mask, texts))
+
     # -- what it can prove -------------------------------------------------------------------------------------
 
     def may_show(self, key: str) -> bool:
@@ -113,6 +127,12 @@ class Listing:
     def hides_keys(self) -> bool:
         """True if a key that it shows is masked or cut: nobody can tell from the list which keys are there."""
         return any(map(_is_masked, self.values))
+
+    def may_hide(self, key: str, before: Listing | None = None) -> bool:
+        """True if a masked text may be the key: nobody can tell whether it is there. With `before`, one that this list
+        had does not count. Where so many are masked that it takes long to look, any may be."""
+        masked = self._masked - before._masked if before else self._masked
+        return len(masked) > _MANY or any(_may_stand_for(text, key) for text in masked)
 
     @property
     def incomplete(self) -> Text:
@@ -218,7 +238,38 @@ def _is_masked(text: str) -> bool:
     """True if a text is a masked key, or a piece of a number."""
     is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
     is_a_piece = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
-    return bool(_MASK.search(text)) or is_a_piece
+    return has_mask(text) or is_a_piece
+
+
+def has_mask(text: str) -> bool:
+    """True if signs of a mask are in a text, so that it is no key."""
+    return bool(_MASK.search(text))
+
+
+def _may_stand_for(text: str, key: str) -> bool:
+    """True if the letters and digits that a masked text shows are in the key, in their order. Punctuation apart; a
+    number may lack its country code, anything else begins and ends as the key does."""
+    pieces, whole, place = _shown_pieces(text), _compared(key), 0
+    if not whole.isdecimal() and not (whole.startswith(pieces[0]) and whole.endswith(pieces[-1])):
+        return False
+    for piece in pieces:
+        place = whole.find(piece, place)
+        if place < 0:
+            return False
+        place += len(piece)
+    return True
+
+
+@lru_cache(maxsize=_MANY)
+def _shown_pieces(text: str) -> list[str]:
+    """The pieces between the signs of a mask, as they are compared."""
+    return [_letters_and_digits(piece) for piece in _MASK.split(unquote(text))]
+
+
+@lru_cache(maxsize=1_000)
+def _compared(key: str) -> str:
+    """A key of the run as it is compared: with each masked text of each list."""
+    return _letters_and_digits(key)
 
 
 def may_be_masked(text: str, key: str) -> bool:

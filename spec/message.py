@@ -64,6 +64,15 @@ def joined(texts: Iterable[Text], link: str = "; ") -> Text:
     return in_a_row([message_of(text) for text in distinct] if distinct[1:] else distinct, link)
 
 
+def said_once(reasons: Iterable[Text]) -> Text:
+    """The distinct reasons in one, without those that another one repeats: an answer says why it is missing, and so
+    does the limit that kept its request."""
+    by_words = {str(reason): reason for reason in reasons if reason}
+    return joined(
+        reason for words, reason in by_words.items() if not any(words in other for other in by_words if other != words)
+    )
+
+
 def in_a_row(texts: Sequence[Text], link: str) -> Text:
     """The texts in one. Those that are no messages are names and values, which stand as they are."""
     if len(texts) < 2:

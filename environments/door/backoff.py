@@ -239,15 +239,17 @@ class Liveness:
         self.unreachable = ""
         self._look_whether_gone = look_whether_gone
         self._timeouts = Counter[str]()
+        self._timed_out_alone: set[str] = set()
         self._failed_in_a_row = 0
 
     def refuse_the_dead(self, sending: Sending) -> None:
-        """Raises UnreachableError where the target is gone, LimitError where the operation has timed
-        out twice in a row."""
+        """Raises UnreachableError if the target is gone, LimitError if the operation has timed out twice in a row.
+        Beside others that may be the load, so one request goes once more alone."""
         if self.unreachable:
             raise UnreachableError(f"the target cannot be reached any more: {self.unreachable}")
         operation = sending.intent.operation
-        if self._timeouts[operation] >= _MOST_TIMEOUTS:
+        may_be_the_load = sending.once_more and operation not in self._timed_out_alone
+        if self._timeouts[operation] >= _MOST_TIMEOUTS and not may_be_the_load:
             raise LimitError(
                 say(
                     "{operation} did not answer twice, so it gets no more requests: if it is slow, raise "
@@ -263,10 +265,13 @@ class Liveness:
         failure, operation = sending.exchange.failure, sending.intent.operation
         if failure is None or failure.kind is FailureKind.LIMIT:
             self._failed_in_a_row = self._timeouts[operation] = 0
+            self._timed_out_alone.discard(operation)
             return
         self._failed_in_a_row += 1
-        self._timeouts[operation] += failure.kind is FailureKind.TIMEOUT
+        if failure.kind is FailureKind.TIMEOUT:
+            self._timeouts[operation] += 1
+            self._timed_out_alone |= {operation} if not sending.beside else set()
         if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED:
             self._failed_in_a_row = 0
             if self._look_whether_gone():
-                self.unreachable = failure.message
+                self.unreachable = str(failure.message)

@@ -16,18 +16,29 @@ from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, authorization, write
 from spec.answers import RefusalKind, refusal_of_the_caller, turns_away
-from spec.exchange import VALID, Exchange, FailureKind
+from spec.exchange import VALID, Exchange, FailureKind, Purpose
 from spec.interface import READS, operations
 from spec.json_text import as_bytes
 
 NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
+_NO_PURPOSE: Purpose | None = None
 _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 
 
+class Preflight(Purpose):
+    """Why a request is sent before all others."""
+
+    IS_IT_THERE = "to see whether the service can be reached"
+    IS_THE_TOKEN_ACCEPTED = "to see whether the token is accepted"
+
+
 class Client:
-    """The documented operations of one target. Headers of the profile go with every request. `token_is_refused`: the
-    preflight found no operation that accepts the token."""
+    """The documented operations of one target. Headers of the profile go with every request.
+
+    `part` is the part of the generated traffic that it sends, if any. `token_is_refused`: the preflight found no
+    operation that accepts the token.
+    """
 
     def __init__(
         self,
@@ -38,12 +49,18 @@ class Client:
     ) -> None:
         self.door = door
         self._headers, self._correlation_header = headers, correlation_header
-        self._part, self.token_is_refused = "", False
+        self.part, self._purpose, self.token_is_refused = "", _NO_PURPOSE, False
 
     def of_part(self, name: str) -> Client:
         """The same client for a part of the generated traffic."""
         client = copy(self)
-        client._part = name
+        client.part = name
+        return client
+
+    def with_purpose(self, purpose: Purpose) -> Client:
+        """The same client, whose requests have this purpose unless they name another one."""
+        client = copy(self)
+        client._purpose = purpose
         return client
 
     def send(
@@ -56,12 +73,13 @@ class Client:
         safe: str = "",
         valid: bool = False,
         written: tuple[str, ...] = (),
+        purpose: Purpose | None = None,
         **sent: Any,
     ) -> Exchange:
         """Call an operation. `path_parameter` goes into its path, if that has a place for it; `sent` is what else
         `_request` takes: `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
-        Characters in `safe` stay as they are in the path. `valid` and `written` are those of Intent.
+        Characters in `safe` stay as they are in the path. `valid`, `written` and `purpose` are those of Intent.
         """
         documented = operations()[operation]
         path = documented.path
@@ -70,16 +88,21 @@ class Client:
         request = self._request(documented.method, path + query, credential=credential, **sent)
         for way in written:
             write(request, way)
-        return self.door.exchange(request, Intent(operation, credential, valid, self._part, written))
+        return self.door.exchange(
+            request, Intent(operation, credential, valid, self.part, written, purpose or self._purpose)
+        )
 
-    def send_to_siblings(self, operation: str, path_parameter: str | None, **sent: Any) -> list[Exchange]:
+    def send_to_siblings(
+        self, operation: str, path_parameter: str | None, *, purpose: Purpose | None = None, **sent: Any
+    ) -> list[Exchange]:
         """Send the same request to two undocumented paths beside the documented one: a part of each answer may differ
         from all others."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
         ends = [quote(path_parameter, safe="")] if path_parameter else []
         paths = ("/".join([*static[:-1], synthetic(), *ends]) for _ in range(2))
-        return [self.door.exchange(self._request(documented.method, path, **sent), Intent("")) for path in paths]
+        intent = Intent("", purpose=purpose)
+        return [self.door.exchange(self._request(documented.method, path, **sent), intent) for path in paths]
 
     def preflight(self) -> str:
         """Send reads and the execution of a synthetic code until one is answered, or only connect where no read is
@@ -89,14 +112,15 @@ class Client:
             return self.door.wire.connect(self.door.permission.base_url)
         first_failure = ""
         for operation, path_parameter in self._harmless():
-            exchange = self.send(operation, path_parameter, valid=operation == "listAccounts")
+            is_valid = operation == "listAccounts"
+            exchange = self.send(operation, path_parameter, valid=is_valid, purpose=Preflight.IS_IT_THERE)
             failure = exchange.failure
             if failure is None:
                 self._look_whether_the_token_is_refused(exchange, path_parameter)
                 return ""
             if failure.kind is FailureKind.LIMIT:
                 return ""
-            first_failure = first_failure or failure.message
+            first_failure = first_failure or str(failure.message)
             if failure.kind in NOT_CONNECTED:
                 break
         return first_failure
@@ -116,9 +140,10 @@ class Client:
             return
         without = ANOTHER if self.door.budget.limits.wrong_tokens else NO_HEADER
         # The end of the run compares the two answers.
-        wrong = self.send(answered.operation, path_parameter, credential=without)
+        purpose = Preflight.IS_THE_TOKEN_ACCEPTED
+        wrong = self.send(answered.operation, path_parameter, credential=without, purpose=purpose)
         for operation, place in self._harmless():
-            if not _is_refused(self.send(operation, place), wrong):
+            if not _is_refused(self.send(operation, place, purpose=purpose), wrong):
                 return
         self.token_is_refused = True
 

@@ -28,17 +28,24 @@ from environments.door.outgoing import Decision, Intent, LimitError, NotSentErro
 from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
-from spec.exchange import VALID, Exchange, Failure, FailureKind, Request, Response
+from spec.exchange import VALID, Exchange, Failure, FailureKind, Purpose, Request, Response
 from spec.interface import MARK, READS, operations
+from spec.log import Log
 from spec.message import Text
 
 T = TypeVar("T")
-_CLEANS_UP = ("listPixKeys", "deletePixKey")
-"""Operations that clean up while the run has a key to delete."""
 _OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
 """Headers that a request without a body does not have."""
 _MEETS_S = 1.0
 """Time that a request waits for the one that it is to leave with."""
+
+
+class OfTheDoor(Purpose):
+    """Why the door itself sends a request."""
+
+    SHOWS_AGAIN = "once more, to see whether a deviation shows again"
+    IS_STILL_GRANTED = "once more, to see whether the token or the service is gone"
+    WHICH_KEYS_ARE_THERE = "the list of keys before or after a registration or deletion"
 
 
 class Channel(Protocol):
@@ -65,8 +72,10 @@ class Door:
     It is given away while a thread waits, and while its request is on the wire. A policy that sends another request
     keeps it, so that nothing else leaves meanwhile.
 
-    `exchanges` has every attempt in the order in which they ended; it only grows. `unsent` has the operations that a
-    limit cut short, by the limit.
+    `exchanges` has every attempt in the order in which they ended; it only grows. `log` has the same, and the requests
+    that were not sent: those have no number. `sent_again` has the answers to
+    requests that were sent once more, by the number of the first exchange; None if it could not be sent. `unsent` has
+    the operations that a limit cut short, by the limit.
     """
 
     def __init__(
@@ -81,6 +90,8 @@ class Door:
         is_sandbox: bool = False,
     ) -> None:
         self.exchanges: list[Exchange] = []
+        self.log = Log()
+        self.sent_again: dict[int, Exchange | None] = {}
         self.unsent = defaultdict[Text, set[str]](set)
         self.budget, self.secrets, self.keys = budget, target.secrets, keys or Keys()
         token = target.secrets.token
@@ -132,13 +143,27 @@ class Door:
 
         Raises ForbiddenError for what may not be sent. What a limit keeps, or a target that is gone, has no number.
         """
-        return self._send(self._sending(request, intent))
+        exchange = self._send(self._sending(request, intent))
+        if not exchange.number:
+            with self.ending.lock:  # several threads add to the log
+                self.log.add(exchange)
+        return exchange
 
-    def send_again(self, before: Exchange) -> Exchange | None:
-        """Send a request once more, and give its answer. None where that might move money, or is kept by a limit."""
-        sending = self._sending(_prepared(before.request), _intent_of(before))
-        exchange = self._send(sending) if sending.repeatable else None
-        return exchange if exchange and exchange.number else None
+    def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
+        """Send a request once more, and note its answer in `sent_again`. None if that might move money, or a limit
+        keeps it.
+
+        With `supersedes` the second answer counts in the place of the first one, and has its purpose.
+        """
+        purpose = first.purpose if supersedes else OfTheDoor.SHOWS_AGAIN
+        sending = self._sending(_prepared(first.request), replace(_intent_of(first), purpose=purpose))
+        sending.once_more = True
+        if supersedes:
+            sending.supersedes = first.number
+        answer = self._send(sending) if sending.repeatable else None
+        was_sent = answer is not None and answer.number > 0  # else a limit kept it
+        self.sent_again[first.number] = answer if was_sent else None
+        return self.sent_again[first.number]
 
     def meet(self, meeting: threading.Barrier, send: Callable[[], T]) -> T:
         """Call what sends, so that its first request leaves at the same moment as that of another thread."""
@@ -153,8 +178,9 @@ class Door:
     def _sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
         credential = str(request.headers.get("Authorization", "")).strip()
         with_token = credential.rpartition(" ")[2] in self.secrets.tokens  # under whatever scheme, and one of before
-        cleans_up = intent.operation in _CLEANS_UP and bool(self.keys.not_cleaned_up())
-        return Sending(request, intent, self.permission.code_in(request), with_token, cleans_up)
+        sending = Sending(request, intent, self.permission.code_in(request), with_token)
+        sending.cleans_up = not intent.part and intent.credential == VALID and self.keys.are_cleaned_up_by(sending)
+        return sending
 
     def _send(self, sending: Sending) -> Exchange:
         sending.meeting, self._of_this_thread.meeting = self._of_this_thread.meeting, None
@@ -180,7 +206,8 @@ class Door:
 
     def _ask(self, before: Exchange) -> Exchange | None:
         """Send a request of before once more, with nothing else on the wire. None where a limit keeps it."""
-        return self._send_alone(_prepared(before.request), replace(_intent_of(before), valid=False, part=""))
+        intent = replace(_intent_of(before), valid=False, part="", purpose=OfTheDoor.IS_STILL_GRANTED)
+        return self._send_alone(_prepared(before.request), intent)
 
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
         """Read the list of keys of an account, with the headers of a registration or deletion and the valid token,
@@ -192,7 +219,7 @@ class Door:
             if name.lower() not in _OF_A_BODY:
                 request.headers[name] = value
         request.headers["Authorization"] = f"Bearer {self.secrets.token()}"
-        return self._send_alone(request, Intent("listPixKeys"))
+        return self._send_alone(request, Intent("listPixKeys", purpose=OfTheDoor.WHICH_KEYS_ARE_THERE))
 
     def _send_alone(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
         """Send a request with nothing else on the wire. None where a limit keeps it."""
@@ -267,7 +294,9 @@ class Door:
             finally:
                 sending.is_lost = isinstance(result, Failure)
                 sending.exchange = self._recorded(sending, sent, result, started)
+                sending.supersedes = number  # of the next attempt, if the request has to go again
                 self.exchanges.append(sending.exchange)
+                self.log.add(sending.exchange)
 
     @contextmanager
     def _without_the_lock(self) -> Iterator[None]:
@@ -288,6 +317,7 @@ class Door:
             started=started,
             elapsed_s=time.time() - started,
             beside=sending.beside,
+            supersedes=sending.supersedes,
             excused=self.token_monitor.excused,
             **vars(sending.intent),
         )
@@ -296,9 +326,10 @@ class Door:
         """An exchange without a number, which is in no list. One that was sent before keeps the answer that it has."""
         if sending.number:
             return
+        reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
-            self.unsent[why.args[0]].add(sending.intent.operation)
-        sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, str(why)), time.time())
+            self.unsent[reason].add(sending.intent.operation)
+        sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, reason), time.time())
 
 
 def _intent_of(exchange: Exchange) -> Intent:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spec.exchange import VALID, Exchange, Request
+from spec.exchange import VALID, Exchange, Purpose, Request
 from spec.interface import MONEY, operations
 
 if TYPE_CHECKING:
@@ -26,15 +26,17 @@ class LimitError(NotSentError):
 
 @dataclass(frozen=True)
 class Intent:
-    """Purpose of a request: the operation ("" for an undocumented path), the credential, and `valid`, true if the
+    """What a request is meant as: the operation ("" for an undocumented path), the credential, and `valid`, true if the
     interface document promises success. `part` names the part of the generated traffic that judges its answer,
-    `written` the unusual ways in which it is written. Its exchange has all of these."""
+    `written` the unusual ways in which it is written, and `purpose` says why it is sent. Its exchange has all of
+    these."""
 
     operation: str
     credential: str = VALID
     valid: bool = False
     part: str = ""
     written: tuple[str, ...] = ()
+    purpose: Purpose | None = None
 
 
 @dataclass(eq=False)
@@ -49,13 +51,18 @@ class Sending:
     with_token: bool = False
     """It carries the access token, under whatever scheme."""
     cleans_up: bool = False
-    """It lists or deletes keys while the run has one to delete."""
+    """It deletes a key of the run that may still be there, or lists the keys of an account that may have one. What the
+    limits keep for the end is for these requests alone."""
     meeting: threading.Barrier | None = None
     """Barrier at which it waits for another request, to leave at the same moment."""
     held: ExitStack = field(default_factory=ExitStack)
     """Resources that are closed when the answer stands."""
+    once_more: bool = False
+    """It was sent before, and goes once more with nothing else on the wire."""
     asks_again: bool = False
     """It has the first code that this run executed, and no valid token."""
+    supersedes: int = 0
+    """Number of the exchange whose answer the next one takes the place of; 0 if there is none."""
     number: int = 0
     beside: int = 0
     """The other requests that were on the wire at any time of it."""

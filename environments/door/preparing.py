@@ -13,7 +13,7 @@ from environments.door.journal import canonical
 from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
 from spec.answers import data_of, is_granted
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Purpose
 from spec.facts import facts_of, text_of
 from spec.interface import PREPARING
 from spec.json_text import is_number, leaves_of, read_json
@@ -63,20 +63,23 @@ class Prepared:
                 yield exchange, self._outcomes.get(self.codes.get(exchange.number), _NOT_SENT)
 
 
-def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
+def prepare(client: Client, profile: Profile, wanted: int, purpose: Purpose | None = None) -> list[Exchange]:
     """Prepare transfers, at most `wanted`, with the keys of the profile in turn; no more where the code is not at
     `code_at`."""
     plan, prepared = profile.transactions.prepare, client.door.guard.prepared
     sent: list[Exchange] = []
     while plan and len(sent) < wanted and not prepared.has(""):
-        sent.append(prepare_one(client, profile, plan, len(sent)))
+        sent.append(prepare_one(client, profile, plan, len(sent), purpose))
     return sent
 
 
-def prepare_one(client: Client, profile: Profile, plan: Prepare, place: int = 0) -> Exchange:
+def prepare_one(
+    client: Client, profile: Profile, plan: Prepare, place: int = 0, purpose: Purpose | None = None
+) -> Exchange:
     """Prepare one transfer, with the key at this place. Where its answer has no code that may be sent, a note says
     why; none where the answer is not as documented, which is a fault of the service."""
-    door, exchange = client.door, client.send(plan.operation, json=filled(plan.json, profile, place), valid=True)
+    door, body = client.door, filled(plan.json, profile, place)
+    exchange = client.send(plan.operation, json=body, valid=True, purpose=purpose)
     if exchange.response and is_granted(exchange):
         code = code_in(exchange.response, plan.code_at)
         if note := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):

@@ -16,7 +16,7 @@ from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, is_granted, may_be_registered, refusal_kind, registered
 from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import KEY_TYPES, MARK
-from spec.key_list import Listing, may_be_masked, plain
+from spec.key_list import Listing, has_mask, may_be_masked, plain
 from spec.message import Text, say
 
 _LONGEST_NAME = 80
@@ -139,6 +139,15 @@ class Keys:
         """The keys that the run registered, or may have, and that may still be there: first those of the profile."""
         return [key for key in self._keys if key.is_left]
 
+    def are_cleaned_up_by(self, sending: Sending) -> bool:
+        """True if the request deletes a key that may still be there, or reads the list of an account that may have
+        one."""
+        operation, open_keys = sending.intent.operation, self.not_cleaned_up()
+        if operation == "listPixKeys":
+            return bool(open_keys) and MARK not in sending.sent.last_segment
+        texts = texts_of(sending.sent.body) if operation == "deletePixKey" and open_keys else []
+        return any(names(text, key.value) for text in texts for key in open_keys if key.value)
+
     def was_there_before(self, value: str | None) -> bool:
         """True if a list showed the key before the run sent it, and no earlier run registered it. Without a key of the
         profile no list is read before the first registration, so those of the run are told apart."""
@@ -227,8 +236,10 @@ class Keys:
         return True
 
     def learn_value(self, key: RunKey, value: str | None) -> None:
-        """The value of a key that the service made, None while no answer tells it. Raises JournalError."""
-        if value != key.value and value not in self._owned:
+        """The value of a key that the service made, None while no answer tells it; a masked text is none. Raises
+        JournalError."""
+        is_masked = value is not None and has_mask(value)
+        if value != key.value and value not in self._owned and not is_masked:
             state = key.state
             self._become(key, KeyState.GONE)
             key.name, key.type, key.value = _MADE, "RANDOM", value
@@ -414,6 +425,7 @@ class Keys:
         """The state of a key after a list of any account. A service may register a synthetic key at another account
         than the one that its request names."""
         is_shown = listing.shows(value)
+        is_absent = not is_shown and not listing.may_hide(value, self.lists_before.get(account))
         may_be_shown = is_shown or (key.owned and listing.may_show(value))
         may_be_of_before = key.owned and key.state is KeyState.NOT_SENT  # whatever account of the profile holds it
         if account != (key.account or account) and not may_be_of_before:
@@ -422,15 +434,17 @@ class Keys:
             before = self.lists_before.get(account)
             if is_shown and is_elsewhere and not (before and before.shows(value)):
                 self._add_found(key, value, account)
-            elif not is_shown and key.is_for_nobody and account in self.accounts:
+            elif is_absent and key.is_for_nobody and account in self.accounts:
                 self._become(key, KeyState.GONE if key.state is KeyState.REFUSED else key.state)
             return
         key.was_listed = key.was_listed or may_be_shown
-        is_missing = key.state is KeyState.REGISTERED and not may_be_shown and not listing.hides_keys
+        is_missing = key.state is KeyState.REGISTERED and is_absent and not may_be_shown
         key.was_missed = key.was_missed or is_missing
         is_before = key.state is KeyState.NOT_SENT and not self._is_sandbox
-        after = _LISTED if is_shown or (is_before and may_be_shown) else _NOT_LISTED
-        self._become(key, after.get(key.state, key.state))
+        if is_shown or (is_before and may_be_shown):
+            self._become(key, _LISTED.get(key.state, key.state))
+        elif is_absent:
+            self._become(key, _NOT_LISTED.get(key.state, key.state))
 
     def _become(self, key: RunKey, state: KeyState) -> None:
         """Change a state, and write down what became of the key. Of one of the profile it stands as registered where a
@@ -459,8 +473,9 @@ def name_of(keys: tuple[PixKey, ...], place: int) -> Text:
 
 
 def _may_have_become(key: RunKey, text: str) -> bool:
-    """True if a service may have made this text of a synthetic key: it cut the key, or left signs out."""
-    if key.value is None or key.owned:
+    """True if a service may have made this text of a synthetic key: it cut the key, or left signs out. A list that
+    masks the key shows no other one."""
+    if key.value is None or key.owned or (has_mask(text) and not has_mask(key.value)):
         return False
     if not key.value.strip():
         return key.is_for_nobody and not text.strip()

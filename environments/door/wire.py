@@ -80,7 +80,7 @@ class Wire(HTTPAdapter):
             result = self._exchange(requests.Request("GET", base_url).prepare(), deadline)
         except ConnectedError:
             return ""
-        return result.message if isinstance(result, Failure) else ""
+        return str(result.message) if isinstance(result, Failure) else ""
 
     def close(self) -> None:
         """Close the connections that are kept, and end the thread that watches them."""
@@ -121,7 +121,7 @@ class Wire(HTTPAdapter):
                 failure, raw = _failure_of(error, deadline, self._limits.timeout), deadline.head
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
-                broken = failure.message
+                broken = str(failure.message)
         named = raw.headers.get("Content-Encoding", "").lower()
         coding = next((one for one in _CODINGS if one in named), "deflate")
         if coding in _CODINGS[1:]:

@@ -157,13 +157,13 @@ def _left(run: Run) -> RunDocument:
 
 
 def _outline(exchange: Evidence, start: datetime) -> RunDocument:
-    part = {"part": exchange["part"]} if exchange["part"] else {}
+    reasons = {name: exchange[name] for name in ("part", "purpose") if exchange[name]}
     return {
         **{name: exchange[name] for name in ("number", "operation", "elapsed_ms", "beside")},
         "request": f"{exchange['request']['method']} {exchange['request']['url']}",
         "result": exchange["response"]["status"] if "response" in exchange else exchange.get("kind"),
         "at_ms": round((exchange["started"] - start.timestamp()) * 1000, 1),
-        **part,
+        **reasons,
     }
 
 

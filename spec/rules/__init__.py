@@ -13,6 +13,7 @@ from functools import cache
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refused_or_lost
 from spec.exchange import SMALL, VALID, Exchange, FailureKind
 from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
+from spec.log import numbers_superseded
 from spec.message import say
 from spec.rules import results, robustness, success
 from spec.rules.robustness import ROBUSTNESS, sent
@@ -66,8 +67,7 @@ def robustness_of(operation: str) -> list[str]:
 @dataclass(eq=False)
 class Reproduction:
     """Judges exchanges by what showed again. `exchanges` are those of the run. `again` has the answers of requests that
-    were sent once more, by the number of the first; None where that might move money, or a limit is reached. `stands`
-    has those of them that stand for the first, which was refused, or not answered, beside other requests.
+    were sent once more, by the number of the first; None where that might move money, or a limit is reached.
 
     A robustness requirement is broken where a deviation was seen twice, or in an answer to what cannot be sent again. A
     service may drop connections under load, and count one as open that was closed just now: a drop counts where it
@@ -77,7 +77,6 @@ class Reproduction:
 
     exchanges: list[Exchange] = field(default_factory=list)
     again: dict[int, Exchange | None] = field(default_factory=dict)
-    stands: dict[int, Exchange] = field(default_factory=dict)
 
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
         """Judge an exchange. A robustness requirement holds where no deviation was seen again, alone."""
@@ -112,9 +111,15 @@ class Reproduction:
 
     @property
     def otherwise_alone(self) -> list[Exchange]:
-        """The exchanges whose request was answered otherwise alone."""
-        alone = ((seen, self.stands.get(seen.number, seen)) for seen in self.exchanges)
-        return [seen for seen, other in alone if refused_or_lost(seen) != refused_or_lost(other)]
+        """The exchanges beside others that were superseded by another kind of answer to the same request alone."""
+        superseded = numbers_superseded(self.exchanges)
+        answered_otherwise = []
+        for exchange in self.exchanges:
+            alone = self.again.get(exchange.number)
+            was_beside_others = exchange.beside > 0 and exchange.number in superseded
+            if alone and was_beside_others and refused_or_lost(exchange) != refused_or_lost(alone):
+                answered_otherwise.append(exchange)
+        return answered_otherwise
 
     def _has_ended_the_service(self, exchange: Exchange) -> bool:
         """True for an invalid request that was dropped, after which no connection was accepted any more."""

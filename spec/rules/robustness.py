@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Iterable
 
 from spec.answers import RefusalKind, answer_in_words, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response, kept_beside
@@ -48,6 +49,27 @@ def no_dropped_connection(exchange: Exchange) -> Finding | None:
         return finding(_BROKEN[failure.kind], request=sent(exchange))
     _response_in(exchange)
     return None
+
+
+_FEWEST_LATE = 2
+"""Requests without an answer in time from which on it is said of an operation: one may be the network."""
+
+
+def never_answered(operation: str, exchanges: Iterable[Exchange]) -> list[Exchange]:
+    """The requests to an operation, if none was answered in time and another operation answered after them.
+
+    Empty unless there are two, one of them alone, because a service may be slow under load. Empty for executions, whose
+    outcome is unknown then.
+    """
+    exchanges = list(exchanges)
+    late = [exchange for exchange in exchanges if exchange.operation == operation]
+    are_late = all(exchange.failure and exchange.failure.kind is FailureKind.TIMEOUT for exchange in late)
+    if operation == "executePix" or len(late) < _FEWEST_LATE or not are_late:
+        return []
+    first_end = min(exchange.started + exchange.elapsed_s for exchange in late)
+    others_answer = any(exchange.response and exchange.started >= first_end for exchange in exchanges)
+    was_alone = any(not exchange.beside for exchange in late)
+    return late if others_answer and was_alone else []
 
 
 def _traces(response: Response) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spec.log import Log
 from spec.message import joined
 from tests.harness.judging import require_permission, require_supplied
 from tests.harness.session import SENT
@@ -24,6 +25,12 @@ def sent(pytestconfig: pytest.Config) -> RunTraffic:
 def traffic(sent: RunTraffic) -> Traffic:
     """Requests of this run for the selected requirements, without generated traffic."""
     return sent.traffic
+
+
+@pytest.fixture(scope="session")
+def log(traffic: Traffic) -> Log:
+    """Everything that this run has sent, by the purpose of each request."""
+    return traffic.log
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from environments.profiles.loading import NO_CODE
 from spec.answers import answer_in_words, grants_protected_result
 from spec.exchange import Exchange
+from spec.log import Log
 from spec.message import say
 from spec.observed import answer_of, counts, settle
 from tests.harness.judging import (
@@ -19,7 +21,13 @@ from tests.harness.judging import (
     rules_of,
 )
 from tests.traffic.described import states_before, values_in_results
-from tests.traffic.execution import Executions, execute
+from tests.traffic.execution import (
+    Execution,
+    Preparation,
+    answers_to_real_codes,
+    perhaps_spent,
+    successful_executions,
+)
 from tests.traffic.judgements import (
     accepted_under_another_scheme,
     has_the_amount,
@@ -30,7 +38,7 @@ from tests.traffic.judgements import (
     token_is_accepted,
     token_is_required,
 )
-from tests.traffic.refused_credentials import asked_again, tried_in_words
+from tests.traffic.refused_credentials import tried_in_words
 from tests.traffic.scenario import Traffic
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
@@ -39,23 +47,21 @@ SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "exe
 
 
 @pytest.fixture(scope="session")
-def with_any_code(traffic: Traffic) -> Executions:
-    """Refusals and executions of transaction codes. Perhaps all of the codes are synthetic."""
-    return traffic.result_of(execute)
+def executions_log(log: Log, traffic: Traffic) -> Log:
+    """The log of a run that had a real code to send."""
+    require_supplied(log.of("executePix", Execution.UNKNOWN_CODE), NO_CODE)
+    missing = traffic.missing.get("executePix", "")
+    require_supplied(not missing, missing)
+    return log
 
 
 @pytest.fixture(scope="session")
-def executions(with_any_code: Executions) -> Executions:
-    """Refusals and executions of transaction codes, of which some are real."""
-    require_supplied(not with_any_code.missing, with_any_code.missing)
-    return with_any_code
-
-
-@pytest.fixture(scope="session")
-def execution_answers(executions: Executions) -> list[Exchange]:
+def execution_answers(executions_log: Log) -> list[Exchange]:
     """The answers to valid executions, and the results that were given without a valid token."""
-    granted = [refusal for refusal in executions.refusals if grants_protected_result(refusal)]
-    return [*executions.answers, *executions.sent_with_more, *granted]
+    executions = answers_to_real_codes(executions_log)
+    with_more = executions_log.of("executePix", Execution.PREPARED_WITH_MORE)
+    offers = executions_log.sent("executePix", Execution.OFFERED)
+    return [*executions, *with_more, *filter(grants_protected_result, offers)]
 
 
 @pytest.mark.parametrize(
@@ -67,9 +73,9 @@ def test_statement_holds_in_every_answer(requirement_id, execution_answers):
 
 
 @requirement("executePix.status")
-def test_an_execution_is_answered_with_200(executions, execution_answers):
+def test_an_execution_is_answered_with_200(executions_log, execution_answers):
     """A successful execution has status 200: what is refused is not executed."""
-    assert_found("executePix.status", no_refusal_was_executed(executions))
+    assert_found("executePix.status", no_refusal_was_executed(executions_log))
     assert_holds("executePix.status", execution_answers)
 
 
@@ -83,9 +89,9 @@ def test_a_result_is_of_the_code_that_was_sent(execution_answers):
 
 
 @requirement("executePix.value.matches")
-def test_the_amount_that_was_prepared_comes_back(executions):
+def test_the_amount_that_was_prepared_comes_back(executions_log):
     """The value is the amount that the run prepared."""
-    assert_found("executePix.value.matches", has_the_amount(executions))
+    assert_found("executePix.value.matches", has_the_amount(executions_log))
 
 
 @requirement("executePix.type.example")
@@ -95,14 +101,18 @@ def test_the_type_that_is_shown_is_seen(execution_answers):
 
 
 @requirement("executePix.token.required")
-def test_without_a_valid_token_nothing_is_executed(executions, traffic):
+def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     """A request without a valid token does not get an execution result."""
-    refusals, again = executions.refusals, asked_again(traffic)
-    granted_again = [exchange for exchange in again if grants_protected_result(exchange)]
-    judgement = token_is_required(refusals, executions.successes, "executed", ("answered-again", granted_again))
-    require_supplied([*refusals, *again], "no request without a valid token was sent")
-    require_supplied(judgement.deviates or not executions.perhaps_spent, "a code was perhaps spent by a wrong token")
-    remark("executePix.token.required", tried_in_words("executePix", [*refusals, *again], traffic))
+    offers = executions_log.sent("executePix", Execution.OFFERED)
+    asked_again = executions_log.sent("executePix", Execution.AFTER_EXECUTION)
+    successes = successful_executions(executions_log)
+    granted_again = list(filter(grants_protected_result, asked_again))
+    judgement = token_is_required(offers, successes, "executed", ("answered-again", granted_again))
+    require_supplied([*offers, *asked_again], "no request without a valid token was sent")
+    require_supplied(
+        judgement.deviates or not perhaps_spent(executions_log), "a code was perhaps spent by a wrong token"
+    )
+    remark("executePix.token.required", tried_in_words("executePix", [*offers, *asked_again], traffic))
 
     assert_found("executePix.token.required", judgement)
 
@@ -115,43 +125,44 @@ def test_a_valid_token_is_accepted(traffic, execution_answers):
 
 @requirement("executePix.token.scheme")
 @pytest.mark.needs("fuzz")
-def test_the_token_is_accepted_as_a_bearer_only(with_any_code):
+def test_the_token_is_accepted_as_a_bearer_only(log):
     """The token bare or under another scheme is answered like no token."""
-    assert_found("executePix.token.scheme", accepted_under_another_scheme(with_any_code))
+    assert_found("executePix.token.scheme", accepted_under_another_scheme(log))
 
 
 @requirement("executePix.request.sufficient")
-def test_an_execution_needs_no_more_than_the_token(executions):
+def test_an_execution_needs_no_more_than_the_token(executions_log):
     """Neither a query nor a body nor another header is needed."""
-    assert_found("executePix.request.sufficient", needs_more(executions))
+    assert_found("executePix.request.sufficient", needs_more(executions_log))
 
 
 @requirement("executePix.unknownCode")
-def test_unknown_code(with_any_code, reproduction):
+def test_unknown_code(log, reproduction):
     """An unknown transaction code is answered in this way."""
-    require_supplied(with_any_code.unknown, "not reached")
-    answer = settle(with_any_code.unknown, reproduction.again)
+    answers = log.of("executePix", Execution.UNKNOWN_CODE)
+    require_supplied(answers, "not reached")
+    answer = settle(answers[0], reproduction.again)
     require_supplied(counts(answer), say("answered with {answer} alone", answer=answer_in_words(answer)))
 
     observe("executePix.unknownCode", {"": [answer_of(answer)]}, [answer])
 
 
 @pytest.mark.parametrize("requirement_id", SEEN_IN_RESULTS)
-def test_values(requirement_id, executions, execution_answers, profile):
+def test_values(requirement_id, execution_answers, profile):
     """These values of the field are seen, or values of this unit."""
     field = requirement_id.split(".")[1]
     plan = profile.transactions.prepare
-    prepared = dict.fromkeys(executions.prepared, plan.operation) if plan else {}
-    values = values_in_results(field, execution_answers, prepared)
+    values = values_in_results(field, execution_answers, plan.operation if plan else "")
     require_supplied(values, "no execution result has a value that shows it")
 
     observe(requirement_id, values, execution_answers)
 
 
 @requirement("executePix.status.transitions")
-def test_status_before_the_execution(with_any_code):
+def test_status_before_the_execution(log):
     """A transfer has this status when it is prepared."""
-    states = states_before(with_any_code.preparations)
+    preparations = log.with_purpose(Preparation.TO_EXECUTE)
+    states = states_before(preparations)
     require_supplied(states, say("no transfer was prepared: needs a body in transactions.prepare that is accepted"))
 
-    observe("executePix.status.transitions", states, with_any_code.preparations)
+    observe("executePix.status.transitions", states, preparations)

@@ -7,17 +7,16 @@ import pytest
 from reports.grants import NOTHING_GRANTED
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import assert_found, assert_holds, operations_with, require_supplied, requirement, rules_of
-from tests.traffic.existence import find_out, prefix_is_served
+from tests.traffic.existence import endpoint_exists, find_out, prefix_is_served
 from tests.traffic.undescribed import valid_answers
 
 
 @pytest.mark.parametrize("operation", operations_with("exists", operations()))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and not like an undocumented path."""
-    judgements = traffic.result_of(find_out)
-    require_supplied(judgements, NOTHING_GRANTED)
+    require_supplied(traffic.selects(find_out), NOTHING_GRANTED)
 
-    assert_found(f"{operation}.exists", judgements[operation])
+    assert_found(f"{operation}.exists", endpoint_exists(traffic, operation))
 
 
 @pytest.mark.parametrize("requirement_id", rules_of(*READS, *PREPARING))

@@ -93,7 +93,7 @@ def test_codes(traffic):
 @requirement("general.rateLimit")
 def test_rate_limits(traffic):
     """The service limits the rate of requests in this way, or does not limit it."""
-    observe("general.rateLimit", rate_limits_of(traffic.exchanges))
+    observe("general.rateLimit", rate_limits_of(traffic.attempts))
 
 
 @requirement("general.sizeLimit")

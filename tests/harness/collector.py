@@ -16,16 +16,20 @@ from reports.grants import Grants
 from reports.run import LeftKey, Run
 from reports.show import Display
 from reports.verdicts import RequirementResult, Verdict
-from reports.wording import grouped, listed
+from reports.wording import first_few, grouped, listed
+from spec.answers import declines, is_granted
 from spec.exchange import Exchange
 from spec.facts import renamed
 from spec.interface import operations
-from spec.message import Message, changed, message_of, say, say_many
+from spec.message import Message, Text, changed, message_of, say, say_many
 from spec.rules import Reproduction
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import JudgedTest
 
-_OF_NOBODY = "its account is synthetic"
+_OF_NOBODY = say("its account is synthetic")
+_DECLINED = say('the answer has code 0, and says Success: "false": it was perhaps prepared')
+_COUNTED = (_OF_NOBODY, _DECLINED)
+"""Reasons for which nobody looks transfers up one by one."""
 
 
 class Collector:
@@ -34,7 +38,7 @@ class Collector:
     def __init__(self, run: Run, secrets: Secrets, door: Door, *, shows: bool) -> None:
         self.run, self.door, self.display, self._shows = run, door, Display(secrets), shows
         self.resending = Resending(self.display, run.profile)
-        self.reproduction = Reproduction(door.exchanges)
+        self.reproduction = Reproduction(door.exchanges, door.sent_again)
 
     def take(self, test: JudgedTest) -> None:
         """Take over what a test found."""
@@ -100,8 +104,10 @@ def _in_order(names: Container[str]) -> list[str]:
     return [name for name in operations() if name in names]
 
 
-def _reason(of: tuple[Exchange, str]) -> str:
+def _reason(of: tuple[Exchange, str]) -> Text:
     exchange, why = of
+    if why and exchange.response and is_granted(exchange) and declines(exchange.response):
+        return _DECLINED
     return why if exchange.valid or why == PERHAPS_PREPARED else _OF_NOBODY
 
 
@@ -109,11 +115,12 @@ def _not_executed(door: Door) -> Iterator[Message]:
     """One line for the transfers that were prepared and not executed for the same reason."""
     prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
     for why, left in grouped(prepared, _reason).items():
+        numbers = [str(exchange.number) for exchange, _ in left]
         if why:
             yield say_many(
                 "{n} transfer (exchange {numbers}), not executed: {why}",
                 "{n} transfers (exchanges {numbers}), each not executed: {why}",
                 n=len(left),
-                numbers=listed([str(seen.number) for seen, same in left]),
+                numbers=first_few(numbers) if why in _COUNTED else listed(numbers),
                 why=message_of(why),
             )

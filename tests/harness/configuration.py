@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from environments.credentials import protect
+from environments.door.client import Preflight
 from environments.door.journal import Outcome, canonical
 from environments.door.opening import journal_in_words, journal_of
 from environments.profiles.loading import load
@@ -21,20 +22,18 @@ from environments.secret_values import listed_secrets
 from reports.earlier_runs import UnreadableError, read_run
 from reports.explanation import LastRun, explanation, last_run, last_run_about, listing
 from reports.formats.github import append_to_summary, usage_error_summary
-from reports.plan import Plan, plan_lines
+from reports.plan import Plan, plan_lines, purposes_in_words
 from reports.run import Note, NoteKind
 from reports.show import Display
 from reports.terminal import print_lines
 from reports.wording import one_line
 from reports.writing import runs_folder
 from spec.message import Text, say
-from spec.requirements import requirements
+from spec.requirements import Requirement, requirements
 from tests.harness.options import HELPING, PRINTING, SHOWING, options_given, refuse_options
-from tests.harness.selection import group_of, only_selftests, requirement_of, selection, take_ids
+from tests.harness.selection import group_of, only_selftests, requirement_of, selection, take_default_path, take_ids
 from tests.harness.starting import CarryOut, open_recorded, open_run
 
-SCENARIOS = pytest.StashKey[Callable[[str], Sequence[str]]]()
-"""Tells what is sent for a requirement: tests/harness does not import tests/traffic."""
 Planned = Callable[[Sequence[pytest.Item]], Plan]
 PlanOf = Callable[[pytest.Config, Profile, Container[str], Sequence[pytest.Item]], Plan]
 """Makes the plan of a run: `planned` in tests/traffic, which tests/harness does not import."""
@@ -58,6 +57,7 @@ def _configure_or_refuse(config: pytest.Config, plan_of: PlanOf, carry_out: Carr
     try:
         protect()
         refuse_options(config)
+        take_default_path(config)
         take_ids(config)
         if (named := config.getoption("compare_with")) is not None:
             config.option.compare_with = read_run(Path(named))
@@ -70,7 +70,7 @@ def _configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> N
     profile, where = _profile(config), config.getoption("resend_code")
     resend = frozenset({code_to_resend(profile, code_from(where))} if where else ())
     if explains(config):
-        config.pluginmanager.register(_Explainer(config, profile), "conformance-explainer")
+        config.pluginmanager.register(_Explainer(config, profile, plan_of), "conformance-explainer")
     elif config.getoption("plan"):
         planner = _Planner(config, profile, partial(plan_of, config, profile, resend))
         config.pluginmanager.register(planner, "conformance-planner")
@@ -167,10 +167,10 @@ class _Explainer:
     """`--explain` and `--list` in place of a run: without a target, a token and a report, it prints what is required,
     and what the last run saw. UsageError, in one line, for an id that is not known."""
 
-    def __init__(self, config: pytest.Config, profile: Profile) -> None:
+    def __init__(self, config: pytest.Config, profile: Profile, plan_of: PlanOf) -> None:
         if len(asked := options_given(config, PRINTING)) > 1:
             raise pytest.UsageError(f"{' and '.join(asked)} each print something; name one of them")
-        self._profile = profile
+        self._profile, self._plan_of = profile, plan_of
         self._named = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
         _silence_pytest(config)
 
@@ -187,8 +187,17 @@ class _Explainer:
             chosen = [one for one in chosen if one in selected]
         run = self._last_run(config, [requirement.id for requirement in chosen])
         if len(chosen) == 1:
-            return explanation(chosen[0], config.stash[SCENARIOS](chosen[0].id), run)
+            return explanation(chosen[0], self._sent_for(chosen[0], session), run)
         return listing(chosen, run)
+
+    def _sent_for(self, requirement: Requirement, session: pytest.Session) -> list[str]:
+        """What a run sends to the embedded sandbox for a requirement, by operation and purpose."""
+        tests = [item for item in session.items if requirement_of(item) == requirement]
+        not_generated = [item for item in tests if not item.get_closest_marker("property")]
+        plan = self._plan_of(session.config, load("sandbox"), (), not_generated)
+        sent = [exchange for exchange in plan.sent if not isinstance(exchange.purpose, Preflight)]
+        lines = list(purposes_in_words(sent))
+        return lines if len(not_generated) == len(tests) else [*lines, "generated requests"]
 
     def _last_run(self, config: pytest.Config, ids: Collection[str]) -> LastRun:
         clean = Display(listed_secrets(self._profile)).line

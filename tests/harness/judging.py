@@ -19,7 +19,7 @@ from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.facts import Facts, said
 from spec.findings import Conclusion, Finding, Judgement
-from spec.message import Text, joined, say
+from spec.message import Text, joined, said_once, say
 from spec.requirements import requirements
 from spec.rules import ROBUSTNESS, RULES, judge
 
@@ -200,7 +200,7 @@ def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
         raise DeviationError(requirement_id, deviating)
     if not holding:
         reasons = dict.fromkeys(judgement.why for judgement in judgements)
-        raise NotExercised(joined(list(reasons)[:3]))
+        raise NotExercised(said_once(list(reasons)[:3]))
     for judgement in holding[:_MOST_WITNESSES]:
         ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
 

@@ -38,6 +38,13 @@ def only_selftests(config: pytest.Config) -> bool:
     return bool(paths) and all(path.is_relative_to(ROOT / "tests" / "selftest") for path in paths)
 
 
+def take_default_path(config: pytest.Config) -> None:
+    """Collect the conformance tests where no path is given: pytest takes the working folder, with the selftests in it,
+    if that is not its rootdir."""
+    if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
+        config.args = [str(ROOT / "tests" / "conformance")]
+
+
 def take_ids(config: pytest.Config) -> None:
     """Take -k and --last-failed from pytest, which selects tests, and a test may judge many requirements. UsageError
     for a word in -k that is no requirement and no group of requirements."""

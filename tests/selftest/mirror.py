@@ -57,7 +57,6 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "tests/traffic/case.py": ("promises/test_transfers.py",),
     "tests/traffic/collecting.py": ("promises/test_generated_traffic.py",),
     "tests/traffic/described.py": ("traffic/test_observations.py",),
-    "tests/traffic/drawing.py": ("promises/test_generated_traffic.py",),
     "tests/traffic/execution.py": ("promises/test_money.py", "promises/test_offered_codes.py"),
     "tests/traffic/existence.py": ("promises/test_passing_trouble.py",),
     "tests/traffic/invalid.py": ("promises/test_transfers.py",),
@@ -68,7 +67,6 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "tests/traffic/registration.py": ("promises/test_keys.py",),
     "tests/traffic/robustness.py": ("promises/test_unseen_off_a_sandbox.py",),
     "tests/traffic/scenario.py": ("reports/test_plan.py",),
-    "tests/traffic/together.py": ("environments/door/test_door.py",),
     "tests/traffic/undescribed.py": ("traffic/test_observations.py",),
 }
 """Modules that show what they do in a run alone, and the self-tests with such runs. A test of a pure function of theirs

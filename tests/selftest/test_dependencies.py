@@ -66,7 +66,7 @@ def test_every_version_of_python_is_tried():
 
 BY_OTHERS = {"_asdict", "_replace", "_value_"}
 """Documented names of tuples and enumerations that begin with an underscore."""
-OF_COPIES = {"_part"}
+OF_COPIES = {"_purpose"}
 """Members of our own that are set on a copy of an object."""
 _, _, SECTION = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("## Private names of libraries")
 TABLE = [line.strip("| ").split(" | ") for line in SECTION.splitlines() if line.startswith("| ") and "`" in line]

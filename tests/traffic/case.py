@@ -27,10 +27,11 @@ NAMED_TYPES = tuple(name for name in KEY_TYPES if name != "RANDOM")
 _SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes, those of other widths and those that are percent-encoded however often."""
 _NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "message"})
-_AMOUNT = "value"
+AMOUNT = "value"
 _NOT_TO_BE_DELETED = re.compile(rf"(?:{MARK})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a list may not show as they are, and a deletion may not name: empty, but for the mark, long, or with
 control characters or halves of surrogate pairs."""
+_SHORT = re.compile(r"[A-Za-z]|[0-9]{1,30}")
 _TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
 Leaf = tuple[JsonPath, Any]
 Form = Mapping[str, Any]
@@ -57,9 +58,14 @@ EXTRA_HEADERS = tuple(
 """Headers that a service might ask for beyond the interface document."""
 
 
+SMALLER = "smaller"
+"""What is said of a request that was sent because it is smaller than one that shows a finding."""
+
+
 @dataclass(frozen=True)
 class Case:
-    """A request to an operation. `where` is the part that is unusual, `what` says how; neither holds a value."""
+    """A request to an operation. `where` is the part that is unusual, `what` says how; neither holds a value. Both are
+    empty if Schemathesis drew it."""
 
     operation: str
     where: str = ""
@@ -70,10 +76,14 @@ class Case:
     query: str = ""
     valid: bool = False
     credential: str = VALID
+    steps: tuple[str, ...] = ()
+    """What a sequence sent up to this request."""
 
     @property
     def size(self) -> int:
         """Length of what is unusual or large: of two cases that show the same the smaller one is shown."""
+        if self.steps:
+            return len(self.steps)
         return len(self.path_parameter or "") + len(self.body or b"") + len(self.query)
 
     def send(self, client: Client) -> Exchange:
@@ -95,18 +105,37 @@ def synthetic_text(text: str) -> str:
     return MARK + _SEPARATOR.sub(rf"\1{MARK}", text)
 
 
-def harmless(value: Any) -> Any:
-    """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key.
+def harmless(value: Any, operation: str, profile: Profile) -> Any:
+    """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key; off a sandbox
+    these are such identifiers, too.
 
-    The empty string and the documented key types, RANDOM excepted, stay as they are; so do names of members.
+    The empty string and the documented key types, RANDOM excepted, stay as they are; so do names of members, and the
+    account that a registration is for. On a sandbox, letters and numbers alone stay, too.
     """
+    account = place_of(operation, profile) if operation == "registerPixKey" else None
 
     def marked(item: Any, name: str) -> Any:
         if isinstance(item, str):
-            return synthetic_text(item)
-        return item if name in _NO_IDENTIFIERS else -abs(item) - 1
+            is_own_account = name == "account" and item == account
+            return item if is_own_account else _synthetic_or_short(item, profile)
+        if name in _NO_IDENTIFIERS:
+            return item
+        return -abs(item) - 1 if profile.is_sandbox else f"{MARK}{name}"
 
     return _with_each(value, marked)
+
+
+def synthetic_place(operation: str, text: str, profile: Profile) -> str:
+    """A drawn path parameter as a synthetic identifier. On a sandbox a read may name one letter, or digits."""
+    return _synthetic_or_short(text, profile) if operation in READS else synthetic_text(text.removeprefix(MARK))
+
+
+def _synthetic_or_short(text: str, profile: Profile) -> str:
+    """The text as a synthetic identifier. On a sandbox, where nothing is worth anything, one letter or digits alone
+    stay."""
+    if profile.is_sandbox and _SHORT.fullmatch(text):
+        return text
+    return synthetic_text(text.removeprefix(MARK))
 
 
 def _synthetic(value: Any) -> Any:
@@ -118,7 +147,7 @@ def _synthetic(value: Any) -> Any:
             return f"{MARK}{name}"
         if name not in _NO_IDENTIFIERS:
             return 0
-        return _LEAST if name == _AMOUNT and item <= 0 else item
+        return _LEAST if name == AMOUNT and item <= 0 else item
 
     return _with_each(value, nobody)
 
@@ -171,14 +200,31 @@ def bounded(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
             yield _for_nobody(case, profile) if names_keys and _may_stay(leaves) else case
 
 
-def _may_be_sent(operation: str, leaves: Iterable[Leaf], profile: Profile) -> bool:
-    form = leaves_of(form_of(operation, profile))
-    most = max((number for path, number in form if _AMOUNT in path and _is_number(number)), default=_LEAST)
-    return all(
-        0 < number <= most if operation in PREPARING and _AMOUNT in path else not number or not _names_somebody(path)
-        for path, number in leaves
-        if _is_number(number)
+def _may_be_sent(operation: str, leaves: list[Leaf], profile: Profile) -> bool:
+    names_nobody = all(
+        AMOUNT in path or not number or not _names_somebody(path) for path, number in leaves if _is_number(number)
     )
+    return names_nobody and _are_permitted_amounts(operation, leaves, profile)
+
+
+def has_permitted_amounts(operation: str, body: Any, profile: Profile) -> bool:
+    """True if every amount in the JSON value is above 0 and at most that of the profile; on a sandbox any."""
+    return profile.is_sandbox or _are_permitted_amounts(operation, leaves_of(body), profile)
+
+
+def _are_permitted_amounts(operation: str, leaves: Iterable[Leaf], profile: Profile) -> bool:
+    if operation not in PREPARING:
+        return True
+    greatest = greatest_amount(operation, profile)
+    amounts = [item for path, item in leaves if AMOUNT in path]
+    are_permitted = all(0 < number <= greatest for number in amounts if _is_number(number))
+    return are_permitted and not any(item is True for item in amounts)  # true may be read as 1
+
+
+def greatest_amount(operation: str, profile: Profile) -> float:
+    """The greatest amount of the profile for an operation off a sandbox."""
+    form = leaves_of(form_of(operation, profile))
+    return max((number for path, number in form if AMOUNT in path and _is_number(number)), default=_LEAST)
 
 
 def _may_stay(leaves: Iterable[Leaf]) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from typing import Any
 
 from reports.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import data_of, find, is_judged_as_success, refusal_of_the_caller, registered, succeeded
@@ -13,8 +14,9 @@ from spec.exchange import Exchange
 from spec.facts import is_plain_value
 from spec.json_text import is_integer
 from spec.key_list import UUID
-from spec.message import joined
+from spec.message import Text, joined
 from spec.observed import ObservedValues, answer_of, by_situation, counts, indistinguishable
+from tests.traffic.execution import Execution
 from tests.traffic.registrar import Registrations, body_sent, type_sent
 
 _LARGEST = 9_999
@@ -35,20 +37,27 @@ def format_of(text: str) -> str:
 # -- fields of the execution result -------------------------------------------------------------------------------
 
 
-def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping[int, str]) -> ObservedValues:
-    """Values of a field of the execution result. All but the unit of a date depend on the transfer: they are kept by
-    the operation that prepared it, from the numbers of executions. Other codes may be of other transfers in the next
-    run: what is seen there is no more than seen."""
-    results = ((seen.number, data_of(seen.response)) for seen in answers if is_judged_as_success(seen))
-    found = [(number, data[field]) for number, data in results if data and field in data]
+def values_in_results(field: str, answers: Iterable[Exchange], prepared_by: str) -> ObservedValues:
+    """Values of a field of the execution result. `prepared_by` is the operation that the run prepares transfers with.
+
+    All but the unit of a date depend on the transfer, so values are kept by the operation that prepared it. Supplied
+    codes may be of other transfers in the next run, so a value of theirs is no more than seen.
+    """
+    values: list[tuple[Exchange, Any]] = []
+    for answer in answers:
+        data = data_of(answer.response) if is_judged_as_success(answer) else None
+        if data and field in data:
+            values.append((answer, data[field]))
     if field == "date":
-        return by_situation(("", _unit(date)) for _, date in found if isinstance(date, Decimal))
-    said = word_of if field == "status" else number_of
-    return by_situation(
-        (prepared[number], value) if number in prepared else (joined((value, "for a supplied code"), " "), "seen")
-        for number, each in found
-        for value in [said(each)]
-    )
+        return by_situation(("", _unit(date)) for _, date in values if isinstance(date, Decimal))
+    in_words = word_of if field == "status" else number_of
+    observed: list[tuple[Text, str]] = []
+    for answer, value in values:
+        if answer.purpose is Execution.PREPARED:
+            observed.append((prepared_by, in_words(value)))
+        else:
+            observed.append((joined((in_words(value), "for a supplied code"), " "), "seen"))
+    return by_situation(observed)
 
 
 def states_before(preparations: Iterable[Exchange]) -> ObservedValues:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from environments.door.permission import synthetic
@@ -23,7 +22,8 @@ from spec.answers import (
     refused_or_lost,
     succeeded,
 )
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Purpose
+from spec.log import Log
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
@@ -43,48 +43,67 @@ _IN_COMPANY = slice(1, 3)
 """The wrong tokens of a code that go beside a valid request: no header, and one of the other forms."""
 
 
-@dataclass(frozen=True)
-class Executions:
-    """Everything that was sent to GET /v1/execute/pix/{transactionId}, and its answers. `unknown` is a synthetic code
-    with the valid token, `unauthorized` are synthetic codes without it, `refusals` real codes without it. `answers` are
-    real codes with it, and `sent_with_more` has the one that goes with a body, headers and a query, too. `prepared` and
-    `offered` are the numbers of those whose code the run prepared, or offered with wrong tokens before; `missing` says
-    why no code was sent."""
+class Preparation(Purpose):
+    """Why a transfer is prepared."""
 
-    unknown: Exchange | None = None
-    unauthorized: list[Exchange] = field(default_factory=list)
-    refusals: list[Exchange] = field(default_factory=list)
-    answers: list[Exchange] = field(default_factory=list)
-    prepared: set[int] = field(default_factory=set)
-    offered: set[int] = field(default_factory=set)
-    sent_with_more: list[Exchange] = field(default_factory=list)
-    preparations: list[Exchange] = field(default_factory=list)
-    missing: Text = ""
+    TO_EXECUTE = "a transfer that the run executes"
 
-    @property
-    def successes(self) -> list[Exchange]:
-        """The executions that were confirmed."""
-        return list(filter(succeeded, (*self.answers, *self.sent_with_more)))
 
-    @property
-    def executed_and_refused(self) -> list[Exchange]:
-        """The executions that were refused with the result of the transfer, whose status is DONE: of codes that the run
-        prepared, and had not sent before."""
-        own = [answer for answer in self.answers if answer.number in self.prepared]
-        not_offered = [answer for answer in (*own, *self.sent_with_more) if answer.number not in self.offered]
-        return [answer for answer in not_offered if _is_refused_and_done(answer)]
+class Execution(Purpose):
+    """Why a request is sent to GET /v1/execute/pix/{transactionId}."""
 
-    @property
-    def perhaps_spent(self) -> list[Exchange]:
-        """The executions that were refused after wrong tokens with their codes, while one without them was confirmed:
-        of the codes that were supplied, or of those that the run prepared. Or with a conflict, where all had some."""
-        unoffered = (answer.number for answer in self.successes if answer.number not in self.offered)
-        confirmed = {number in self.prepared for number in unoffered}
-        offered = [seen for seen in self.answers if seen.number in self.offered and seen.response]
-        if len(offered) == len(self.answers):
-            return [seen for seen in offered if refused_or_lost(seen) is RefusalKind.CONFLICT]
-        refused = [seen for seen in offered if refused_or_lost(seen) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER]
-        return [seen for seen in refused if (seen.number in self.prepared) in confirmed]
+    UNKNOWN_CODE = "a code that does not exist"
+    UNKNOWN_CODE_REFUSED = "a code that does not exist, without the valid token"
+    OFFERED = "a real code without the valid token, before its execution"
+    BREAKS_AGAIN = "a code that does not exist, with the token that broke the service"
+    SUPPLIED = "a supplied code"
+    PREPARED = "a code that the run prepared"
+    PREPARED_WITH_MORE = "a code that the run prepared, with a body, more headers and a query"
+    BESIDE_ANOTHER = "a request at the same moment as an execution"
+    AFTER_EXECUTION = "the code that was executed first, without the valid token"
+
+
+# -- what the log says of executions ------------------------------------------------------------------------------
+
+
+def answers_to_real_codes(log: Log) -> list[Exchange]:
+    """The valid executions as documented, of supplied codes and of those that the run prepared."""
+    return log.of(_EXECUTE, Execution.SUPPLIED, Execution.PREPARED)
+
+
+def successful_executions(log: Log) -> list[Exchange]:
+    """The executions that were confirmed, those as documented first."""
+    executions = [*answers_to_real_codes(log), *log.of(_EXECUTE, Execution.PREPARED_WITH_MORE)]
+    return list(filter(succeeded, executions))
+
+
+def executed_and_refused(log: Log) -> list[Exchange]:
+    """The executions that were refused with the result of the transfer, whose status is DONE: of codes that the run
+    prepared, and had not sent before."""
+    prepared = log.of(_EXECUTE, Execution.PREPARED, Execution.PREPARED_WITH_MORE)
+    offered = _offered_codes(log)
+    not_offered = [execution for execution in prepared if execution.request.last_segment not in offered]
+    return list(filter(_is_refused_and_done, not_offered))
+
+
+def perhaps_spent(log: Log) -> list[Exchange]:
+    """The executions that were refused after wrong tokens with their codes, while one without them was confirmed: of
+    the codes that were supplied, or of those that the run prepared. If all codes were offered with wrong tokens, those
+    that were refused with a conflict."""
+    answers, offered_codes = answers_to_real_codes(log), _offered_codes(log)
+    offered = [answer for answer in answers if answer.request.last_segment in offered_codes and answer.response]
+    if len(offered) == len(answers):
+        return [answer for answer in offered if refused_or_lost(answer) is RefusalKind.CONFLICT]
+    successes = successful_executions(log)
+    not_offered = [success for success in successes if success.request.last_segment not in offered_codes]
+    was_prepared = {success.purpose is Execution.PREPARED for success in not_offered}
+    refused = [answer for answer in offered if refused_or_lost(answer) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER]
+    return [answer for answer in refused if (answer.purpose is Execution.PREPARED) in was_prepared]
+
+
+def _offered_codes(log: Log) -> set[str]:
+    """The codes that were sent without the valid token before their execution."""
+    return {offer.request.last_segment for offer in log.sent(_EXECUTE, Execution.OFFERED)}
 
 
 def _is_refused_and_done(answer: Exchange) -> bool:
@@ -92,19 +111,22 @@ def _is_refused_and_done(answer: Exchange) -> bool:
     return response is not None and is_refusal(response) and any(map(is_done, execution_results(response)))
 
 
-@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=Executions(missing=NO_CODE))
-def execute(traffic: Traffic) -> Executions:
-    """A synthetic code; each real code, where a selected requirement needs one; and a synthetic code with wrong
-    tokens."""
+# -- what is sent -------------------------------------------------------------------------------------------------
+
+
+@scenario(serves=["executePix.*"], needs="execute")
+def execute(traffic: Traffic) -> None:
+    """Send a code that does not exist; each real code, if a selected requirement needs one; and a code that does not
+    exist with wrong tokens."""
     sender = _Sender(traffic)
     sender.send_codes()
-    return sender.send_synthetic_codes()
+    sender.send_unknown_code_with_wrong_tokens()
 
 
-@scenario(shows=[_TOKEN], needs="execute", alone=True, otherwise=None)
+@scenario(serves=[_TOKEN], needs="execute")
 def ask_in_the_end(traffic: Traffic) -> None:
-    """The code that was executed first, without a token and with a wrong one, as right behind its execution."""
-    ask_again(traffic.client)
+    """Send the code that was executed first without a token and with a wrong one, as right behind its execution."""
+    ask_again(traffic.client.with_purpose(Execution.AFTER_EXECUTION))
 
 
 def _why_no_code(preparation: Exchange) -> Text:
@@ -120,7 +142,7 @@ def _why_no_code(preparation: Exchange) -> Text:
 
 
 class _Sender:
-    """Sends codes, and keeps the answers in `found`.
+    """Sends codes.
 
     A synthetic code goes first. The first real code is executed before any other is sent. The second is offered with
     wrong tokens, then executed. The third is executed beside one other request. All others go as the second, as a
@@ -128,43 +150,42 @@ class _Sender:
     are executed at the same time where the run prepared them for that.
     """
 
-    found: Executions
-
     def __init__(self, traffic: Traffic) -> None:
         self._traffic, self._profile, self._wants = traffic, traffic.profile, traffic.reach.wants
-        self._door, self._together = traffic.client.door, traffic.together
+        self._door, self._together, self._log = traffic.client.door, traffic.together, traffic.log
         self._send = partial(traffic.client.send, _EXECUTE)
         self._is_broken, self._has_yet_to_ask = False, self._wants(_TOKEN)
 
     def send_codes(self) -> None:
         """Send a synthetic code, then each real one that there is room for."""
-        self.found = Executions(unknown=self._send(synthetic()))
+        self._send(synthetic(), purpose=Execution.UNKNOWN_CODE)
         codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
         offered, pair = self._offered(ordinary), list[str]()
         self._door.budget.kept_to_ask_again[_EXECUTE] = ASKED_AGAIN * self._has_yet_to_ask
         for place, (code, is_prepared) in enumerate(codes):
-            is_offered = bool(offered.get(place)) and not self.found.perhaps_spent
-            if is_offered and self._offer(code, offered[place]):
+            rows_to_offer = [] if perhaps_spent(self._log) else offered.get(place, [])
+            if self._offer(code, rows_to_offer):
                 continue
-            if place >= ordinary and self.found.successes and all(map(succeeded, self.found.answers)):
+            is_for_the_pair = place >= ordinary and bool(successful_executions(self._log))
+            if is_for_the_pair and all(map(succeeded, answers_to_real_codes(self._log))):
                 pair.append(code)
             else:
-                self._execute(code, is_prepared, is_offered=is_offered, beside=self._is_beside(place, ordinary))
+                self._execute(code, is_prepared, beside=self._is_beside(place, ordinary))
             if self._door.guard.keep_codes_back():
                 return
         self._ask_again()
         self._execute_pair(pair)
 
-    def send_synthetic_codes(self) -> Executions:
-        """Send a synthetic code with wrong tokens. What the others are compared with is alone on the wire: that a
-        service is busy tells no credential from another."""
-        send = partial(self._send, synthetic())
+    def send_unknown_code_with_wrong_tokens(self) -> None:
+        """Send a code that does not exist with wrong tokens. What the others are compared with is alone on the wire,
+        because a busy service says nothing about a credential."""
+        send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
         if self._wants(_SCHEME, "executePix.refusal", *_ROBUST):
-            self.found.unauthorized.extend(send(credential=name) for name in (NO_HEADER, ANOTHER))
+            for name in (NO_HEADER, ANOTHER):
+                send(credential=name)
         if self._wants(_SCHEME, *_ROBUST):
             sends = (partial(send, credential=form.name) for form in forms(self._profile, among=OTHER_SCHEMES))
-            self.found.unauthorized.extend(self._together.send_each_with_a_companion(_EXECUTE, *sends))
-        return self.found
+            self._together.send_each_with_a_companion(_EXECUTE, *sends)
 
     # -- which codes there are, and how each is sent ----------------------------------------------------------------
 
@@ -195,13 +216,13 @@ class _Sender:
         """The supplied codes; then those of transfers that are prepared when these were sent, or why there is none."""
         guard = self._door.guard
         yield from ((code, False) for code in supplied)
-        self.found.preparations.extend(prepare(self._traffic.client, self._profile, min(wanted, guard.room)))
-        prepared = dict.fromkeys(guard.prepared.codes_of(self.found.preparations))
+        preparations = prepare(self._traffic.client, self._profile, min(wanted, guard.room), Preparation.TO_EXECUTE)
+        prepared = dict.fromkeys(guard.prepared.codes_of(preparations))
         if not supplied and not prepared:
             why: Text = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
-            for preparation in self.found.preparations[-1:]:
+            for preparation in preparations[-1:]:
                 why = _why_no_code(preparation)
-            self.found = replace(self.found, missing=left_out or why)
+            self._traffic.missing[_EXECUTE] = left_out or why
         yield from ((code, True) for code in prepared)
 
     def _offered(self, ordinary: int) -> dict[int, list[Row]]:
@@ -221,25 +242,25 @@ class _Sender:
         """Ask for the code that was executed first, once."""
         if self._has_yet_to_ask and self._door.guard.first_executed:
             self._has_yet_to_ask = False
-            ask_again(self._traffic.client)
+            ask_again(self._traffic.client.with_purpose(Execution.AFTER_EXECUTION))
 
     def _offer(self, code: str, rows: Sequence[Row]) -> bool:
         """Send a code with each of these, the first right behind the execution before, until one breaks the service. On
         a sandbox some have company with the valid token. True where the code is spent."""
-        company = rows[_IN_COMPANY] if self._profile.is_sandbox and self.found.successes else ()
+        may_have_company = self._profile.is_sandbox and bool(successful_executions(self._log))
+        company = rows[_IN_COMPANY] if may_have_company else ()
         for row in rows:
-            send = partial(self._send, code, **row._asdict())
+            send = partial(self._send, code, **row._asdict(), purpose=Execution.OFFERED)
             if self._is_broken:
                 break
             [exchange] = self._together.send_each_with_a_companion(_EXECUTE, send) if row in company else [send()]
             self._ask_again()  # behind the first, which is to leave right behind an execution
             if not exchange.number:  # not sent: the code can still be executed
                 continue
-            self.found.refusals.append(exchange)
             is_broken = exchange.response is None or exchange.response.status >= 500
             self._is_broken = is_broken and not row.written  # a service may not take what is unusual
             if self._is_broken:  # a synthetic code reproduces that
-                self._send(synthetic(), **row._asdict())
+                self._send(synthetic(), **row._asdict(), purpose=Execution.BREAKS_AGAIN)
             may_be_spent = exchange.response is None or exchange.number in self._door.guard.unknown
             if may_be_spent or grants_protected_result(exchange):
                 return True
@@ -247,50 +268,45 @@ class _Sender:
 
     # -- with the valid token -------------------------------------------------------------------------------------
 
-    def _execute(self, code: str, is_prepared: bool, *, is_offered: bool = False, beside: bool = False) -> None:
-        found, send = self.found, partial(self._send, code, valid=True)
+    def _execute(self, code: str, is_prepared: bool, *, beside: bool = False) -> None:
+        send = partial(self._send, code, valid=True)
         if is_prepared and self._needs_more():
-            exchange = send(json={}, headers=EXTRA_HEADERS, query="?pixconf=1")
-            found.sent_with_more.append(exchange)
-            if is_offered:
-                found.offered.add(exchange.number)
+            more = {"json": {}, "headers": EXTRA_HEADERS, "query": "?pixconf=1"}
+            send(**more, purpose=Execution.PREPARED_WITH_MORE)
             return
-        exchange = self._together.send_beside(send, self._other) if beside else send()
-        found.answers.append(exchange)
-        found.prepared.update([exchange.number] * is_prepared)
-        if is_offered:
-            found.offered.add(exchange.number)
-            self._door.guard.notes += [
-                say(
-                    "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were "
-                    "sent with it before",
-                    number=each.number,
-                )
-                for each in found.perhaps_spent[:1]
-            ]
+        send = partial(send, purpose=Execution.PREPARED if is_prepared else Execution.SUPPLIED)
+        exchange = self._together.send_beside(send, self._send_another) if beside else send()
+        if exchange.request.last_segment in _offered_codes(self._log):
+            self._note_code_perhaps_spent()
+
+    def _note_code_perhaps_spent(self) -> None:
+        for spent in perhaps_spent(self._log)[:1]:
+            note = say(
+                "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were sent "
+                "with it before",
+                number=spent.number,
+            )
+            self._door.guard.notes.append(note)
 
     def _execute_pair(self, codes: list[str]) -> None:
         """Execute two transfers that the run prepared at the same time, on a sandbox."""
         if len(codes) == 2 and self._door.guard.permit_again(*codes):
-            sends = (partial(self._send, code, valid=True) for code in codes)
-            answers = self._together.send_all(self._together.meeting(*sends))
-            self.found.answers.extend(answers)
-            self.found.prepared.update(answer.number for answer in answers)
+            sends = [partial(self._send, code, valid=True, purpose=Execution.PREPARED) for code in codes]
+            self._together.send_all(self._together.meeting(*sends))
 
-    def _other(self) -> Exchange:
-        """A request that an execution may meet: a read, or else a synthetic code with a wrong token."""
+    def _send_another(self) -> Exchange:
+        """Send a request that an execution may meet: a read, or else a synthetic code with a wrong token."""
+        purpose = Execution.BESIDE_ANOTHER
         if "read" in self._profile.allow:
-            return self._traffic.client.send("listAccounts", valid=True)
-        return self._send(synthetic(), credential=ANOTHER)
+            return self._traffic.client.send("listAccounts", valid=True, purpose=purpose)
+        return self._send(synthetic(), credential=ANOTHER, purpose=purpose)
 
     def _needs_more(self) -> bool:
-        """True where the one prepared code so far was refused: perhaps an execution needs more than is documented."""
-        found = self.found
-        refused = [
-            answer
-            for answer in found.answers
-            if answer.number in found.prepared
-            and refused_or_lost(answer) in ABOUT_THE_REQUEST
-            and not _is_refused_and_done(answer)
-        ]
-        return len(refused) == 1 and not found.sent_with_more and not found.successes
+        """True if the one prepared code so far was refused: perhaps an execution needs more than is documented."""
+        refused = []
+        for answer in self._log.of(_EXECUTE, Execution.PREPARED):
+            is_refused = refused_or_lost(answer) in ABOUT_THE_REQUEST
+            if is_refused and not _is_refused_and_done(answer):
+                refused.append(answer)
+        was_tried = bool(self._log.of(_EXECUTE, Execution.PREPARED_WITH_MORE))
+        return len(refused) == 1 and not was_tried and not successful_executions(self._log)

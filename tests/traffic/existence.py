@@ -7,56 +7,159 @@ a path does not exist.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from environments.door.permission import synthetic
 from spec.answers import (
     ABOUT_THE_CALLER,
     RefusalKind,
-    answer_in_words,
+    answers_in_words,
     is_granted,
     is_page,
     refusal_kind,
     refused_or_lost,
     succeeded,
 )
-from spec.exchange import VALID, Exchange
+from spec.exchange import VALID, Exchange, Purpose
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
 from spec.message import joined, say
 from spec.observed import indistinguishable, is_passing
 from tests.harness.judging import NotExercised, require_permission, require_supplied
 from tests.harness.selection import MAY_BE_OPEN
-from tests.traffic.execution import execute
+from tests.traffic.execution import Execution
 from tests.traffic.invalid import UNREADABLE
-from tests.traffic.registration import register
+from tests.traffic.registrar import Registering
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.undescribed import visit
 
 
-@scenario(shows=["*.exists", "general.versionPrefix"], alone=True, otherwise=dict[str, Judgement]())
-def find_out(traffic: Traffic) -> dict[str, Judgement]:
+class Existence(Purpose):
+    """Why a request is sent to find out whether an endpoint exists."""
+
+    HARMLESS = "a request for a synthetic identifier with an empty body, to see whether the endpoint answers"
+    AFTER_TROUBLE = "a harmless request, because only passing trouble answered"
+    UNREADABLE = "a request for a synthetic identifier with an unreadable body, to see whether the endpoint answers"
+    UNDOCUMENTED_PATH = "to see how an unknown path is answered"
+
+
+_BODIES = {Existence.UNREADABLE: UNREADABLE["cut short"]}
+"""Bodies of harmless requests that are not an empty object."""
+
+
+@scenario(serves=["*.exists", "general.versionPrefix"])
+def find_out(traffic: Traffic) -> None:
     """Ask of each endpoint what the answers leave open."""
+    for operation in _operations_asked(traffic):
+        _judgement_by(_Questions(traffic), operation)
+
+
+def _operations_asked(traffic: Traffic) -> list[str]:
     wants = traffic.reach.wants
-    return {
-        operation: _find_out(traffic, operation)
-        for operation in operations()
-        if wants(f"{operation}.exists") or (wants("general.versionPrefix") and traffic.permitted(operation))
-    }
+    asked = []
+    for operation in operations():
+        shows_the_prefix = wants("general.versionPrefix") and traffic.permitted(operation)
+        if wants(f"{operation}.exists") or shows_the_prefix:
+            asked.append(operation)
+    return asked
+
+
+def endpoint_exists(traffic: Traffic, operation: str) -> Judgement:
+    """The judgement that an endpoint exists, by the log."""
+    return _judgement_by(_Evidence(traffic), operation)
 
 
 def prefix_is_served(traffic: Traffic) -> Judgement:
     """The judgement that one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
     require_permission(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
-    found = traffic.result_of(find_out).values()
-    require_supplied(found, say("all that is permitted may move money: add read to allow, or select an operation"))
-    exchanges = [seen for judgement in found for seen in judgement.exchanges[:1]]
-    if any(judgement.holds for judgement in found):
+    asked = _operations_asked(traffic) if traffic.selects(find_out) else []
+    require_supplied(asked, say("all that is permitted may move money: add read to allow, or select an operation"))
+    judgements = [endpoint_exists(traffic, operation) for operation in asked]
+    exchanges = [seen for judgement in judgements for seen in judgement.exchanges[:1]]
+    if any(judgement.holds for judgement in judgements):
         return holds(*exchanges)
-    if any(judgement.deviates for judgement in found):
+    if any(judgement.deviates for judgement in judgements):
         return deviates(finding("no-prefix"), *exchanges)
     return inconclusive(say("no documented path can be told from an undocumented one"), *exchanges)
 
+
+# -- what there is to judge by ----------------------------------------------------------------------------------------
+
+
+class _Evidence:
+    """The exchanges in the log that may show whether an endpoint exists."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self.log, self._traffic = traffic.log, traffic
+
+    def not_generated(self) -> Iterator[Exchange]:
+        """Every exchange but the generated ones, which are sent later."""
+        for exchange in self.log:
+            if exchange.part not in operations():
+                yield exchange
+
+    def that_can_show(self, operation: str) -> list[Exchange]:
+        """The exchanges that can show the operation where none was granted, the surest first.
+
+        Raises NotExercised if no account is supplied.
+        """
+        if operation == "executePix":
+            executions = self.log.of(operation, Execution.PREPARED)
+            return [*executions, *self.log.of(operation, Execution.UNKNOWN_CODE)]
+        if operation == "registerPixKey":
+            return self.log.of(operation, Registering.FIRST_TIME)
+        if operation == "deletePixKey":
+            return self.log.valid(operation) or self.harmless(operation)
+        return visit(self._traffic, operation)[:1]
+
+    def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
+        """The request of this purpose that can do nothing to anybody; empty if there is none."""
+        return self.log.of(operation, purpose)[:1]
+
+    def siblings_of(self, exchange: Exchange) -> list[Exchange]:
+        """Two requests that are the same but for their undocumented path; empty if there are none."""
+        paths = self.log.of("", Existence.UNDOCUMENTED_PATH)
+        return [other for other in paths if _is_sibling(other, exchange)][:2]
+
+
+class _Questions(_Evidence):
+    """Evidence that is asked for if it is not in the log."""
+
+    def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
+        """The request of this purpose: for a synthetic identifier. An unreadable body needs permission."""
+        is_permitted = purpose is not Existence.UNREADABLE or "fuzz" in self._traffic.profile.allow
+        if is_permitted and not super().harmless(operation, purpose):
+            body = None if operations()[operation].method == "GET" else _BODIES.get(purpose, b"{}")
+            self._traffic.client.send(operation, synthetic(), body=body, purpose=purpose)
+        return super().harmless(operation, purpose)
+
+    def siblings_of(self, exchange: Exchange) -> list[Exchange]:
+        """The same request to two siblings of the endpoint; never with a real code."""
+        if not super().siblings_of(exchange):
+            is_execution = exchange.operation == "executePix"
+            self._traffic.client.send_to_siblings(
+                exchange.operation,
+                synthetic() if is_execution else _path_parameter_of(exchange),
+                body=exchange.request.body or None,
+                purpose=Existence.UNDOCUMENTED_PATH,
+            )
+        return super().siblings_of(exchange)
+
+
+def _is_sibling(other: Exchange, exchange: Exchange) -> bool:
+    """True if a request to an undocumented path is the same as another one, but for that path and a real code."""
+    documented = operations()[exchange.operation].path.split("/")
+    path, sibling_path = (urlsplit(each.request.url).path.split("/") for each in (exchange, other))
+    has_parameter = documented[-1].startswith("{")
+    name_place = -2 if has_parameter else -1  # of the segment in whose place the undocumented name stands
+    begins_alike = sibling_path[:name_place] == path[:name_place]
+    ends_alike = not has_parameter or exchange.operation == "executePix" or sibling_path[-1] == path[-1]
+    is_same_request = (other.request.method, other.request.body) == (exchange.request.method, exchange.request.body)
+    return begins_alike and ends_alike and is_same_request
+
+
+# -- the judgement ----------------------------------------------------------------------------------------------------
 
 _NOT_TOLD_APART = say("no answer of its own, so it cannot be told from an undocumented path")
 _NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
@@ -65,55 +168,40 @@ _NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" f
 }
 
 
-def _find_out(traffic: Traffic, operation: str) -> Judgement:
-    """The judgement that an endpoint exists. Where passing trouble answered, another harmless request is sent."""
+def _judgement_by(evidence: _Evidence, operation: str) -> Judgement:
+    """The judgement that an endpoint exists. If passing trouble answered, another harmless request is asked for."""
     try:
-        answers = _what_can_show(traffic, operation)
+        answers = evidence.that_can_show(operation)
     except NotExercised as missing:
         return inconclusive(missing.why)
-    for seen in traffic.client.door.exchanges:
+    for seen in evidence.not_generated():
         is_shown = seen.operation == operation and seen.credential == VALID and is_granted(seen)
         if is_shown and seen.response and seen.response.json.readable:
             return holds(seen)
-    lasting = next((seen for seen in answers if not is_passing(seen)), None) or _send_for_nobody(traffic, operation)
-    if not is_passing(lasting):
-        return _by_difference(traffic, lasting)
-    shown = lasting if lasting.number else next(iter(answers), lasting)  # one without a number was not sent
-    return inconclusive(say("no valid request succeeded ({answer})", answer=answer_in_words(shown)), shown)
+    for answer in answers:
+        if not is_passing(answer):
+            return _by_difference(evidence, answer)
+    harmless = evidence.harmless(operation, Existence.AFTER_TROUBLE)
+    for answer in harmless:
+        if not is_passing(answer):
+            return _by_difference(evidence, answer)
+    was_sent = [answer for answer in harmless if answer.number]
+    shown = [*was_sent, *answers, *harmless][:1]
+    return inconclusive(say("no valid request succeeded ({answer})", answer=answers_in_words(shown)), *shown)
 
 
-def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
-    """The exchanges that can show the operation where none was granted, the surest first."""
-    if operation == "executePix":
-        executions = traffic.result_of(execute)
-        return [
-            *(seen for seen in executions.answers if seen.number in executions.prepared),
-            *filter(None, [executions.unknown]),
-        ]
-    found = traffic.result_of(register)
-    if operation == "registerPixKey":
-        return found.fresh
-    if operation == "deletePixKey":
-        return found.deletions or [_send_for_nobody(traffic, operation)]
-    return visit(traffic, operation)[:1]
-
-
-def _send_for_nobody(traffic: Traffic, operation: str, body: bytes = b"{}") -> Exchange:
-    """A request that can do nothing to anybody: for a synthetic identifier, with an empty object as body."""
-    return traffic.client.send(operation, synthetic(), body=None if operations()[operation].method == "GET" else body)
-
-
-def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
+def _by_difference(evidence: _Evidence, seen: Exchange) -> Judgement:
     """The judgement by an answer that proves nothing alone: the first line that applies counts. A redirect may be that
     of a gateway, to log in; one that only adds a slash is the endpoint's own."""
     assert seen.response is not None
     kind, status = refusal_kind(seen.response), seen.response.status
     if kind in (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED):
         return deviates(finding("no-endpoint", status=status), seen)
-    siblings = sibling, _ = _send_to_siblings(traffic, seen)
+    siblings = evidence.siblings_of(seen)
     pages = {urlsplit(each.response.header("Location")).path for each in (seen, *siblings) if each.response}
-    if not all(each.response for each in siblings):
-        return inconclusive(say("no answer"), seen, sibling)
+    if not siblings or not all(each.response for each in siblings):
+        return inconclusive(say("no answer"), seen, *siblings[:1])
+    sibling = siblings[0]
     is_its_own = kind is not RefusalKind.REDIRECT or f"{urlsplit(seen.request.url).path}/" in pages
     if is_its_own and not indistinguishable(seen, *siblings):
         return holds(seen, sibling)
@@ -128,48 +216,42 @@ def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
             seen,
             sibling,
         )
-    if not _is_known_to_be_valid(traffic, seen, siblings):
+    if not _is_known_to_be_valid(evidence, seen, siblings):
         needed = _NEEDED.get(seen.operation, "needs an account that exists")
         return inconclusive(joined((_NOT_TOLD_APART, needed)), seen, sibling)
-    if told_apart := _refuses_what_is_invalid(traffic, seen.operation):
+    if told_apart := _refuses_what_is_invalid(evidence, seen.operation):
         return holds(*told_apart)
     return deviates(finding("like-undocumented", status=status), seen, sibling)
 
 
-def _send_to_siblings(traffic: Traffic, seen: Exchange) -> list[Exchange]:
-    """Send a request once more, to the siblings of the endpoint; never with a real code."""
-    return traffic.client.send_to_siblings(
-        seen.operation,
-        synthetic() if seen.operation == "executePix" else _path_parameter_of(seen),
-        body=seen.request.body or None,
-    )
-
-
-def _refuses_what_is_invalid(traffic: Traffic, operation: str) -> tuple[Exchange, ...]:
+def _refuses_what_is_invalid(evidence: _Evidence, operation: str) -> tuple[Exchange, ...]:
     """An invalid request that is not answered like an unknown path, and its comparison: a valid request may be (no such
     key, no such payee). For a synthetic account: what a deletion without a key does to a real one is not shown."""
-    bodies = [b"{}"] if operation == "deletePixKey" else []
-    bodies += [UNREADABLE["cut short"]] if operation in MAY_BE_OPEN and "fuzz" in traffic.profile.allow else []
-    for body in bodies:
-        seen = _send_for_nobody(traffic, operation, body)
-        siblings = _send_to_siblings(traffic, seen)
-        if all(each.response for each in (seen, *siblings)) and not indistinguishable(seen, *siblings):
-            return seen, siblings[0]
+    purposes = [Existence.HARMLESS] if operation == "deletePixKey" else []
+    purposes += [Existence.UNREADABLE] if operation in MAY_BE_OPEN else []
+    for purpose in purposes:
+        for seen in evidence.harmless(operation, purpose):
+            siblings = evidence.siblings_of(seen)
+            are_answered = bool(siblings) and all(each.response for each in (seen, *siblings))
+            if are_answered and not indistinguishable(seen, *siblings):
+                return seen, siblings[0]
     return ()
 
 
-def _is_known_to_be_valid(traffic: Traffic, seen: Exchange, siblings: list[Exchange]) -> bool:
+def _is_known_to_be_valid(evidence: _Evidence, seen: Exchange, siblings: list[Exchange]) -> bool:
     """True for a prepared code, or an account that a read or another operation accepts. Where nothing was granted the
     token may be wrong, and a 404 alone says that there is no such path."""
     if not seen.expects_success:
         return False
     if seen.operation == "executePix":
-        return seen.number in traffic.result_of(execute).prepared
-    if seen.operation == "deletePixKey" and indistinguishable(_send_for_nobody(traffic, "registerPixKey"), *siblings):
-        return False  # an endpoint that exists is answered so, too: perhaps the key is not registered yet
+        return seen.purpose is Execution.PREPARED
+    if seen.operation == "deletePixKey":
+        registrations = evidence.harmless("registerPixKey")
+        if any(indistinguishable(registration, *siblings) for registration in registrations):
+            return False  # an endpoint that exists is answered so, too: perhaps the key is not registered yet
     accepted = [
         other
-        for other in traffic.client.door.exchanges
+        for other in evidence.not_generated()
         if other.operation != seen.operation and succeeded(other) and other.response and not is_page(other.response)
     ]
     if (account := _path_parameter_of(seen)) is None:

@@ -22,11 +22,13 @@ from spec.exchange import VALID, Exchange
 from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
 from spec.interface import READS
 from spec.json_text import is_number
+from spec.log import Log
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
-from tests.traffic.execution import Executions
-from tests.traffic.refused_credentials import MOST_CITED, credentials_of
+from spec.rules.robustness import never_answered
+from tests.traffic.execution import Execution, Preparation, answers_to_real_codes, executed_and_refused
+from tests.traffic.refused_credentials import MOST_CITED, credentials_of, let_in_words
 from tests.traffic.registrar import Registrations, type_sent
 from tests.traffic.scenario import Traffic
 
@@ -69,19 +71,22 @@ def _shows_the_token(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
     return ()
 
 
-def accepted_under_another_scheme(executions: Executions) -> Judgement:
+def accepted_under_another_scheme(log: Log) -> Judgement:
     """The judgement that a synthetic code is answered otherwise with the token in another form than as a bearer.
 
     No real code is spent on this: where a wrong token is answered like the right one, nothing is shown.
     """
-    granted, refused = executions.unknown, [seen for seen in executions.unauthorized if seen.credential == ANOTHER]
-    if not granted or not granted.response or not refused:
+    granted = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
+    unauthorized = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
+    refused = [exchange for exchange in unauthorized if exchange.credential == ANOTHER]
+    if not granted or not granted[0].response or not refused:
         return inconclusive(say("no answer"))
-    if indistinguishable(granted, refused[0]):
+    if indistinguishable(granted[0], refused[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
-    others = [seen for seen in executions.unauthorized if seen.credential not in (ANOTHER, NO_HEADER)]
-    if taken := [seen for seen in others if indistinguishable(seen, granted)]:
-        return deviates(finding("scheme-accepted", credentials=credentials_of(taken)), granted, *taken)
+    others = [exchange for exchange in unauthorized if exchange.credential not in (ANOTHER, NO_HEADER)]
+    accepted = [exchange for exchange in others if indistinguishable(exchange, granted[0])]
+    if accepted:
+        return deviates(finding("scheme-accepted", credentials=let_in_words(accepted)), granted[0], *accepted)
     return holds(*others)
 
 
@@ -93,7 +98,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
     granted = list(filter(is_granted, told))
     for name, seen in ((code, granted), ("result-in-refusal", told), *others):
         if seen:
-            return deviates(finding(name, credentials=credentials_of(seen), answer=answer_in_words(seen[0])), *seen)
+            return deviates(finding(name, credentials=let_in_words(seen), answer=answer_in_words(seen[0])), *seen)
     if unread := [seen for seen in refusable if is_granted(seen) and seen.response and seen.response.broken]:
         return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_of(unread)), *unread)
     return holds(*refusable[:MOST_CITED])
@@ -114,10 +119,14 @@ def token_is_required(
     successes = [exchange for exchange in valid if is_served(exchange)]
     if not successes:
         return inconclusive(_NO_SUCCESS, *without_token[:1])
-    for success in successes:
-        alike = [exchange for exchange in without_token if indistinguishable(exchange, success)]
-        if alike:
-            return deviates(finding("answered-alike", credentials=credentials_of(alike)), *alike, success)
+    alike = {
+        exchange: next((success for success in successes if indistinguishable(exchange, success)), None)
+        for exchange in without_token
+    }
+    let_in = [exchange for exchange, success in alike.items() if success]
+    if let_in:
+        compared = dict.fromkeys(success for success in alike.values() if success)
+        return deviates(finding("answered-alike", credentials=let_in_words(let_in)), *let_in, *compared)
     return judgement
 
 
@@ -127,9 +136,9 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     return deviates(finding("refusal-with-effect", refused=joined(refused, ", ")), *effects) if effects else holds()
 
 
-def no_refusal_was_executed(executions: Executions) -> Judgement:
+def no_refusal_was_executed(log: Log) -> Judgement:
     """Deviates if a refusal carries the result of the execution that it refuses."""
-    refused = executions.executed_and_refused
+    refused = executed_and_refused(log)
     if not refused:
         return holds()
     return deviates(finding("executed-and-refused", answer=answer_in_words(refused[0])), *refused[:MOST_CITED])
@@ -146,19 +155,22 @@ _NOT_UNDERSTOOD = say(
 )
 
 
-def needs_more(executions: Executions) -> Judgement:
+def needs_more(log: Log) -> Judgement:
     """The judgement that codes which this run prepared are executed as documented, and not with more alone."""
-    if executions.successes and executions.successes[0] not in executions.sent_with_more:
-        return holds(executions.successes[0])
-    prepared = [answer for answer in executions.answers if answer.number in executions.prepared]
-    sent_with_more = list(filter(succeeded, executions.sent_with_more))
-    if sent_with_more and len(prepared) >= 2:
-        return deviates(finding("needs-more"), *prepared, *sent_with_more)
+    answers = answers_to_real_codes(log)
+    successes = list(filter(succeeded, answers))
+    if successes:
+        return holds(successes[0])
+    prepared = log.of("executePix", Execution.PREPARED)
+    successes_with_more = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_MORE)))
+    if successes_with_more and len(prepared) >= 2:
+        return deviates(finding("needs-more"), *prepared, *successes_with_more)
+    refused = prepared or answers
     why = say(
         "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to 3 or more",
-        answers=answers_in_words(prepared or executions.answers),
+        answers=answers_in_words(refused),
     )
-    return inconclusive(why, *(prepared or executions.answers)[:1], *sent_with_more)
+    return inconclusive(why, *refused[:1], *successes_with_more)
 
 
 def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
@@ -196,10 +208,11 @@ def of_no_other(requirement_id: str, sent: Mapping[Exchange, object]) -> Judgeme
     return deviates(finding("of-another", f"/data/{field}", field=field), *mixed_up) if mixed_up else holds()
 
 
-def has_the_amount(executions: Executions) -> Judgement:
+def has_the_amount(log: Log) -> Judgement:
     """The judgement that the results of transfers which the run prepared have their amount."""
-    amounts = amounts_of(executions.preparations)
-    values = {seen: _shown(seen, "value") for seen in executions.successes if seen.number in executions.prepared}
+    amounts = amounts_of(log.with_purpose(Preparation.TO_EXECUTE))
+    executions = filter(succeeded, log.of("executePix", Execution.PREPARED))
+    values = {exchange: _shown(exchange, "value") for exchange in executions}
     numbers = [seen for seen, value in values.items() if is_number(value)]
     if not (amounts and numbers):
         return inconclusive(say("no transfer was executed that the run prepared with a number as value"))
@@ -236,6 +249,9 @@ def never_broken(
     judged = [(each, reproduction.judge(requirement_id, each)) for each in seen]
     if broken := [each for each, judgement in judged if judgement.deviates]:
         return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
+    late = never_answered(operation, exchanges) if requirement_id.endswith(".connection") else []
+    if late:
+        return deviates(finding("not-answered", requests=len(late)), *late)
     if not any(each.response for each in seen):
         answers = joined(answer_in_words(each) for each in seen)
         return inconclusive(say("no answer to judge: {answers}", answers=answers) if seen else _NOTHING_TO_JUDGE)

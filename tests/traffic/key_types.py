@@ -20,7 +20,7 @@ from spec.key_list import UUID
 from spec.message import Message, joined, say
 from spec.observed import indistinguishable
 from tests.traffic.case import EXTRA_HEADERS
-from tests.traffic.registrar import Attempted, Registrar, body_sent, is_refused_outright, is_understood, type_sent
+from tests.traffic.registrar import Registering, Registrar, body_sent, is_refused_outright, is_understood, type_sent
 
 OTHER_NAMES = {
     "pixKey": ("key", "PixKey", "pix_key", "chave"),
@@ -78,7 +78,7 @@ def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
 def _send_on_and_on(registrar: Registrar, refused: Exchange) -> Iterator[Exchange]:
     for wait_s in _WAITS_S:
         time.sleep(wait_s)
-        yield registrar.register(body_sent(refused))
+        yield registrar.register(body_sent(refused), Registering.AFTER_A_REFUSAL)
 
 
 def _look_whether_listed(registrar: Registrar, refused: Exchange) -> bool:
@@ -93,10 +93,10 @@ def _look_whether_listed(registrar: Registrar, refused: Exchange) -> bool:
 def _accept_another(registrar: Registrar, name: str) -> list[Exchange]:
     """A registration of another type that was accepted and is undone, and the same one sent again; else nothing."""
     found = registrar.found
-    otherwise = found.tried[Attempted.LOWER_CASE] + found.tried[Attempted.NUMERIC]
+    otherwise = found.tried(Registering.LOWER_CASE) + found.tried(Registering.NUMERIC)
     for accepted in filter(registered, found.answers + otherwise):
         if type_sent(accepted) != name and registrar.undo(accepted):
-            control = registrar.register(body_sent(accepted), valid=accepted.valid)
+            control = registrar.register(body_sent(accepted), Registering.OF_ANOTHER_TYPE, valid=accepted.valid)
             registrar.undo(control)
             return [accepted, control]
     return []
@@ -106,7 +106,8 @@ def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
     """Send registrations with one difference each, if none is understood. `found.broken` says what the service needs:
     what is accepted, while the documented registration is refused as before."""
     for requirement, what, sent in _differences(refused):
-        accepted = registrar.register(body_sent(refused), **sent, valid=False)
+        purpose = Registering.WITH_A_DIFFERENCE
+        accepted = registrar.register(body_sent(refused), purpose, **sent, valid=False)
         if registered(accepted):
             registrar.undo(accepted)
             if all(indistinguishable(again, refused) for again in _send_on_and_on(registrar, refused)):

@@ -39,9 +39,8 @@ from spec.observed import (
 )
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.described import format_of, number_of
-from tests.traffic.execution import execute
+from tests.traffic.execution import Execution
 from tests.traffic.registrar import OTHER_TYPES
-from tests.traffic.registration import register
 from tests.traffic.robustness import send_invalid, without_the_token
 from tests.traffic.scenario import Traffic
 
@@ -123,7 +122,7 @@ def _is_taken(seen: Exchange) -> bool:
 def _with_a_bad_credential(operation: str, traffic: Traffic) -> list[Situated]:
     sent = traffic.targeted(operation)
     if operation == _EXECUTE:  # with a real code the answer may depend on what became of it
-        sent = traffic.result_of(execute).unauthorized
+        sent = traffic.log.sent(_EXECUTE, Execution.UNKNOWN_CODE_REFUSED)
     if operation in MAY_BE_OPEN:  # it refuses the body: whether it wants the token, another requirement shows
         sent = [seen for seen in without_the_token(traffic, operation) if _wants_the_token(seen, traffic) == REQUIRED]
     return [(_CREDENTIALS[seen.credential], seen) for seen in sent if seen.credential in _CREDENTIALS]
@@ -140,8 +139,8 @@ def _invalid(operation: str, traffic: Traffic) -> Iterator[Situated]:
         elif complete and not indistinguishable(seen, complete):  # whether a field is needed, is another requirement
             yield "a field: missing", seen
     if operation == _REGISTER:
-        others = traffic.result_of(register).tried
-        yield from (("pixKeyType: another word", seen) for what in OTHER_TYPES for seen in others[what])
+        for exchange in traffic.log.sent(_REGISTER, *OTHER_TYPES):
+            yield "pixKeyType: another word", exchange
 
 
 def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> ObservedValues:
@@ -158,9 +157,11 @@ def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> Observ
 
 def unknown_code(traffic: Traffic) -> Exchange | None:
     """An unknown transaction code, where its answer counts."""
-    unknown = traffic.result_of(execute).unknown
-    seen = settle(unknown, traffic.reproduction.again) if unknown else None
-    return seen if seen and counts(seen) else None
+    for answer in traffic.log.of(_EXECUTE, Execution.UNKNOWN_CODE):
+        answer_that_counts = settle(answer, traffic.reproduction.again)
+        if counts(answer_that_counts):
+            return answer_that_counts
+    return None
 
 
 def codes_of(sent: Iterable[Situated]) -> ObservedValues:

@@ -5,8 +5,7 @@
    three. Within this, wrong tokens, two registrations and two executions go side by side.
 3. Together: all that names nobody, or only reads.
 4. Side by side on purpose.
-5. Once more and alone: what deviates, or was refused beside others (`send_once_more`). Then what the answers leave
-   open, and what may have changed since; the generated requests, together; and of these, once more, what deviates.
+5. What the answers leave open, and what may have changed since; and the generated requests, together.
 6. Clean up.
 
 The plan is the same traffic on a wire that sends nothing and answers as the interface document says.
@@ -52,17 +51,17 @@ from tests.traffic.registration import register
 from tests.traffic.robustness import ask_for_unknown_accounts, ask_without_the_token, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
-from tests.traffic.together import send_once_more
 from tests.traffic.undescribed import prepare_transfers, read, read_again, read_beside_refusals
 
 IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, prepare_transfers)
 """The keys, then the executions, then the transfers that are only prepared."""
 AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
-IN_THE_END: tuple[Scenario[Any], ...] = (find_out, read_again, ask_in_the_end)
+IN_THE_END: tuple[Scenario[Any], ...] = (read_again, ask_in_the_end, find_out)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
 LAST: tuple[Scenario[Any], ...] = (ask_for_unknown_accounts,)
 """What the answers to invalid requests are compared with: it takes no place in limits.transfers from them."""
+ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END, *LAST)
 
 
 @dataclass(frozen=True)
@@ -77,17 +76,6 @@ class RunTraffic:
     def invalid(self) -> list[tuple[Case, Exchange]]:
         """The invalid requests of a class, targeted and generated, with their answers."""
         return [*self.traffic.result_of(send_invalid), *self.generation.sent]
-
-
-def scenarios_of(requirement_id: str) -> list[str]:
-    """Names of what is sent for a requirement."""
-    operation, _, what = requirement_id.partition(".")
-    ids = [requirement_id, *(f"{name}.{what}" for name in operations() if operation not in operations())]
-    return [
-        one.send.__name__.replace("_", " ")
-        for one in (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END, *LAST)
-        if any(map(one.is_for, ids))
-    ]
 
 
 def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
@@ -123,16 +111,20 @@ def _send_all(
     for item in items:
         if uses(item, "generation"):
             generation.draw(item.callspec.params["operation"], seed, examples_of(config, profile, 0))  # type: ignore[attr-defined]
+    if world is not None:
+        world.draw(seed, examples_of(config, profile))
+    generation.begin()
     traffic.send(IN_ORDER)
     if world is not None:  # last, as a transfer that is executed twice gets the room that is left
-        world.follow(seed, examples_of(config, profile))
+        world.follow()
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
-    send_once_more(client.door, reproduction)
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
     traffic.send(LAST)
-    send_once_more(client.door, reproduction)
+    generation.look_for_smaller_cases()
+    if world is not None:
+        world.look_for_shorter_sequences()
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
         tried = credentials_of([seen for seen in traffic.targeted(name) if seen.credential != VALID])
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
@@ -230,7 +222,7 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend, new_journal=config.getoption("new_journal"))
     client = Client(door)
     client.preflight()
-    reproduction = Reproduction(door.exchanges)
+    reproduction = Reproduction(door.exchanges, door.sent_again)
     traffic = _send_all(config, client, profile, config.getoption("seed") or 0, items, reproduction).traffic
     asked = (requirements()[name].operation for name in ids_tested(items, "sent"))
     return Plan(

@@ -7,12 +7,15 @@ from itertools import count
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
-from spec.exchange import VALID, Exchange
+from reports.wording import capped
+from spec.exchange import Exchange
 from spec.message import Text, joined, say
 from tests.traffic.scenario import Traffic
 
 MOST_CITED = 9
 """Exchanges that are named where none was granted."""
+_MOST_NAMED = 6
+"""Forms that a finding names."""
 ASKED_AGAIN = 4
 """Requests for the code that was executed first, without a token and with a wrong one: at once, and in the end. As
 many are kept on a sandbox for a wrong token with the key types that are not e-mail addresses."""
@@ -50,12 +53,6 @@ def ask_again(client: Client) -> None:
             client.send("executePix", code, credential=name)
 
 
-def asked_again(traffic: Traffic) -> list[Exchange]:
-    """The requests with the code that was executed first and without the valid token."""
-    code, sent = traffic.client.door.guard.first_executed, traffic.targeted("executePix")
-    return [seen for seen in sent if seen.credential != VALID and seen.request.last_segment == code]
-
-
 def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
     """The forms and ways that were tried, for people, and how many pairs of the table."""
     pairs = _pairs(_table(traffic, operation))
@@ -65,6 +62,15 @@ def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traff
 
 def _pairs(found: Iterable[Row | Exchange]) -> set[tuple[str, str]]:
     return {(each.credential, way) for each in found for way in each.written or ("",)}
+
+
+def let_in_words(exchanges: Sequence[Exchange]) -> Text:
+    """The forms that were let in, for people: the first few, and the number of the others. A form that is let in as it
+    is usually written has no further entry for the ways in which it was let in, too."""
+    usual = {each.credential for each in exchanges if not each.written}
+    shown = [each for each in exchanges if not each.written or each.credential not in usual]
+    names = dict.fromkeys(joined((say(each.credential), *each.written), " + ") for each in shown)
+    return joined(capped([*names], _MOST_NAMED), ", ")
 
 
 def credentials_of(exchanges: Sequence[Exchange]) -> Text:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -24,10 +23,11 @@ from spec.answers import (
     registered,
     succeeded,
 )
-from spec.exchange import VALID, Exchange
+from spec.exchange import VALID, Exchange, Purpose
 from spec.findings import Judgement
 from spec.json_text import read_json
 from spec.key_list import Listing, Place
+from spec.log import Log
 from spec.message import Text, say
 from tests.traffic.together import Together
 
@@ -48,30 +48,48 @@ _WHOLE = re.compile(r"[\w-]{1,200}")
 """A key that the service made. A masked one has other signs."""
 
 
-class Attempted(Enum):
-    """Registrations that must not be granted, or need not be, by what is unusual about them."""
+class Registering(Purpose):
+    """Why a request is sent to POST /v1/pix/keys/{accountId}. A valid one that has no purpose is part of a sequence."""
 
+    FIRST_TIME = "a key for the first time"
+    PERHAPS_REGISTERED = "a key that may be registered already"
+    SECOND_TIME = "the same key again"
+    BESIDE_OTHERS = "a key at the same moment as others"
+    AFTER_A_REFUSAL = "the same key again, because its type was refused"
+    OF_ANOTHER_TYPE = "a key of another type, because one was refused"
+    WITH_A_DIFFERENCE = "a key in another form, to see what the service needs"
     UNDOCUMENTED_TYPE = "a type that is not documented"
     OTHER_NAME = "another name of RANDOM"
     LOWER_CASE = "a type in lower-case letters"
     NUMERIC = "a number as type"
     OTHER_SCHEME = "the token under another scheme"
     WITHOUT_A_TOKEN = "no valid token"
+    UNDOCUMENTED_PATH = "to an unknown path, which must not change what comes next"
 
 
-OTHER_TYPES = (Attempted.UNDOCUMENTED_TYPE, Attempted.OTHER_NAME, Attempted.LOWER_CASE, Attempted.NUMERIC)
+class Deleting(Purpose):
+    """Why a key is deleted."""
+
+    REGISTERED_KEY = "a key that was registered just before"
+    TO_CLEAN_UP = "a key that is left, to clean up"
+
+
+class KeyListing(Purpose):
+    """Why the list of keys is read."""
+
+    KEYS_OF_NOW = "the list, to see which keys are there"
+    BESIDE_A_REGISTRATION = "the list at the same moment as a registration"
+
+
+OTHER_TYPES = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE, Registering.NUMERIC)
 
 
 @dataclass
 class Registrations:
-    """Requests to POST and DELETE /v1/pix/keys/{accountId}, with their answers."""
+    """The registrations and deletions in a log, and what lists of keys show of them."""
 
-    answers: list[Exchange] = field(default_factory=list)  # to valid registrations
-    fresh: list[Exchange] = field(default_factory=list)  # those of keys that were not registered
-    repeated: list[Exchange] = field(default_factory=list)  # of keys that were registered just before
-    deletions: list[Exchange] = field(default_factory=list)
-    tried: dict[Attempted, list[Exchange]] = field(default_factory=lambda: {what: [] for what in Attempted})
-    read_beside: list[Exchange] = field(default_factory=list)  # the list, read while a key is registered
+    log: Log = field(default_factory=Log)
+    part: str = ""  # of the generated traffic, if any
     key_types: dict[str, Judgement] = field(default_factory=dict)
     broken: dict[str, Judgement] = field(default_factory=dict)  # why all registrations are refused, by requirement
     effects: list[Exchange] = field(default_factory=list)  # refused, and listed like an accepted key
@@ -81,6 +99,35 @@ class Registrations:
     missing: str = ""  # why nothing was sent
 
     @property
+    def answers(self) -> list[Exchange]:
+        """The answers to valid registrations."""
+        return self.log.valid("registerPixKey", self.part)
+
+    @property
+    def fresh(self) -> list[Exchange]:
+        """The answers to valid registrations of keys that were not registered."""
+        return self.log.of("registerPixKey", Registering.FIRST_TIME)
+
+    @property
+    def repeated(self) -> list[Exchange]:
+        """The answers to registrations of keys that were registered just before."""
+        return self.log.of("registerPixKey", Registering.SECOND_TIME)
+
+    @property
+    def deletions(self) -> list[Exchange]:
+        """The answers to deletions of keys that were registered for sure, and not deleted."""
+        return self.log.valid("deletePixKey", self.part)
+
+    @property
+    def read_beside(self) -> list[Exchange]:
+        """The lists that were read while a key was registered."""
+        return self.log.of("listPixKeys", KeyListing.BESIDE_A_REGISTRATION)
+
+    def tried(self, *purposes: Registering) -> list[Exchange]:
+        """The registrations of these purposes that were sent."""
+        return self.log.sent("registerPixKey", *purposes)
+
+    @property
     def understood(self) -> list[Exchange]:
         """The valid registrations whose key type was understood."""
         return list(filter(is_understood, self.answers))
@@ -88,7 +135,7 @@ class Registrations:
     @property
     def declined(self) -> list[Exchange]:
         """Registration results for an undocumented key type: a 200 with code 0 and Success."""
-        return [seen for what in OTHER_TYPES for seen in self.tried[what] if is_judged_as_success(seen)]
+        return list(filter(is_judged_as_success, self.tried(*OTHER_TYPES)))
 
     @property
     def accepted(self) -> list[Exchange]:
@@ -142,7 +189,7 @@ class Registrar:
     def __init__(self, client: Client, profile: Profile) -> None:
         self.client, self.profile, self.together = client, profile, Together(client)
         self.keys, self.account = client.door.keys, profile.accounts[0]
-        self.found = Registrations()
+        self.found = Registrations(client.door.log, client.part)
         self.listing: Listing | None = None  # the last one that could be read
         self.suspicions: list[Suspicion] = []
         self.references: dict[str, frozenset[Place]] = {}  # where accepted keys stand in the list
@@ -188,14 +235,14 @@ class Registrar:
 
     # -- registrations and deletions --------------------------------------------------------------------------
 
-    def register(self, key: PixKey | Mapping[str, Any], *, valid: bool = True, **sent: Any) -> Exchange:
+    def register(
+        self, key: PixKey | Mapping[str, Any], purpose: Purpose | None = None, *, valid: bool = True, **sent: Any
+    ) -> Exchange:
         """Send a registration of the key, or one with this body."""
         self._look_before_all()
         body = registration(key, self.account) if isinstance(key, PixKey) else key
-        exchange = self.client.send("registerPixKey", self.account, **{"json": body, "valid": valid, **sent})
-        if valid:
-            self.found.answers.append(exchange)
-        return exchange
+        request = {"json": body, "valid": valid, "purpose": purpose, **sent}
+        return self.client.send("registerPixKey", self.account, **request)
 
     def undo(self, exchange: Exchange) -> bool:
         """Delete at once what was registered, where the run may. True where the key is free again."""
@@ -217,8 +264,7 @@ class Registrar:
         valid."""
         if key.value is not None and self.keys.may_be_deleted(key.value):
             valid = key.state is KeyState.REGISTERED
-            deletion = self.delete(PixKey(key.type, key.value), key.account, valid=valid)
-            self.found.deletions += [deletion] * valid
+            self.delete(PixKey(key.type, key.value), key.account, valid=valid)
 
     def delete(self, key: PixKey, account: str, *, valid: bool) -> Exchange:
         """Delete a key of an account as the profile says. No report shows one that the service made: it is the
@@ -226,7 +272,8 @@ class Registrar:
         if key.type == "RANDOM":
             self.client.door.secrets.learn("random key", key.key)
         body = fill(self.profile.requests["deletePixKey"].json, account=account, key=key.key, type=key.type)
-        return self.client.send("deletePixKey", account, json=body, valid=valid)
+        purpose = Deleting.REGISTERED_KEY if valid else Deleting.TO_CLEAN_UP
+        return self.client.send("deletePixKey", account, json=body, valid=valid, purpose=purpose)
 
     def clean_up(self) -> None:
         """Look what is left, and try once more to delete what the run may delete: a service may have been busy."""
@@ -250,7 +297,7 @@ class Registrar:
         """Read the list of each account, and note the synthetic keys in it. True if a registration was sent."""
         is_needed = self.keys.last_registration > 0 and self.may_list
         for account in self.profile.accounts if is_needed else ():
-            self.client.send("listPixKeys", account, valid=True)
+            self._read_list_of(account)
             self.keys.find_changed(account)
         return is_needed
 
@@ -270,7 +317,7 @@ class Registrar:
     def _suspect_wrong_tokens(self) -> None:
         """Note the keys that the last list shows although only wrong tokens were sent for them, and refused."""
         sent_validly = {seen.number for seen in self.client.door.exchanges if seen.credential == VALID}
-        for exchange in self.found.tried[Attempted.WITHOUT_A_TOKEN]:
+        for exchange in self.found.tried(Registering.WITHOUT_A_TOKEN):
             key = self.keys.key_of(exchange)
             if (
                 self.listing
@@ -301,14 +348,12 @@ class Registrar:
         _, told = find(data_of(exchange.response) or {}, "Key") or ("", None)
         listing = self.look()
         is_new = partial(self.keys.is_new_since, number=exchange.number)
-        # a list may hide the key that was sent, and have new texts that are no keys
-        if (
-            key.value
-            and listing
-            and not listing.shows(key.value)
-            and any(map(is_new, listing.texts if type_sent(exchange) == "EVP" else listing.keys))
-        ):
-            self.keys.learn_value(key, None)
+        if key.value and listing and not listing.shows(key.value):
+            # a list may mask the key that was sent, and have new texts that are no keys
+            is_absent = not listing.may_hide(key.value, self.keys.before)
+            texts = listing.texts if type_sent(exchange) == "EVP" else listing.keys
+            if is_absent and any(map(is_new, texts)):
+                self.keys.learn_value(key, None)
         if not isinstance(told, str) or not _WHOLE.fullmatch(told):
             self._learn_what_was_made()
             return
@@ -335,10 +380,13 @@ class Registrar:
         """Read the list of keys as it is now; None where it may not be read, or cannot."""
         if not self.may_list:
             return None
-        listed = self.client.send("listPixKeys", self.account, valid=True)
+        listed = self._read_list_of(self.account)
         listing = Listing(listed, self.keys.key_at)
         self.listing = listing if succeeded(listed) and listing.is_readable else None
         return self.listing
+
+    def _read_list_of(self, account: str) -> Exchange:
+        return self.client.send("listPixKeys", account, valid=True, purpose=KeyListing.KEYS_OF_NOW)
 
     def _look_before_all(self) -> None:
         """Before the first registration read the list of each account: what is there already is the operator's."""
@@ -346,7 +394,7 @@ class Registrar:
             self.look()
             if self.may_list:
                 for account in self.profile.accounts[1:]:
-                    self.client.send("listPixKeys", account, valid=True)
+                    self._read_list_of(account)
             self.keys.started = True
 
 

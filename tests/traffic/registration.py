@@ -19,7 +19,7 @@ from uuid import uuid4
 from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER, named
 from environments.profiles.model import PixKey
-from spec.answers import RefusalKind, answers_in_words, refused_or_lost, registered
+from spec.answers import RefusalKind, answer_in_words, answers_in_words, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
 from spec.findings import inconclusive
 from spec.interface import KEY_TYPES, MARK
@@ -33,7 +33,8 @@ from tests.traffic.registrar import (
     FORGET_KEY,
     OTHER_TYPES,
     UNKNOWN_KEY,
-    Attempted,
+    KeyListing,
+    Registering,
     Registrar,
     Registrations,
     Suspicion,
@@ -43,7 +44,7 @@ from tests.traffic.registrar import (
     registration,
     type_sent,
 )
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import Traffic, gathering_scenario
 
 _REGISTER = "registerPixKey"
 _NOTHING_TO_DELETE = say(
@@ -65,10 +66,9 @@ def nothing_to_delete(registrations: Registrations) -> Text:
     return _NOTHING_TO_DELETE
 
 
-@scenario(
-    shows=["registerPixKey.*", "deletePixKey.*"],
+@gathering_scenario(
+    serves=["registerPixKey.*", "deletePixKey.*"],
     needs="register-keys",
-    alone=True,
     otherwise=Registrations(missing=NO_REGISTRATION),
 )
 def register(traffic: Traffic) -> Registrations:
@@ -92,7 +92,8 @@ def _compare_types_with_the_list(registrar: Registrar) -> None:
     found = registrar.found
     listed = (seen for seen in found.accepted if body_sent(seen).get("pixKey") in registrar.references)
     listed_types = {"RANDOM", *map(type_sent, listed)}
-    never_listed = [seen for seen in found.accepted if type_sent(seen) not in listed_types]
+    missed = [seen for seen in found.accepted if (key := registrar.keys.key_of(seen)) and key.was_missed]
+    never_listed = [seen for seen in missed if type_sent(seen) not in listed_types]
     if never_listed:
         found.lost = [seen for seen in found.lost if seen.valid]
     if registrar.listing:
@@ -125,15 +126,17 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
     ]
     if wrong_tokens:
         own = keys * registrar.profile.is_sandbox
-        _send(registrar, Attempted.WITHOUT_A_TOKEN, own or [next(nobody)], repeat(Row(NO_HEADER)), company=True)
+        _send(registrar, Registering.WITHOUT_A_TOKEN, own or [next(nobody)], repeat(Row(NO_HEADER)), company=True)
         others = [key for key in own if key.type != "EMAIL"]  # a check may depend on the type
-        _send(registrar, Attempted.WITHOUT_A_TOKEN, others, repeat(Row(ANOTHER)))
+        _send(registrar, Registering.WITHOUT_A_TOKEN, others, repeat(Row(ANOTHER)))
     if registrar.deletes and wants("registerPixKey.token.scheme", *_ROBUST):
         schemes = [Row(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
-        _send(registrar, Attempted.OTHER_SCHEME, nobody, schemes, company=True)
+        _send(registrar, Registering.OTHER_SCHEME, nobody, schemes, company=True)
     registrar.clean_up()  # what was refused, and registered all the same, is in the way
     registrar.look()
-    registrar.client.send_to_siblings(_REGISTER, registrar.account, body=b"{}")  # what comes next may suffer from it
+    registrar.client.send_to_siblings(  # what comes next may suffer from it
+        _REGISTER, registrar.account, body=b"{}", purpose=Registering.UNDOCUMENTED_PATH
+    )
     registered_and_deleted += [key for key in given(keys) if _register_new(registrar, key, wrong_for_nobody)]
     _send_undocumented(registrar, keys)
     if registrar.deletes and registrar.together.is_possible:
@@ -144,7 +147,7 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
     left = list(wrong_for_nobody)
     for unusual in (False, True):
         rows = [row for row in left if bool(row.written) is unusual]
-        _send(registrar, Attempted.WITHOUT_A_TOKEN, nobody, rows, company=not unusual)
+        _send(registrar, Registering.WITHOUT_A_TOKEN, nobody, rows, company=not unusual)
     if registrar.deletes:
         _send_other_spellings(registrar)
     _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
@@ -158,7 +161,7 @@ def _register(registrar: Registrar, keys: list[PixKey], traffic: Traffic) -> Non
 
 def _send(
     registrar: Registrar,
-    what: Attempted,
+    what: Registering,
     keys: Iterable[PixKey],
     rows: Iterable[Row] = repeat(Row(VALID)),
     *,
@@ -167,11 +170,10 @@ def _send(
     """Send keys, each with a row of the table, at the same time, and delete what is granted at once. With `company`,
     valid requests that do nothing are under way."""
     tries = zip(keys, rows, strict=False)
-    sends = [partial(registrar.register, key, valid=False, **row._asdict()) for key, row in tries]
+    sends = [partial(registrar.register, key, what, valid=False, **row._asdict()) for key, row in tries]
     together = registrar.together
     answers = together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
     sent = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens is spent
-    registrar.found.tried[what] += sent
     if what in OTHER_TYPES[:-1]:  # how digits are understood is not shown, nor what a list shows of such a key
         registrar.found.lost += _find_lost(registrar, sent)
     registrar.undo_all(sent)
@@ -183,18 +185,18 @@ def _send_undocumented(registrar: Registrar, keys: Sequence[PixKey]) -> None:
     own = {key.type: key for key in keys} if registrar.profile.is_sandbox and registrar.deletes else {}
     made = [key for key in own.values() if key.type == "RANDOM"]  # elsewhere nobody could name the key
     names = [replace(key, type="EVP") for key in (registrar.key_of_nobody(), *made)]
-    _send(registrar, Attempted.OTHER_NAME, names)
+    _send(registrar, Registering.OTHER_NAME, names)
     others = [replace(own.get(fits, registrar.key_of_nobody()), type=name) for name, fits in UNDOCUMENTED_TYPES.items()]
-    _send(registrar, Attempted.UNDOCUMENTED_TYPE, others)
+    _send(registrar, Registering.UNDOCUMENTED_TYPE, others)
 
 
 def _send_other_spellings(registrar: Registrar) -> None:
     """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted. A key
     that the service makes of digits can be named on a sandbox, or where the RANDOM entry is disposable. These are
     EMAIL if the documented names are numbered from 0, and from 1."""
-    _send(registrar, Attempted.LOWER_CASE, [replace(registrar.key_of_nobody(), type="email")])
+    _send(registrar, Registering.LOWER_CASE, [replace(registrar.key_of_nobody(), type="email")])
     for number in ("1", "2") if registrar.keys.may_tell_random_by_lists else ():
-        _send(registrar, Attempted.NUMERIC, [replace(registrar.key_of_nobody(), type=number)])
+        _send(registrar, Registering.NUMERIC, [replace(registrar.key_of_nobody(), type=number)])
 
 
 # -- what must be accepted --------------------------------------------------------------------------------------
@@ -203,18 +205,17 @@ def _send_other_spellings(registrar: Registrar) -> None:
 def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[Row]) -> bool:
     """Register the key as a new one, with wrong tokens right behind it, for the key itself where the row says so, and
     delete it. True where it is free again."""
-    before, found = registrar.listing, registrar.found
+    before = registrar.listing
     seems_free = registrar.keys.seems_free(key.key)
-    exchange = registrar.register(key)
-    found.fresh += [exchange] * seems_free
+    exchange = registrar.register(key, Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED)
     if registered(exchange):
         for row in islice(wrong, _BEHIND):
             named = key if FOR_A_REGISTERED_KEY in row.written else registrar.key_of_nobody()
-            _send(registrar, Attempted.WITHOUT_A_TOKEN, [named], [row])
+            _send(registrar, Registering.WITHOUT_A_TOKEN, [named], [row])
         listing = registrar.look()
         if listing is not None and (places := listing.places(key.key, key.type)):
             registrar.references[key.key] = places
-        found.repeated.append(registrar.register(key))
+        registrar.register(key, Registering.SECOND_TIME)
     else:
         _look_for_effect(registrar, key, exchange, before)
     return registrar.undo(exchange) and registrar.keys.seems_free(key.key)
@@ -225,12 +226,13 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> Non
     and a read of the list, where it is permitted, leave at the same moment: that list says nothing of the keys. One
     that the list does not show later, although it showed all of them before, is lost."""
     found, together = registrar.found, registrar.together
-    sends: list[Callable[[], Exchange]] = [partial(registrar.register, key) for key in keys]
+    sends: list[Callable[[], Exchange]] = [partial(registrar.register, key, Registering.BESIDE_OTHERS) for key in keys]
     if keys and registrar.may_list:
-        read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True)
+        purpose = KeyListing.BESIDE_A_REGISTRATION
+        read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True, purpose=purpose)
         sends[:1] = together.meeting(read, sends[0])
-    sent, reads = together.send_all(sends), len(sends) - len(keys)
-    answers, found.read_beside = sent[reads:], sent[:reads]
+    together.send_all(sends)
+    answers = found.log.of(_REGISTER, Registering.BESIDE_OTHERS)
     found.lost += _find_lost(registrar, answers)
     registrar.undo_all(answers)
 
@@ -249,8 +251,7 @@ def _register_random(registrar: Registrar, keys: list[PixKey]) -> None:
                     FORGET_KEY.of(name=named(registrar.profile)) if registrar.keys.key_at else UNKNOWN_KEY
                 )
                 return
-            exchange = registrar.register(sent)
-            found.fresh.append(exchange)
+            exchange = registrar.register(sent, Registering.FIRST_TIME)
             _look_for_effect(registrar, replace(key, key=sent.get("pixKey", "")), exchange, before)
             registrar.undo(exchange)
             if not is_refused_outright(exchange):
@@ -291,11 +292,14 @@ def _decide_suspicions(registrar: Registrar) -> None:
     stood there before the run; if none stood there either, a note says what the list shows."""
     found = registrar.found
     if registrar.suspicions and not found.accepted:
-        refused = say(
-            "a registration was refused (exchange {number}), and the list shows its key: look whether it is registered",
-            number=registrar.suspicions[0].exchange.number,
+        suspicious = registrar.suspicions[0].exchange
+        has_effect = say(
+            "a registration was answered {answer} (exchange {number}), and the list shows its key: look whether it is "
+            "registered",
+            answer=answer_in_words(suspicious),
+            number=suspicious.number,
         )
-        registrar.client.door.guard.notes.append(refused)
+        registrar.client.door.guard.notes.append(has_effect)
     for one in registrar.suspicions:
         is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in found.repeated)
         if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):
@@ -322,6 +326,7 @@ def _find_lost(registrar: Registrar, sent: list[Exchange]) -> list[Exchange]:
 
     def is_listed(seen: Exchange, listing: Listing) -> bool:
         key = body_sent(seen)["pixKey"]
-        return listing.shows(key) or not ((key and type_sent(seen) in KEY_TYPES) or listing.texts <= known)
+        is_shown = listing.shows(key) or listing.may_hide(key or "")
+        return is_shown or not ((key and type_sent(seen) in KEY_TYPES) or listing.texts <= known)
 
     return [seen for seen in granted if all(each and not is_listed(seen, each) for each in lists)]

@@ -11,7 +11,7 @@ from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from environments.profiles.model import Profile, fill
 from reports.verdicts import RequirementResult, Verdict
 from spec.answers import is_refusal
-from spec.exchange import VALID, Exchange
+from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import KEY_TYPES, PREPARING
 from spec.json_text import as_bytes, is_number, read_json
 from spec.message import Text, joined, say
@@ -20,14 +20,34 @@ from spec.rules import ROBUSTNESS
 from tests.harness.selection import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
 from tests.traffic.case import JSON, Case, Form, bounded, form_of
 from tests.traffic.invalid import classes_in_words, in_turns, invalid_requests, unauthorized
-from tests.traffic.scenario import Asking, Traffic, scenario
+from tests.traffic.scenario import Asking, Traffic, gathering_scenario, scenario
+from tests.traffic.together import Send
+
+
+class Unreadable(Purpose):
+    """Why a request is sent whose body cannot be read, so that it can do nothing."""
+
+    IS_THE_TOKEN_WANTED = "an unreadable body, to see whether the token makes a difference"
+
+
+class Invalid(Purpose):
+    """Why an invalid request is sent that is not generated."""
+
+    IS_OBSERVED = "an invalid request, to see how it is refused"
+
+
+class Reference(Purpose):
+    """Why a request is sent that others are compared with."""
+
+    UNKNOWN_ACCOUNT = "a request of the documented form, for an account that nobody has"
+
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""
 
 
-@scenario(
-    shows=[*(f"*.{what}" for what in SURVEYS), *(f"registerPixKey.{what}" for what in INVALID_BODIES)],
+@gathering_scenario(
+    serves=[*(f"*.{what}" for what in SURVEYS), *(f"registerPixKey.{what}" for what in INVALID_BODIES)],
     needs="fuzz",
     otherwise=list[tuple[Case, Exchange]](),
 )
@@ -35,25 +55,34 @@ def send_invalid(traffic: Traffic) -> Asking[list[tuple[Case, Exchange]]]:
     """The invalid requests whose answers are observed, and the answers."""
     sent_to = sorted(traffic.reach.subjects)
     cases = in_turns(case for name in sent_to for case in invalid_requests(name, traffic.profile, observed=True))
-    answers = yield [partial(case.send, traffic.client) for case in cases]
+    client = traffic.client.with_purpose(Invalid.IS_OBSERVED)
+    answers = yield [partial(case.send, client) for case in cases]
     return list(zip(cases, answers, strict=True))
 
 
-@scenario(shows=["general.otherTokens", "*.refusal"], needs="fuzz", otherwise=dict[tuple[str, str], Exchange]())
-def ask_without_the_token(traffic: Traffic) -> Asking[dict[tuple[str, str], Exchange]]:
-    """Requests that can do nothing to operations that may be open, by operation and credential: the valid one, too, as
-    whether the token makes a difference shows that it is wanted."""
-    about = list(filter(traffic.permitted, MAY_BE_OPEN))
-    about = about if traffic.reach.wants("general.otherTokens") else traffic.is_about(*about)
-    named = [(name, credential) for name in about for credential in (*UNAUTHORIZED, VALID)]
-    answers = yield [partial(unauthorized(*each).send, traffic.client) for each in named]
-    return dict(zip(named, answers, strict=True))
+@scenario(serves=["general.otherTokens", "*.refusal"], needs="fuzz")
+def ask_without_the_token(traffic: Traffic) -> None:
+    """Send requests that can do nothing to operations that may be open: without a token, with a wrong one, and with the
+    valid one, because a token is wanted if it makes a difference."""
+    permitted = list(filter(traffic.permitted, MAY_BE_OPEN))
+    asked = permitted if traffic.reach.wants("general.otherTokens") else traffic.is_about(*permitted)
+    client = traffic.client.with_purpose(Unreadable.IS_THE_TOKEN_WANTED)
+    sends: list[Send] = []
+    for operation in asked:
+        for credential in (*UNAUTHORIZED, VALID):
+            sends.append(partial(unauthorized(operation, credential).send, client))
+    traffic.send_together(sends)
 
 
 def without_the_token(traffic: Traffic, operation: str, *credentials: str) -> list[Exchange]:
-    """The requests that can do nothing to an operation that may be open, with these credentials."""
-    sent = traffic.result_of(ask_without_the_token)
-    return [sent[operation, name] for name in credentials or UNAUTHORIZED if (operation, name) in sent]
+    """The requests that can do nothing to an operation that may be open, with these credentials in their order."""
+    asked = traffic.log.of(operation, Unreadable.IS_THE_TOKEN_WANTED)
+    return [
+        exchange
+        for credential in credentials or UNAUTHORIZED
+        for exchange in asked
+        if exchange.credential == credential
+    ]
 
 
 # -- what is not seen outside a sandbox -------------------------------------------------------------------------------
@@ -62,22 +91,18 @@ _NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING)
 """Operations whose malformed requests name an account that nobody has, but on a sandbox."""
 
 
-@scenario(
-    shows=[f"{operation}.{what}" for operation in _NAME_AN_ACCOUNT for what in ROBUSTNESS],
-    needs="fuzz",
-    otherwise=dict[str, list[Exchange]](),
-)
-def ask_for_unknown_accounts(traffic: Traffic) -> Asking[dict[str, list[Exchange]]]:
-    """Two requests of the documented form to each operation, for accounts that nobody has. A malformed request that is
-    answered alike tested nothing: the account was looked up first. Of two answers, the words that differ are told."""
+@scenario(serves=[f"{operation}.{what}" for operation in _NAME_AN_ACCOUNT for what in ROBUSTNESS], needs="fuzz")
+def ask_for_unknown_accounts(traffic: Traffic) -> None:
+    """Send two requests of the documented form to each operation, for accounts that nobody has.
+
+    A malformed request that is answered alike tested nothing, because the account was looked up first. The words in
+    which the two answers differ are not compared.
+    """
     profile = traffic.profile
     names = [] if profile.is_sandbox else traffic.is_about(*_NAME_AN_ACCOUNT)
     cases = list(bounded((_for_an_unknown_account(name, profile) for name in names for _ in range(2)), profile))
-    answers = yield [partial(case.send, traffic.client) for case in cases]
-    sent: dict[str, list[Exchange]] = {}
-    for case, answer in zip(cases, answers, strict=True):
-        sent.setdefault(case.operation, []).append(answer)
-    return sent
+    client = traffic.client.with_purpose(Reference.UNKNOWN_ACCOUNT)
+    traffic.send_together([partial(case.send, client) for case in cases])
 
 
 def _for_an_unknown_account(operation: str, profile: Profile) -> Case:
@@ -143,7 +168,8 @@ def classes_unseen(traffic: Traffic, operation: str, sent: Sent) -> Text:
     if not names:
         return ""
     return say(
-        "unseen outside a sandbox, as answered like a valid request for an unknown account: {classes}",
+        "unseen outside a sandbox, as {unseen} answered as to a valid request for an unknown account: {classes}",
+        unseen=operation,
         classes=classes_in_words(names),
     )
 
@@ -151,7 +177,7 @@ def classes_unseen(traffic: Traffic, operation: str, sent: Sent) -> Text:
 def _refused_references(traffic: Traffic, operation: str) -> list[Exchange]:
     """The requests of the documented form for unknown accounts, if all were refused: a service that grants them has
     read the malformed ones, too."""
-    references = traffic.result_of(ask_for_unknown_accounts).get(operation, [])
+    references = traffic.log.of(operation, Reference.UNKNOWN_ACCOUNT)
     are_refused = all(exchange.response and is_refusal(exchange.response) for exchange in references)
     return references if are_refused else []
 

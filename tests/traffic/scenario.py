@@ -1,23 +1,28 @@
-"""A scenario: a function that sends, and returns what it got. Tests judge that, and send nothing.
+"""A scenario: a function that sends requests, each with its purpose. Tests ask the log for the answers.
 
-One whose requests may go together with those of others is a generator: it yields them, and gets the answers. It is
-declared with what it is sent for: `@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=...)`. The
-selected requirements decide which scenarios are sent, and which operations these may reach: those that they are about,
-and what these need first. With every selection go the preflight (listAccounts) and the reads that are repeated to see
-whether the token has expired. A path beside the documented ones belongs to the operation that it is compared with.
+It is declared with the requirements that it serves and the permission that it needs:
+`@scenario(serves=["executePix.*"], needs="execute")`. The selected requirements decide which scenarios are sent, and
+which operations these may reach: those that they are about, and what these need first. With every selection go the
+preflight (listAccounts) and the reads that are repeated to see whether the token has expired. A path beside the
+documented ones belongs to the operation that it is compared with.
+
+A gathering scenario returns what it gathered; `otherwise` is its result if it was not sent. One whose requests go
+together with those of others is a generator: it yields requests, and receives their answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from types import GeneratorType
 from typing import Any, Generic, TypeVar
 
 from environments.door.client import Client
 from environments.profiles.model import Profile
 from spec.exchange import Exchange
-from spec.findings import Judgement
+from spec.log import Log, numbers_superseded
+from spec.message import Text
 from spec.rules import Reproduction
 from tests.harness.selection import Reach
 from tests.traffic.together import Send, Together
@@ -28,26 +33,29 @@ Asking = Generator[list[Send], list[Exchange], T]
 
 @dataclass(frozen=True, eq=False)
 class Scenario(Generic[T]):
-    """`shows` are groups of requirements, in which `*` stands for anything; `needs` is a permission beyond those of the
-    operations. `alone`: one request after the other; else it is a generator. `otherwise` stands where it was not
-    sent."""
+    """What sends, the groups of requirements that it serves, in which `*` stands for anything, and the permission that
+    it needs beyond those of the operations."""
 
     send: Callable[[Traffic], T | Asking[T]]
-    shows: tuple[str, ...]
+    serves: tuple[str, ...]
     otherwise: T
     needs: str = ""
-    alone: bool = False
 
     def is_for(self, requirement_id: str) -> bool:
-        """True if it shows the requirement."""
-        return any(fnmatchcase(requirement_id, group) for group in self.shows)
+        """True if it serves the requirement."""
+        return any(fnmatchcase(requirement_id, group) for group in self.serves)
 
 
-def scenario(
-    *, shows: Sequence[str], otherwise: T, needs: str = "", alone: bool = False
-) -> Callable[[Callable[[Traffic], T | Asking[T]]], Scenario[T]]:
+def scenario(*, serves: Sequence[str], needs: str = "") -> Callable[[Callable[[Traffic], None]], Scenario[None]]:
     """Declare a function that sends as a scenario."""
-    return lambda send: Scenario(send, tuple(shows), otherwise, needs, alone)
+    return lambda send: Scenario(send, tuple(serves), None, needs)
+
+
+def gathering_scenario(
+    *, serves: Sequence[str], otherwise: T, needs: str = ""
+) -> Callable[[Callable[[Traffic], T | Asking[T]]], Scenario[T]]:
+    """Declare a function that sends and returns what it gathered as a scenario."""
+    return lambda send: Scenario(send, tuple(serves), otherwise, needs)
 
 
 # -- the traffic of a run -----------------------------------------------------------------------------------------
@@ -62,41 +70,50 @@ class Traffic:
         self.client, self.profile, self.reach = client, profile, reach
         self.reproduction = reproduction or Reproduction()
         self.together = Together(client)
+        self.missing: dict[str, Text] = {}  # by operation, why no valid request was sent to it
         self._sent: dict[Scenario[Any], Any] = {}
+        self._to_send_together: list[Sequence[Send]] = []
+
+    @property
+    def log(self) -> Log:
+        """Everything that was sent so far."""
+        return self.client.door.log
 
     def send(self, scenarios: Iterable[Scenario[Any]]) -> None:
-        """Send those that show a selected requirement, where the profile permits it: first those that are alone, one
-        after the other, then all others together."""
-        chosen = list(filter(self.selects, scenarios))
-        for one in (each for each in chosen if each.alone):
-            self._sent[one] = one.send(self)
-        asking = [(one, one.send(self)) for one in chosen if not one.alone]
-        answers = self.together.send_in_turns([next(each) for _, each in asking])
-        for (one, each), mine in zip(asking, answers, strict=True):
-            try:
-                each.send(mine)
-            except StopIteration as end:
-                self._sent[one] = end.value
+        """Send the scenarios that serve a selected requirement, if the profile permits it.
 
-    def _standing(self, value: Any) -> Any:
-        if isinstance(value, Exchange):
-            return self.reproduction.stands.get(value.number, value)
-        if isinstance(value, list | tuple):
-            return type(value)(map(self._standing, value))
-        if isinstance(value, dict):
-            return {name: self._standing(each) for name, each in value.items()}
-        if is_dataclass(value) and not isinstance(value, Judgement | type):
-            return replace(value, **{each.name: self._standing(getattr(value, each.name)) for each in fields(value)})
-        return value
+        Each sends its requests in its turn, but for those that it hands to `send_together`. These go when all
+        scenarios had their turn.
+        """
+        asking: list[tuple[Scenario[Any], int, Asking[Any]]] = []
+        for chosen in filter(self.selects, scenarios):
+            result = chosen.send(self)
+            if isinstance(result, GeneratorType):
+                asking.append((chosen, len(self._to_send_together), result))
+                self.send_together(next(result))
+            else:
+                self._sent[chosen] = result
+        lists, self._to_send_together = self._to_send_together, []
+        answers = self.together.send_in_turns(lists)
+        for chosen, place, generator in asking:
+            try:
+                generator.send(answers[place])
+            except StopIteration as end:
+                self._sent[chosen] = end.value
+        self.together.send_deviating_again()
+
+    def send_together(self, sends: Sequence[Send]) -> None:
+        """Send these requests beside those of other scenarios, when each scenario had its turn."""
+        self._to_send_together.append(sends)
 
     def selects(self, one: Scenario[Any]) -> bool:
-        """True if the scenario shows a selected requirement, and the profile permits it."""
+        """True if the scenario serves a selected requirement, and the profile permits it."""
         return any(map(one.is_for, self.reach.names)) and (not one.needs or one.needs in self.profile.allow)
 
     def result_of(self, one: Scenario[T]) -> T:
-        """Result of a scenario, with the answers that stand in the place of those beside other requests."""
-        found: T = self._sent.get(one, one.otherwise)
-        return self._standing(found) if self.reproduction.stands else found
+        """Result of a scenario."""
+        result: T = self._sent.get(one, one.otherwise)
+        return result
 
     def permitted(self, operation: str) -> bool:
         """True if the profile permits the operation, and the selection reaches it."""
@@ -108,9 +125,14 @@ class Traffic:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Every exchange of the run that is not generated traffic, without those that another one stands for."""
-        stands = self.reproduction.stands
-        return [seen for seen in self.client.door.exchanges if not seen.part and seen.number not in stands]
+        """Every exchange of the run that is not generated traffic and whose answer counts."""
+        superseded = numbers_superseded(self.client.door.exchanges)
+        return [exchange for exchange in self.attempts if exchange.number not in superseded]
+
+    @property
+    def attempts(self) -> list[Exchange]:
+        """Every exchange of the run that is not generated traffic, also those that were sent again."""
+        return [exchange for exchange in self.client.door.exchanges if not exchange.part]
 
     def targeted(self, operation: str) -> list[Exchange]:
         """Exchanges with the operation, without generated traffic."""

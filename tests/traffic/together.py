@@ -1,35 +1,43 @@
-"""Requests that are sent together: any of them at once, or two at the same moment, as some faults show only then. What
-deviates, or was refused beside others, is sent once more, alone.
+"""Requests that are sent together: any of them at once, or two at the same moment, because some faults show only then.
 
 A check of the token may fail open while a valid request is under way, and an answer may be that of another request. So
-valid requests that do nothing are under way beside those that must be refused. A conforming service may lock, limit or
-slow down while several requests are under way, and say so with any status, or by a connection that it drops. What it
-answers to a request that is alone is what counts.
+valid requests that do nothing are under way beside those that must be refused.
+
+A conforming service may lock, limit or slow down while several requests are under way, and say so with any status, or
+by a connection that it drops. So a doubtful request is sent again when all others have their answer, and the answer
+that it gets alone is the one that counts. A success that deviates is evidence: it counts although others were under
+way.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import zip_longest
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from environments.door.client import NOTHING, Client
-from environments.door.door import Door
 from environments.door.permission import synthetic
-from spec.answers import ABOUT_THE_CALLER, grants_protected_result, refused_or_lost
-from spec.exchange import VALID, Exchange
-from spec.rules import RULES, Reproduction, judge, robustness_of
+from spec.answers import ABOUT_THE_CALLER, grants_protected_result, is_judged_as_success, refused_or_lost
+from spec.exchange import VALID, Exchange, Purpose
+from spec.log import numbers_superseded
+from spec.rules import RULES, judge, robustness_of
 
 T = TypeVar("T")
 _STILL_UNDER_WAY_S = 0.1
 """After so long without an answer, a request gets a second companion: the first one may have been gone too soon."""
-_MOST = 3
-"""Exchanges with one sign that are sent once more."""
+_MOST_SENT_AGAIN = 3
+"""Exchanges with the same sign that are sent again."""
 Send = Callable[[], Exchange]
+
+
+class Company(Purpose):
+    """Why a request is sent only to be under way."""
+
+    COMPANION = "a request that does nothing, at the same moment as one that is refused"
 
 
 class Together:
@@ -41,6 +49,8 @@ class Together:
 
     def __init__(self, client: Client) -> None:
         self._client, self._door = client, client.door
+        self._looked_at = 0  # exchanges
+        self._times = Counter[Hashable]()  # how often each sign was seen
 
     @property
     def is_possible(self) -> bool:
@@ -48,11 +58,25 @@ class Together:
         return self._door.backoff.most > 1
 
     def send_all(self, sends: Sequence[Callable[[], T]]) -> list[T]:
-        """Send these at the same time, and give what each of them gives."""
+        """Send these at the same time, and give what each of them gives: an exchange as it counts."""
         if not self.is_possible or len(sends) < 2:
             return [send() for send in sends]
+        number_before = len(self._door.exchanges)
         with ThreadPoolExecutor(min(len(sends), 2 * self._door.backoff.most), "pix-together") as pool:
-            return list(pool.map(lambda send: send(), sends))
+            results = list(pool.map(lambda send: send(), sends))
+        self._send_doubtful_again(self._door.exchanges[number_before:])  # after the pool: nothing else is on the wire
+        return self.that_count(results)
+
+    def that_count(self, results: Iterable[T]) -> list[T]:
+        """The results, with the answer that counts in the place of each superseded exchange."""
+        superseded = numbers_superseded(self._door.exchanges)
+        counting: list[Any] = []
+        for result in results:
+            answer = None
+            if isinstance(result, Exchange) and result.number in superseded:
+                answer = self._door.sent_again.get(result.number)
+            counting.append(answer or result)
+        return counting
 
     def send_in_turns(self, lists: Sequence[Sequence[Send]]) -> list[list[Exchange]]:
         """Send these together, one of each list in turn. The answers to each list."""
@@ -69,10 +93,14 @@ class Together:
 
     def send_beside(self, send: Send, other: Send) -> Exchange:
         """Send a request in this thread, which may hold the turn of the journal, and another one at the same moment."""
-        one, two = self.meeting(send, other)
+        number_before = len(self._door.exchanges)
+        with_the_turn, beside_it = self.meeting(send, other)
         with ThreadPoolExecutor(1, "pix-beside") as pool:
-            pool.submit(two)
-            return one()
+            pool.submit(beside_it)
+            answer = with_the_turn()
+        self._send_doubtful_again(self._door.exchanges[number_before:])
+        [answer_that_counts] = self.that_count([answer])
+        return answer_that_counts
 
     def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
         """Send these, each at the same moment as a companion."""
@@ -85,11 +113,42 @@ class Together:
             answers += self.send_all([one for pair in pairs for one in pair])[::2]
         return answers
 
+    def _send_doubtful_again(self, batch: Sequence[Exchange]) -> None:
+        """Send each doubtful request of a batch again, of generated ones with the same sign the first few."""
+        superseded = numbers_superseded(batch)  # the door itself has sent those again
+        times = Counter[Hashable]()
+        for exchange in batch:
+            sign = _doubt(exchange)
+            if sign is None or exchange.number in superseded:
+                continue
+            times[sign] += 1
+            if times[sign] <= _MOST_SENT_AGAIN:
+                self._door.send_again(exchange, supersedes=True)
+
+    def send_deviating_again(self) -> None:
+        """Send again what deviates, to see whether it shows again, alone: of all that this run has sent, the first few
+        exchanges with each sign. Nothing else may be under way.
+
+        A robustness requirement is broken by what was seen twice. A success beside others counts in any case, and its
+        message says whether it shows alone.
+        """
+        sent_since = self._door.exchanges[self._looked_at :]
+        second_answers = {answer.number for answer in self._door.sent_again.values() if answer}
+        for exchange in sent_since:
+            if exchange.number in second_answers:
+                continue
+            signs = set(_signs(exchange))
+            self._times.update(signs)
+            is_among_the_first = any(self._times[sign] <= _MOST_SENT_AGAIN for sign in signs)
+            if is_among_the_first and exchange.number not in self._door.sent_again:
+                self._door.send_again(exchange)
+        self._looked_at = len(self._door.exchanges)
+
     def _with_companion(self, operation: str, send: Send) -> list[Send]:
         """A request and its companion; a second one comes where the first is gone and the request is still under
         way."""
         answered, body = threading.Event(), NOTHING if operation == "executePix" else {}
-        send_companion = partial(self._client.send, operation, json=body)
+        send_companion = partial(self._client.send, operation, json=body, purpose=Company.COMPANION)
 
         def send_and_tell() -> Exchange:
             try:
@@ -107,38 +166,34 @@ class Together:
 # -- once more, alone ---------------------------------------------------------------------------------------------
 
 
-def send_once_more(door: Door, reproduction: Reproduction) -> None:
-    """Send once more, of all that was sent, the first few exchanges with each sign; nothing else may be under way.
-    Executions are not, nor what else may move money; wrong tokens and transfers count against their limits."""
-    again, times = reproduction.again, Counter[Hashable]()
-    answers = {answer.number for answer in again.values() if answer}
-    for exchange in [seen for seen in door.exchanges if seen.number not in answers]:
-        doubts = set(_doubts(exchange))
-        signs = {*_deviations(exchange), *doubts}
-        times.update(signs)
-        if exchange.number not in again and any(times[sign] <= _MOST for sign in signs):
-            answer = again[exchange.number] = door.send_again(exchange)
-            if doubts and answer:
-                reproduction.stands[exchange.number] = answer
+def _doubt(exchange: Exchange) -> Hashable | None:
+    """The sign of an answer beside others that may be another one alone, or None. Each targeted request is a sign of
+    its own.
+
+    It is the refusal of a valid request, the refusal of the caller although the token is valid, a missing answer, or a
+    deviation from a robustness requirement.
+    """
+    if not exchange.beside or is_judged_as_success(exchange):
+        return None
+    outcome = refused_or_lost(exchange)
+    is_lost = exchange.response is None
+    refuses_the_caller = exchange.credential == VALID and not exchange.valid and outcome in ABOUT_THE_CALLER
+    if outcome and (is_lost or exchange.expects_success or refuses_the_caller):
+        return exchange.operation, outcome, exchange.part or exchange.number
+    return next(_deviations(exchange, robustness_of(exchange.operation)), None)
 
 
-def _deviations(exchange: Exchange) -> Iterator[Hashable]:
-    """Each deviation; without those of robustness only where others were under way."""
-    applying = robustness_of(exchange.operation)
+def _signs(exchange: Exchange) -> Iterator[Hashable]:
+    """Each deviation from a robustness requirement, and each one of a success beside others."""
+    requirement_ids = robustness_of(exchange.operation)
     if exchange.beside and exchange.expects_success:
-        applying = [id for id in RULES if id.startswith(f"{exchange.operation}.")]
-    for requirement_id in applying:
-        for finding in judge(requirement_id, exchange).findings:
-            yield requirement_id, finding.code
+        requirement_ids = [name for name in RULES if name.startswith(f"{exchange.operation}.")]
+    yield from _deviations(exchange, requirement_ids)
     if exchange.beside and exchange.credential != VALID and grants_protected_result(exchange):
         yield exchange.operation, "granted"
 
 
-def _doubts(exchange: Exchange) -> Iterator[Hashable]:
-    """The refusal of a valid request beside others, or of the caller although the token is valid; or no answer. Of
-    targeted requests each is a sign of its own."""
-    how = refused_or_lost(exchange)
-    of_caller = exchange.credential == VALID and how in ABOUT_THE_CALLER
-    is_lost = exchange.response is None
-    if exchange.beside and how and (is_lost or exchange.expects_success or (of_caller and not exchange.valid)):
-        yield exchange.operation, how, exchange.part or exchange.number
+def _deviations(exchange: Exchange, requirement_ids: Iterable[str]) -> Iterator[Hashable]:
+    for requirement_id in requirement_ids:
+        for finding in judge(requirement_id, exchange).findings:
+            yield requirement_id, finding.code

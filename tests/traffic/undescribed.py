@@ -8,90 +8,131 @@ from environments.door.permission import synthetic
 from environments.door.preparing import filled, prepare_one
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import NO_ACCOUNT
-from spec.exchange import VALID, Exchange
+from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
-from tests.traffic.execution import execute
+from tests.traffic.execution import Preparation
 from tests.traffic.invalid import unauthorized
-from tests.traffic.registration import register
-from tests.traffic.scenario import Asking, Traffic, scenario
+from tests.traffic.registrar import KeyListing
+from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
-"""Operations after which each read is repeated, as they may change its answer."""
-Visits = dict[str, list[Exchange]]
-"""By operation the requests to it, the valid one first."""
+"""Operations after which each read is repeated, because they may change its answer."""
 
 
-@scenario(shows=[f"{operation}.*" for operation in PREPARING], alone=True, otherwise=Visits())
-def prepare_transfers(traffic: Traffic) -> Visits:
-    """A valid body to each operation that prepares transfers, where none was sent."""
-    sent = traffic.result_of(execute).preparations
-    return {
-        operation: [seen for seen in sent if seen.operation == operation] or [_order(traffic, operation)]
-        for operation in traffic.is_about(*PREPARING)
-    }
+class Reading(Purpose):
+    """Why a read is sent."""
+
+    WITH_TOKEN = "a read with the token"
+    WITHOUT_TOKEN = "a read without the token"
+    AFTER_CHANGES = "a read again, after requests that may have changed the answer"
+    BESIDE_A_REFUSAL = "a read at the same moment as a request that is refused"
 
 
-def _order(traffic: Traffic, operation: str) -> Exchange:
+class Refused(Purpose):
+    """Why a request is sent that is to be refused while a read is under way."""
+
+    BESIDE_A_READ = "a request that is refused at the same moment as a read"
+
+
+class Order(Purpose):
+    """Why a body is sent that prepares a transfer, which is not executed."""
+
+    ONE_OF_EACH = "a valid body, to see the answer"
+
+
+@scenario(serves=[f"{operation}.*" for operation in PREPARING])
+def prepare_transfers(traffic: Traffic) -> None:
+    """Send a valid body to each operation that prepares transfers, unless executions needed one already."""
+    for operation in traffic.is_about(*PREPARING):
+        if not traffic.log.of(operation, Preparation.TO_EXECUTE):
+            _order(traffic, operation)
+
+
+def _order(traffic: Traffic, operation: str) -> None:
     """Send the body of the profile, or that of a transfer which a whole run would prepare and execute."""
     client, profile = traffic.client, traffic.profile
     plan = profile.transactions.prepare
     if body := profile.requests.get(operation):
-        return client.send(operation, json=filled(body.json, profile), valid=True)
-    if plan and plan.operation == operation and permits(profile, "executePix"):
-        return prepare_one(client, profile, plan)  # it is not executed, and listed as that
-    return client.send(operation, json={})
+        client.send(operation, json=filled(body.json, profile), valid=True, purpose=Order.ONE_OF_EACH)
+    elif plan and plan.operation == operation and permits(profile, "executePix"):
+        prepare_one(client, profile, plan, purpose=Order.ONE_OF_EACH)  # it is not executed, and listed as that
+    else:
+        client.send(operation, json={}, purpose=Order.ONE_OF_EACH)
 
 
-@scenario(shows=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"], otherwise=Visits())
-def read(traffic: Traffic) -> Asking[Visits]:
-    """Each read with the token and without, where it needs no account, or has one. Reads show, too, whether an account
-    or the token is valid."""
-    reads = [
-        name
-        for name in filter(traffic.permitted, READS)
-        if traffic.profile.accounts or not operations()[name].path_parameter
-    ]
-    sent = iter((yield [partial(_read, traffic, name, each) for name in reads for each in (VALID, NO_HEADER)]))
-    return {name: [next(sent), next(sent)] for name in reads}
+@scenario(serves=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"])
+def read(traffic: Traffic) -> None:
+    """Send each read with the token and without it, unless it needs an account and there is none.
+
+    Reads also show whether an account or the token is valid.
+    """
+    sends: list[Send] = []
+    for operation in filter(traffic.permitted, READS):
+        if traffic.profile.accounts or not operations()[operation].path_parameter:
+            sends.append(partial(_read, traffic, operation, Reading.WITH_TOKEN))
+            sends.append(partial(_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
+    traffic.send_together(sends)
 
 
-def _read(traffic: Traffic, operation: str, credential: str = VALID) -> Exchange:
-    place = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
-    return traffic.client.send(operation, place, credential=credential, valid=credential == VALID)
+def _read(traffic: Traffic, operation: str, purpose: Purpose, credential: str = VALID) -> Exchange:
+    account = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
+    return traffic.client.send(operation, account, credential=credential, valid=credential == VALID, purpose=purpose)
 
 
-@scenario(shows=[f"{operation}.shape" for operation in READS], alone=True, otherwise=None)
+def _operations_read(traffic: Traffic) -> list[str]:
+    return [operation for operation in READS if traffic.log.of(operation, Reading.WITH_TOKEN)]
+
+
+@scenario(serves=[f"{operation}.shape" for operation in READS])
 def read_again(traffic: Traffic) -> None:
-    """Each read once more, where what was sent may have changed its answer."""
-    for operation in traffic.result_of(read) if traffic.reach.operations & CHANGE_ACCOUNTS else ():
-        _read(traffic, operation)
+    """Send each read once more if requests were sent that may have changed its answer."""
+    if traffic.reach.operations & CHANGE_ACCOUNTS:
+        for operation in _operations_read(traffic):
+            _read(traffic, operation, Reading.AFTER_CHANGES)
 
 
-@scenario(shows=["executePix.token.accepted", "registerPixKey.token.accepted"], alone=True, otherwise=None)
+@scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"])
 def read_beside_refusals(traffic: Traffic) -> None:
-    """Each read at the same moment as a request that is to be refused, in one of three ways: of two answers, each may
-    be that of the other request."""
-    client, sends = traffic.client, list[Send]()
-    for operation in traffic.result_of(read) if traffic.together.is_possible else ():
-        others = [partial(_read, traffic, operation, NO_HEADER), partial(client.send, "getBalance", synthetic())]
-        others += [partial(unauthorized("registerPixKey", VALID).send, client)] * traffic.permitted("registerPixKey")
-        for other in others:
-            sends += traffic.together.meeting(partial(_read, traffic, operation), other)
+    """Send each read at the same moment as a request that is to be refused, in one of three ways.
+
+    The answers to two such requests may be mixed up.
+    """
+    if not traffic.together.is_possible:
+        return
+    client, refused = traffic.client, Refused.BESIDE_A_READ
+    sends: list[Send] = []
+    for operation in _operations_read(traffic):
+        refusable: list[Send] = [
+            partial(_read, traffic, operation, refused, NO_HEADER),
+            partial(client.send, "getBalance", synthetic(), purpose=refused),
+        ]
+        if traffic.permitted("registerPixKey"):
+            refusable.append(partial(unauthorized("registerPixKey", VALID).send, client.with_purpose(refused)))
+        for send_refusable in refusable:
+            send_read = partial(_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
+            sends += traffic.together.meeting(send_read, send_refusable)
     traffic.together.send_all(sends)
 
 
 def visit(traffic: Traffic, operation: str) -> list[Exchange]:
-    """The requests to an operation whose answer the interface document does not describe. Raises NotExercised where no
-    account is supplied."""
-    found = (traffic.result_of(read) | traffic.result_of(prepare_transfers)).get(operation, [])
-    require_supplied(found, NO_ACCOUNT)
-    return found
+    """The requests to an operation whose answer the interface document does not describe, the valid one first.
+
+    Raises NotExercised if no account is supplied.
+    """
+    if operation in READS:
+        exchanges = traffic.log.of(operation, Reading.WITH_TOKEN) + traffic.log.of(operation, Reading.WITHOUT_TOKEN)
+    else:
+        exchanges = traffic.log.of(operation, Preparation.TO_EXECUTE, Order.ONE_OF_EACH)
+    require_supplied(exchanges, NO_ACCOUNT)
+    return exchanges
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
-    """The visit, and what is read beside registrations that the selection is about."""
-    registers = operation == "listPixKeys" and traffic.is_about("registerPixKey")
-    return [*visit(traffic, operation), *(traffic.result_of(register).read_beside if registers else ())]
+    """The visit, and what is read beside registrations if the selection is about those."""
+    exchanges = visit(traffic, operation)
+    if traffic.is_about("registerPixKey"):
+        exchanges += traffic.log.of(operation, KeyListing.BESIDE_A_REGISTRATION)
+    return exchanges

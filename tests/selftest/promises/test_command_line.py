@@ -13,6 +13,7 @@ from spec.requirements import requirements
 from tests.selftest.junit_files import written
 from tests.selftest.proof.trial import CONFORMANCE
 from tests.selftest.recorded_runs import PYTEST, record, recorded, run_here
+from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import ROOT, environment, write_profile
 
 
@@ -29,6 +30,16 @@ def test_the_default_run_needs_no_set_up(tmp_path):
     assert f"report: {tmp_path}/report.html" in ended.stdout
     assert "maria" not in ended.stdout
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_without_a_path_the_conformance_tests_are_collected(tmp_path):
+    """Also if the rootdir is not the working folder, which has tests of other kinds."""
+    options = ["-p", "no:cacheprovider", "-q", "--collect-only", f"--rootdir={tmp_path}", "-k", "executePix.branch"]
+    status, output, _ = run_pytest(options, environment())
+
+    assert status == 0, output
+    assert "test_execution.py" in output
+    assert "selftest" not in output
 
 
 def test_the_files_have_a_line_for_every_requirement():

@@ -26,4 +26,4 @@ def test_what_was_cut_is_one_line():
         f"{why}: not all requests to {cut} were sent"
     ]
     assert untested
-    assert [message for message in untested if not message.endswith(why)] == []
+    assert [message for message in untested if why not in message] == []

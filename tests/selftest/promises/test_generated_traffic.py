@@ -17,7 +17,7 @@ from tests.selftest.proof.mutants.robustness_faults import DROPPED, Falls
 from tests.selftest.proof.trial import try_service
 from tests.selftest.recorded_runs import record
 
-MOST_REQUESTS = 950
+MOST_REQUESTS = 1_100
 
 
 def argument(request: Request) -> bytes:
@@ -125,16 +125,6 @@ def test_one_wrong_success_in_four_is_found():
     trial = try_in_memory(SometimesWrong(), ids=ids, generated=True, examples=None)
 
     assert trial.failing == {"deletePixKey.envelope.data.type"}
-
-
-def test_a_seed_repeats_the_requests():
-    """In the same order; another one draws others."""
-    from tests.traffic.drawing import draw_cases  # it loads Schemathesis, which most self-tests do without
-
-    first, again, other = (draw_cases("registerPixKey", load("sandbox"), seed, 20) for seed in ("5", "5", "6"))
-
-    assert first == again
-    assert first != other
 
 
 class FallsOverAQuote(Service):

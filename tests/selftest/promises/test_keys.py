@@ -8,7 +8,7 @@ import pytest
 
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
-from environments.sandbox import Service
+from environments.sandbox import Response, Service
 from spec.interface import MARK
 from spec.key_list import UUID
 from tests.selftest.proof.borderline import EvpAndDigitsAreTheOneRandomKey
@@ -18,7 +18,7 @@ from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.proof.variants.lawful_effects import without_keys
 from tests.selftest.proof.variants.lawful_making import profile, with_keys
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
-from tests.selftest.services.one_run import ADDRESS, Bank, bank_profile, whole_run
+from tests.selftest.services.one_run import ADDRESS, Bank, bank_profile, notes_of, whole_run
 from tests.traffic.registrar import REGISTERED_BEFORE
 
 EMAIL, PHONE, OLD = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
@@ -175,6 +175,30 @@ def test_a_made_key_is_deleted_where_the_answer_or_the_list_tells_it(name, tmp_p
     assert (left_by(model), keys_of(service)) == ([], before)
 
 
+class MasksItsList(TakesAnything):
+    """It shows the first and the last signs of each key."""
+
+    def perform(self, operation, request, parameter):
+        result = super().perform(operation, request, parameter)
+        if operation == "listPixKeys" and parameter:
+            return {"keys": [{"pixKey": f"{key['pixKey'][:3]}****{key['pixKey'][-4:]}"} for key in result["keys"]]}
+        return result
+
+
+@pytest.mark.parametrize("changes", [{}, SANDBOX], ids=["a bank", "a sandbox"])
+@pytest.mark.parametrize("key_at", [KEY_AT, None])
+def test_a_masked_text_is_no_key(key_at, changes, tmp_path):
+    """It may be any key that it can stand for, so none of these is lost, and it is nothing to learn or to delete."""
+    service = MasksItsList()
+    keys = [{"type": "RANDOM", "key": "", "disposable": True}, {"type": "PHONE", "key": PHONE, "disposable": True}]
+    model = ended(service, tmp_path, OF_KEYS, key_at=key_at, pix_keys=keys, among=(False,), **changes)
+    named = [request.body.decode() for request in service.seen if request.method == "DELETE"]
+    status = result_of(model, "registerPixKey.status")
+
+    assert [body for body in named if "****" in body] == []
+    assert (status.verdict, str(status.message)) == ("pass", "")
+
+
 def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(tmp_path):
     """Nobody else's key is deleted, and the run's own is told."""
     service = VARIANTS.specimens["OthersHaveRandomKeysMade"].make()
@@ -320,3 +344,23 @@ def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
 
     assert found.endswith("is refused as documented and accepted with other names for all fields")
     assert body == content_type == "no registration as documented was understood"
+
+
+class RegistersBehindNoContent(TakesAnything):
+    """Registers what comes without a valid token and answers 204; refuses all else."""
+
+    def respond(self, request):
+        if request.method == "POST" and request.path.startswith("/v1/pix/keys/"):
+            if self.is_granted(request):
+                return Response(422, b"{}")
+            account, key = request.path.rpartition("/")[2], json.loads(request.body).get("pixKey")
+            self.held.add((account, key))
+            return Response(204, b"")
+        return super().respond(request)
+
+
+def test_the_alert_about_an_effect_says_what_was_answered(tmp_path):
+    """It need not be a refusal."""
+    model = ended(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, **SANDBOX)
+
+    assert [note for note in notes_of(model) if note.startswith("a registration was answered 204 without a media type")]

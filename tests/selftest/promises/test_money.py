@@ -1,6 +1,7 @@
 """An execution happens once, with a code that was supplied, and never again when its outcome is unknown."""
 
 import json
+import re
 
 import pytest
 import requests
@@ -29,6 +30,7 @@ from tests.selftest.services.one_run import (
     whole_run,
 )
 from tests.selftest.services.serving import real_codes, served_by
+from tests.traffic.execution import Execution, answers_to_real_codes, executed_and_refused
 
 ONLY_EXECUTIONS = "executePix.document or executePix.token.required"
 THIRD = "SBX-CPF-1"
@@ -104,12 +106,12 @@ def test_an_own_code_that_is_refused_as_done_was_executed(service, tmp_path):
     been executed by one of them, so the outcome is unknown."""
     a_run = Run(service, tmp_path)
     profile = profile_of(tmp_path, [], prepare=PREPARE | {"count": 2})
-    found = a_run.execute_all(profile)
+    log = a_run.execute_all(profile)
     alone = Run(service, tmp_path, name="two").execute_all(profile_of(tmp_path, [], prepare=PREPARE))
 
     assert (a_run.door.guard.executed, len(a_run.door.guard.unknown)) == (1, 1)
-    assert found.executed_and_refused == found.answers[:1]
-    assert alone.executed_and_refused == []
+    assert executed_and_refused(log) == answers_to_real_codes(log)[:1]
+    assert executed_and_refused(alone) == []
     assert a_run.events == ["sent", "success", "sent", "unknown", "sent", "unknown"]
 
 
@@ -181,12 +183,12 @@ def test_a_wrong_token_without_an_answer_spends_the_code(service, a_run, tmp_pat
 def test_a_500_to_a_wrong_token_costs_one_code(service, tmp_path):
     """The first code is executed before, and no code after it is offered. The alert names the one that is lost."""
     a_run = Run(service, tmp_path)
-    found = a_run.execute_all(profile_of(tmp_path, CODES))
-    [lost] = found.refusals
+    log = a_run.execute_all(profile_of(tmp_path, CODES))
+    [lost] = log.sent("executePix", Execution.OFFERED)
 
     assert service.executions == [CODE, THIRD]
     assert a_run.door.guard.unknown == [lost.number]
-    assert [answer.response.status for answer in found.answers] == [200, 200]
+    assert [answer.response.status for answer in answers_to_real_codes(log)] == [200, 200]
 
 
 @served_by(trouble.RedirectsARefusal)
@@ -397,6 +399,25 @@ def prepared(bank, folder, only=ONLY_EXECUTIONS, **changes):
     transactions = {"prepare": PREPARE | changes}
     model = whole_run(bank, bank_profile(folder, transactions=transactions, requests=None), only)
     return notes_of(model), [*map(str, model.not_executed)]
+
+
+class Declines(Bank):
+    """Refuses with the code 0 and `Success: "false"`."""
+
+    def refusal(self, refusal):
+        return self.render(200, self.envelope(None, {"Success": "false", "Message": ""}))
+
+
+def test_transfers_that_were_perhaps_declined_are_counted(tmp_path):
+    """The document does not say what their answers hold, so they may be prepared. They are not listed one by one."""
+    profile = bank_profile(tmp_path, sandbox=ADDRESS, allow=["read", "transfer", "fuzz"])
+    lines = [str(line) for line in whole_run(Declines(), profile, "transferInternal").not_cleaned_up_in_words]
+    declined = [line for line in lines if "Success" in line]
+
+    assert len(declined) == 1
+    assert re.match(
+        r"\d+ transfers \(exchanges \d+, \d+, \d+ and \d+ more\), each not executed: the answer", declined[0]
+    )
 
 
 def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):

@@ -85,6 +85,7 @@ def test_a_list_with_the_keys_of_documented_types_shows_that_no_other_is_registe
 # -- malformed requests for an account that nobody has ----------------------------------------------------------------
 
 SERVER_ERROR = "deletePixKey.serverError"
+UNSEEN = "unseen outside a sandbox: malformed requests to {}, answered like valid ones for an unknown account"
 
 
 class BreaksOnMalformedJson(Service):
@@ -149,6 +150,7 @@ def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
     assert why.startswith("only on a sandbox: ")
     assert "unseen outside a sandbox" in why
     assert "cut short" in why
+    assert result.output.count(UNSEEN.format("deletePixKey")) == 1
     assert result.document["coverage"]["robustness"] == {"tested": 0, "testable": 3}
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, lru_cache, partial
 from typing import Any
 from unittest import mock
@@ -35,7 +35,8 @@ from reports.run import Observation, Run
 from reports.verdicts import RequirementResult
 from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Response
-from spec.rules import Reproduction
+from spec.findings import Judgement
+from spec.log import Log
 from tests.harness.collector import Collector
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SENT, SESSION, Session
@@ -59,7 +60,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Log:
+class SentInTrial:
     """All that was sent for these tests, and its answers."""
 
     session: Session
@@ -106,7 +107,7 @@ def sent_in_memory(
     ids: Container[str] | None = None,
     generated: bool = False,
     examples: int | None = 2,
-) -> Log:
+) -> SentInTrial:
     """What is sent for the tests of these requirements, or all. With `generated`, for those of the generated traffic,
     too, of which little is sent, or as much as by default if `examples` is None."""
     run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
@@ -130,22 +131,39 @@ def replay(service: Service, environment: str = "sandbox") -> Trial:
     return replace(_with_answers(log, changed), said=same).judged()
 
 
-def _with_answers(log: Log, changed: Mapping[int, Exchange]) -> Log:
+def _with_answers(log: SentInTrial, changed: Mapping[int, Exchange]) -> SentInTrial:
     """The log as it is with these answers, by the number of the exchange."""
     old = log.session
     run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
     door.exchanges, client.door = list(changed.values()), door
+    door.log = Log(changed.get(seen.number, seen) for seen in old.door.log)
     collector = _collector(run, door)
-    traffic, standing = copy(log.sent.traffic), copy(log.sent.traffic)
-    standing.reproduction = Reproduction(stands=dict(changed))
+    traffic = copy(log.sent.traffic)
     traffic.client, traffic.reproduction = client, collector.reproduction
-    traffic._sent = {one: standing.result_of(one) for one in standing._sent}
+    traffic._sent = {scenario: _with_changed(result, changed) for scenario, result in traffic._sent.items()}
     session = Session(old.profile, run, door, client, collector)
     return replace(log, session=session, sent=replace(log.sent, traffic=traffic))
 
 
+def _with_changed(value: Any, changed: Mapping[int, Exchange]) -> Any:
+    """The result of a scenario with these exchanges in the place of those of their numbers."""
+    if isinstance(value, Exchange):
+        return changed.get(value.number, value)
+    if isinstance(value, Log):
+        return Log(changed.get(exchange.number, exchange) for exchange in value)
+    if isinstance(value, list | tuple):
+        return type(value)(_with_changed(item, changed) for item in value)
+    if isinstance(value, dict):
+        return {name: _with_changed(item, changed) for name, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, Judgement | type):
+        return replace(
+            value, **{each.name: _with_changed(getattr(value, each.name), changed) for each in fields(value)}
+        )
+    return value
+
+
 @cache
-def of_the_sandbox(environment: str) -> Log:
+def of_the_sandbox(environment: str) -> SentInTrial:
     """What is sent to the sandbox, recorded once in each process."""
     return sent_in_memory(Service(), environment)
 
@@ -320,20 +338,20 @@ def conformance_tests(ids: Container[str] | None = None, *, generated: bool = Fa
     return [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
 
 
-def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> Log:
+def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     with _in_no_time() as door.ending.sleep:
         door.ending.clock = time.monotonic
         return _send(run, door, items)
 
 
-def _send(run: Run, door: Door, items: Sequence[Any]) -> Log:
+def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     """Send all that these tests judge."""
     profile, config = run.profile, collected().config
     collector = _collector(run, door)
     session = Session(profile, run, door, open_client(door, profile), collector)
     run.unreachable = session.client.preflight()
     config.stash[SESSION] = session
-    return Log(session, send(config, session, items), items)
+    return SentInTrial(session, send(config, session, items), items)
 
 
 def _collector(run: Run, door: Door) -> Collector:

@@ -5,17 +5,18 @@ import re
 
 import pytest
 
-from reports.explanation import fits, fix_for, fixes
+from reports.explanation import fits, fix_for, fixes, last_run_about
 from reports.formats.conformance_json import FILE, as_json, document_of
 from reports.language import catalogues, language
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from reports.wording import moment_in_words
+from spec.interface import operations
 from spec.requirements import requirements
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.services.running import write_profile
-from tests.traffic.phases import scenarios_of
+from tests.traffic.phases import ALL
 
 MASKED, DIGIT = "executePix.document.masked", "executePix.digit.present"
 WRONG = RequirementResult(MASKED, Verdict.FAIL, "expected a masked tax document", (7,))
@@ -29,7 +30,14 @@ def test_every_testable_requirement_has_a_fix_and_a_scenario():
     assert [one.id for one in TESTABLE if not any(fits(entry, one) for entry in fixes())] == []
     assert [id for id, text in fix.items() if re.search(r"\{(field|request|type)}|  ", str(text))] == []
     assert [id for id, text in fix.items() for tag in catalogues() if language(tag).text(text) == str(text)] == []
-    assert [one.id for one in TESTABLE if not scenarios_of(one.id)] == []
+    assert [one.id for one in TESTABLE if not is_served(one.id)] == []
+
+
+def is_served(requirement_id):
+    """Whether a scenario sends for the requirement, or for such a one of some operation."""
+    what = requirement_id.partition(".")[2]
+    ids = [requirement_id, *(f"{name}.{what}" for name in operations() if requirement_id.startswith("general."))]
+    return any(scenario.is_for(each) for scenario in ALL for each in ids)
 
 
 # -- the command line -----------------------------------------------------------------------------------------------
@@ -76,7 +84,8 @@ def test_a_requirement_is_explained(told, head):
             "",
             "How it is exercised",
             "  GET /v1/execute/pix/{transactionId}: needs execute in allow; it may move money",
-            f"  scenarios: {', '.join(scenarios_of(MASKED))}",
+            "  executePix: a code that does not exist; a supplied code; a code that the run prepared",
+            "  createPix: a transfer that the run executes",
             "",
             "What the last run saw",
             f"  {head}",
@@ -96,6 +105,14 @@ def test_the_list_is_the_requirements_with_verdicts(told, head):
     assert {f"  fail           {MASKED}", f"  -              {DIGIT}"} <= set(lines)
     headings = dict.fromkeys(one.heading for one in requirements().values())
     assert [line for line in lines if line and not line.startswith(" ")] == [head, *headings]
+
+
+def test_a_fresh_machine_has_no_earlier_run(tmp_path):
+    """Nor has one whose newest run was deleted."""
+    (tmp_path / "latest").symlink_to(tmp_path / "deleted")
+
+    for folder in (tmp_path / "staging", tmp_path):
+        assert last_run_about([], folder, str).line == f"no earlier run of {folder.name} yet"
 
 
 @pytest.mark.parametrize(

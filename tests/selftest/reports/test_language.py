@@ -19,10 +19,12 @@ from reports.formats.conformance_json import document_of
 from reports.language import ENGLISH, catalogues, language
 from reports.page.rendering import summary_html
 from reports.run import Note, NoteKind, Run
+from spec.exchange import Purpose
 from spec.interface import OPENAPI
 from spec.message import message_of, say
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import RUNS, recorded
+from tests.traffic.execution import Execution
 
 ROOT = Path(__file__).parents[3]
 PORTUGUESE = "pt-BR"
@@ -81,6 +83,15 @@ def is_wrong(entry, forms):
     placeholders = sorted(set(NAMES.findall(english)))
     complete = len(texts) == (forms if entry.pluralizable else 1) and all(text.strip() for text in texts)
     return entry.fuzzy or not complete or any(sorted(NAMES.findall(text)) != placeholders for text in texts)
+
+
+def test_every_purpose_of_a_request_is_translated():
+    """Its text stands in an enum, so its entry is made by hand."""
+    purposes = [purpose.value for enum in Purpose.__subclasses__() for purpose in enum]
+    entries = {entry.id for entry in CATALOGUE}
+
+    assert Execution.PREPARED.value in purposes
+    assert [purpose for purpose in purposes if purpose not in entries] == []
 
 
 def test_the_profile_knows_every_language():

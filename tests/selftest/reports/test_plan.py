@@ -62,6 +62,16 @@ def test_the_plan_counts_the_transfers_that_the_run_prepares(plan):
     assert [line for line in supplied if "each once" in line] == [of_profile]
 
 
+def test_the_plan_says_why_each_request_is_sent(tmp_path):
+    """Each has a purpose but for the generated ones, and the lines of an operation give its number."""
+    profile = load(str(write_profile(tmp_path, STAGING, sandbox=None)))
+    planned = plan_of(profile, ids_of("registerPixKey.pixKeyType.undocumented"))
+    lines = list(plan_lines(planned, profile, "", ""))
+
+    assert [exchange for exchange in planned.sent if not exchange.part and exchange.purpose is None] == []
+    assert f"  {'':<17} {5:>5}  a type that is not documented" in lines
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dHg0Q==", "TX:1", "a/b1", "a+b1", "a;b1", "a%41", "0001/1234-5", "a b", "ação"])
 @pytest.mark.parametrize("sandbox", [STAGING, None])

@@ -21,6 +21,7 @@ from reports.verdicts import (
     merged,
 )
 from spec.findings import finding
+from spec.message import leaves_of, say
 from spec.requirements import requirements
 from tests.selftest.hand_made import SANDBOX, hand_made
 
@@ -218,3 +219,16 @@ def test_what_a_known_failure_keeps_from_being_exercised_is_listed_too():
     run = hand_made((DOCUMENTED, "not-exercised"), ("executePix.id.type", "pass"), profile=profile)
 
     assert run.result().verdict == "partial"
+
+
+def test_a_reason_is_said_once():
+    """Also if an answer names it, in words alone."""
+    limit = say("limits.{setting} ({most}) is spent", setting="requests", most=40)
+    in_words = say("no success to judge: {answer}", answer=limit)
+    profile, message = SANDBOX, "no success to judge: limits.requests (40) is spent"
+    run = Run(profile, "http://127.0.0.1:1", unsent={limit: ["executePix"]}, grants=Grants(granted={"executePix"}))
+    run.results = [RequirementResult(DOCUMENTED, Verdict.NOT_EXERCISED, why=in_words)]
+    result = {one.id: result for one, result in run.requirements()}[DOCUMENTED]
+
+    assert str(result.message) == message
+    assert list(leaves_of(result.message, "setting")) == ["requests"]

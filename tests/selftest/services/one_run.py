@@ -17,8 +17,10 @@ from environments.sandbox import Request, Response, Service
 from environments.secret_values import Secrets
 from reports.formats.conformance_json import as_json, document_of
 from reports.run import Run as Model
+from reports.terminal import summary
 from spec.exchange import VALID
 from spec.interface import operations
+from spec.log import Log
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of
 from tests.selftest.proof.directly import run_in_memory
@@ -26,7 +28,7 @@ from tests.selftest.schemas import problems
 from tests.selftest.services.running import TOKEN, Result, write_profile
 from tests.selftest.services.serving import is_real, real_codes
 from tests.selftest.services.waiting import CutsWhen
-from tests.traffic.execution import Executions, execute
+from tests.traffic.execution import execute
 from tests.traffic.scenario import Traffic
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
@@ -79,11 +81,13 @@ class Run:
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
         return [event for event in events if event in list(Outcome) and event not in NEVER_SENT]
 
-    def execute_all(self, profile: Profile, *, pair=False) -> Executions:
-        """All that a run sends to the execution, transfers that it prepares included, with or without pairs."""
+    def execute_all(self, profile: Profile, *, pair=False) -> Log:
+        """The log of all that a run sends to the execution, transfers that it prepares included, with or without pairs."""
         wanted = [id for id in requirements() if pair or id != "executePix.id.matches"]
         self.secrets.learn("code", *profile.transactions.codes)
-        return execute.send(Traffic(self.client, profile, reach_of(wanted, profile)))
+        traffic = Traffic(self.client, profile, reach_of(wanted, profile))
+        execute.send(traffic)
+        return traffic.log
 
 
 def journal_in(folder, *, run="another", **options) -> Journal:
@@ -149,7 +153,7 @@ def whole_run(service: Service, profile: Profile, only: str = "", among: tuple[b
 def run_against(
     service: Service, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED, **changes
 ) -> Result:
-    """The same as a user sees it: conformance.json in this folder, and as the output what the report says first. Its
+    """The same as a user sees it: conformance.json in this folder, and the lines that close a run as its output. Its
     profile is that of the sandbox with these changes."""
     loaded = load(str(write_profile(folder, ADDRESS, **changes)), folder=folder)
     one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
@@ -159,7 +163,7 @@ def run_against(
     deviations_from_schema = problems(document)
     assert not deviations_from_schema, deviations_from_schema
     (folder / "conformance.json").write_text(as_json(document), "utf-8")
-    return Result(document["exit_status"], "\n".join(notes_of(model)), folder, run=model)
+    return Result(document["exit_status"], "\n".join(summary(document, model, report="")), folder, run=model)
 
 
 def notes_of(model: Model) -> list[str]:

@@ -75,3 +75,23 @@ def test_letters_are_compared_without_case():
     for text in ("MAE@Cliente.Example", "mailto:mae@cliente.example", "mae%40cliente.example"):
         assert listing_of({"keys": [{"pixKey": text}]}).may_show(EMAIL)
     assert not listing_of({"keys": [{"pixKey": "pai@cliente.example"}]}).may_show(EMAIL)
+
+
+@pytest.mark.parametrize(
+    ("masked", "key", "expected"),
+    [
+        ("(11) 9****-4321", "+5511987654321", True),
+        ("***.456.789-**", "12345678909", True),
+        ("pix****.com", "pixconf-0a1b@example.com", True),
+        ("5f0c****f1d6", "5f0c1e9a-7b3d-4c2e-8f6a-0b1d2e3ff1d6", True),
+        ("(11) 9****-4322", "+5511987654321", False),
+        ("mae****.com", "pixconf-0a1b@example.com", False),
+        ("pix****.com", "pixconf-0a1b@example.com.br", False),
+    ],
+)
+def test_a_masked_text_may_be_the_key_that_has_what_it_shows(masked, key, expected):
+    """In its order, and punctuation apart. The same text in the list of before is another key."""
+    listing = listing_of({"keys": [{"pixKey": masked}]})
+
+    assert listing.may_hide(key) is expected
+    assert not listing.may_hide(key, before=listing)

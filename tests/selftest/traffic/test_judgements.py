@@ -64,6 +64,24 @@ def test_a_refusal_that_holds_the_result_is_said_as_that(status, message):
     assert str(none_granted([seen], "executed").message) == message
 
 
+def test_every_form_that_is_let_in_is_named():
+    """Also if valid requests are answered in two ways, and one form is let in only as it is written unusually. Of many,
+    the first few are named."""
+    answers = [{"code": 0, "data": {"receipt": "printed"}}, {"code": 0, "data": {"receipt": "printed", "copy": None}}]
+    valid = [answer("executePix", body) for body in answers]
+    in_lower_case = {"credential": "another scheme", "written": ("in lower case",)}
+    forms = [{"credential": "no header"}, {"credential": "a wrong token"}, in_lower_case]
+    let_in = [answer("executePix", answers[at % 2], valid=False, **form) for at, form in enumerate(forms)]
+    many = [answer("executePix", answers[0], valid=False, credential=f"form {at}") for at in range(8)]
+
+    assert str(token_is_required(let_in, valid, "executed").message) == (
+        "answered like the valid request with no header, a wrong token, another scheme + in lower case"
+    )
+    assert str(token_is_required(many, valid, "executed").message).endswith(
+        "with " + ", ".join([*(f"form {at}" for at in range(6)), "2 more"])
+    )
+
+
 @pytest.mark.parametrize(("make", "is_alone"), [(execution, True), (registration, False)])
 def test_an_execution_says_nothing_of_another_code(make, is_alone):
     """It is never sent again: so that it deviates with other requests in flight only is not known."""

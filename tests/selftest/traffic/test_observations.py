@@ -16,6 +16,7 @@ from tests.selftest.proof.directly import run_in_memory
 from tests.selftest.recorded_runs import TARGETED, record, recorded
 from tests.selftest.services.unshown import DoesOtherwise
 from tests.traffic.described import states_before, values_in_results, word_of
+from tests.traffic.execution import Execution
 from tests.traffic.observations import (
     answers_to,
     rate_limits_of,
@@ -108,12 +109,13 @@ def test_what_a_supplied_code_shows_is_no_more_than_seen():
         for name, data in (("createPix", {"status": "OPEN"}), ("transferP2p", {}))
     ]
 
-    supplied = values_in_results("accountType", paid, {})
+    supplied = values_in_results("accountType", paid, "createPix")
 
     assert {str(name): seen for name, seen in supplied.items()} == {
         f"{n} for a supplied code": ["seen"] for n in (2, 1)
     }
-    assert values_in_results("status", paid[:1], {1: "createPix"}) == {"createPix": ["CONFIRMED"]}
+    prepared_code = replace(paid[0], purpose=Execution.PREPARED)
+    assert values_in_results("status", [prepared_code], "createPix") == {"createPix": ["CONFIRMED"]}
     assert states_before(prepared) == {"createPix": ["OPEN"], "transferP2p": ["no status"]}
 
 

@@ -19,7 +19,7 @@ from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import HANGS_S, Thread
 
-ACCOUNT = "ac-0001"
+ACCOUNT, EMAIL = "ac-0001", "qa@pix-conformance.example"
 DURATION_S = 1000.0
 OVER = say("limits.{setting} ({limit} s) is over", setting="duration", limit="1000")
 
@@ -143,7 +143,7 @@ def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, pas
     clock.now = now
     operations = ("listPixKeys", "deletePixKey", "listAccounts", "createPix", "registerPixKey", "executePix")
     for operation in operations:
-        a_run.client.send(operation, "pixconf-0", json={})
+        a_run.client.send(operation, ACCOUNT if operation == "listPixKeys" else "pixconf-0", json=body)
 
     assert len(service.seen) == passes
     assert a_run.door.unsent == ({OVER: set(operations[passes:])} if passes < 6 else {})
@@ -159,6 +159,29 @@ def test_the_last_requests_are_kept_for_cleaning_up(service, tmp_path):
     a_run.door.budget.take_request(SimpleNamespace(cleans_up=True))
 
     assert Counter(seen.path for seen in service.seen) == {"/v1/pix": 1, "/v1/accounts": 37}
+
+
+@pytest.mark.parametrize(
+    ("operation", "account", "key", "part", "cleans_up"),
+    [
+        ("deletePixKey", ACCOUNT, EMAIL, "", True),
+        ("listPixKeys", ACCOUNT, "", "", True),
+        ("deletePixKey", ACCOUNT, EMAIL, "deletePixKey", False),
+        ("deletePixKey", ACCOUNT, "pixconf-1@example.com", "", False),
+        ("deletePixKey", "pixconf-0", "", "", False),
+        ("listPixKeys", "pixconf-0", "", "", False),
+        ("listPixKeys", ACCOUNT, "", "listPixKeys", False),
+    ],
+)
+def test_only_a_key_of_the_run_is_cleaned_up(operation, account, key, part, cleans_up, service, tmp_path):
+    """Generated requests and those for accounts that nobody has do not take what is kept for that."""
+    a_run = Run(service, tmp_path, requests=20, is_sandbox=True)
+    a_run.client.send("registerPixKey", ACCOUNT, json={"pixKey": EMAIL, "pixKeyType": "EMAIL"}, valid=True)
+    for _ in range(20):
+        read(a_run)
+    answer = a_run.client.of_part(part).send(operation, account, json={"pixKey": key})
+
+    assert bool(answer.number) is cleans_up
 
 
 def test_who_waits_does_not_wait_longer_than_limits_duration():

@@ -51,7 +51,7 @@ class ListsRequests(ListsAttempts):
     def register_pix_key(self, request, account_id):
         body = self.read_json(request, "registerPixKey")
         kind, key = body.get("pixKeyType"), body.get("pixKey")
-        if kind in self.KEY_FORMATS and isinstance(key, str):
+        if isinstance(kind, str) and kind in self.KEY_FORMATS and isinstance(key, str):
             self.attempts.pop(key, None)
             self.attempts[key] = str(kind)
         return super().register_pix_key(request, account_id)

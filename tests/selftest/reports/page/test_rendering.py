@@ -64,7 +64,7 @@ def exchange(number, said=lambda place: f"<{place}>"):
     sent = {"method": "GET", "url": said("url"), "headers": headers["request"], "body": said("request body")}
     came = {"status": 200, "headers": headers["response"], "body": said("response body"), "cut": True}
     shown = {"number": number, "started": 0.0, "elapsed_ms": 1.5, "beside": 0, "request": sent, "response": came}
-    return shown | {field: said(field) for field in ("operation", "credential", "curl", "part")}
+    return shown | {field: said(field) for field in ("operation", "credential", "curl", "part", "purpose")}
 
 
 def page(run):

@@ -61,6 +61,20 @@ class TestText:
         assert "".join("".join(shown(body)).split()) == "".join(body.split())
 
 
+# -- why it was sent -----------------------------------------------------------------------------------------------
+
+
+def test_an_exchange_that_is_shown_whole_says_why_it_was_sent():
+    """Beside its credential. conformance.json says it of each."""
+    run = recorded("clean").run
+    document = document_of(run)
+    page = summary_html(run, document)
+    purposes = {entry.get("purpose") for entry in document["exchanges"]}
+
+    assert {"a supplied code", "the same key again", "a read with the token"} <= purposes
+    assert "purpose: the same key again" in page
+
+
 # -- which are there ------------------------------------------------------------------------------------------------
 
 

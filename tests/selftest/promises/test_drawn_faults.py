@@ -1,0 +1,237 @@
+"""Faults that only a drawn value shows: what a run finds by default, and how small the case is that it names."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, Self
+
+import pytest
+
+from environments.profiles.loading import load
+from environments.sandbox import Request as Asked
+from environments.sandbox import Response as Answer
+from environments.sandbox import Service
+from spec.exchange import Exchange, Request, Response
+from spec.interface import MARK
+from spec.json_text import as_bytes
+from spec.rules import Reproduction
+from tests.harness.options import DEFAULT_EXAMPLES
+from tests.selftest.proof.mutants.making_faults import members_of
+from tests.selftest.recorded_runs import record
+from tests.traffic.case import Case
+from tests.traffic.property import MOST_SMALLER, Generation
+
+SANDBOX = load("sandbox")
+SEEDS = (1, 2)
+_LARGEST = 70
+"""Bytes of a smallest case: the names of two members, two synthetic texts, and the fault."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A service fails if `fails` is true of the body of a request to the operation, or of its path parameter."""
+
+    operation: str
+    fails: Callable[[Any], bool]
+    is_of_the_path: bool = False
+
+    def is_shown_by(self, case: Case) -> bool:
+        """True if the service fails."""
+        if self.is_of_the_path:
+            return self.fails(case.path_parameter)
+        return case.body is not None and self.fails(json.loads(case.body))
+
+
+def member(name: str, fails: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A body whose member has a value that fails."""
+    return lambda body: isinstance(body, dict) and name in body and fails(body[name])
+
+
+def text(name: str, fails: Callable[[str], bool]) -> Callable[[Any], bool]:
+    """A body whose member is a text that fails."""
+    return member(name, lambda value: isinstance(value, str) and fails(value))
+
+
+def number(name: str, fails: Callable[[float], bool]) -> Callable[[Any], bool]:
+    """A body whose member is a number that fails."""
+    return member(name, lambda value: type(value) in (int, float) and fails(value))
+
+
+FAULTS: Mapping[str, Fault] = {
+    "a percent sign": Fault("transferInternal", text("description", lambda value: "%" in value)),
+    "a backslash": Fault("registerPixKey", text("pixKey", lambda value: "\\" in value)),
+    "a quote": Fault("deletePixKey", text("pixKey", lambda value: '"' in value)),
+    "a bracket": Fault("transferExternal", text("to", lambda value: "<" in value)),
+    "a control character": Fault("createPix", text("pixKey", lambda value: "\0" in value)),
+    "a character outside the basic plane": Fault("registerPixKey", text("account", lambda value: max(value, default="") > "\uffff")),
+    "a text of one letter": Fault("transferP2p", text("description", lambda value: len(value) == 1)),
+    "an empty text": Fault("transferInternal", text("from", lambda value: not value)),
+    "a text of 256 characters": Fault("createPix", text("message", lambda value: len(value) > 255)),
+    "digits alone": Fault("createPix", text("value", str.isdecimal)),
+    "a boolean": Fault("createPix", member("message", lambda value: isinstance(value, bool))),
+    "null": Fault("transferP2p", member("to", lambda value: value is None)),
+    "an array": Fault("transferInternal", member("to", lambda value: isinstance(value, list))),
+    "an object": Fault("createPix", member("account", lambda value: isinstance(value, dict))),
+    "a negative number": Fault("transferExternal", number("value", lambda value: value < 0)),
+    "a huge number": Fault("transferP2p", number("value", lambda value: value > 1e12)),
+    "a fraction": Fault("transferInternal", number("date", lambda value: value % 1 != 0)),
+    "two members without a third": Fault(
+        "transferExternal", lambda body: isinstance(body, dict) and {"from", "to"} <= body.keys() and "date" not in body
+    ),
+    "one member alone": Fault("transferP2p", lambda body: isinstance(body, dict) and body.keys() == {"value"}),
+    "a type with digits": Fault(
+        "registerPixKey",
+        lambda body: member("pixKeyType", lambda value: value in ("CPF", "CNPJ"))(body) and text("pixKey", str.isdecimal)(body),
+    ),
+    "a member that is not documented": Fault(
+        "registerPixKey", lambda body: isinstance(body, dict) and bool(body.keys() - {"pixKey", "account", "pixKeyType"})
+    ),
+    "a path of digits alone": Fault("getBalance", str.isdecimal, is_of_the_path=True),
+    "an apostrophe in the path": Fault("listEntries", lambda place: "'" in place, is_of_the_path=True),
+    "a blank in the path": Fault("executePix", lambda place: " " in place, is_of_the_path=True),
+}  # fmt: skip
+"""By what a service fails on."""
+
+
+@cache
+def drawing() -> Any:
+    from tests.traffic.drawing import Drawing  # it loads Schemathesis, which most self-tests do without
+
+    return Drawing(SANDBOX)
+
+
+@cache
+def cases(operation: str, seed: int) -> list[Case]:
+    """What a default run draws."""
+    return drawing().cases(operation, seed, DEFAULT_EXAMPLES)
+
+
+def smallest_showing(name: str, seed: int) -> Case | None:
+    """The smallest drawn case that shows a fault."""
+    fault = FAULTS[name]
+    showing = filter(fault.is_shown_by, cases(fault.operation, seed))
+    return min(showing, key=lambda case: case.size, default=None)
+
+
+def test_most_faults_are_found_by_default():
+    """By what Schemathesis draws alone: about nine of ten, and more with more examples."""
+    tried = [(name, seed) for name in FAULTS for seed in SEEDS]
+    missed = [(name, seed) for name, seed in tried if smallest_showing(name, seed) is None]
+
+    assert len(missed) <= len(tried) / 7, missed
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_smallest_case_has_the_size_of_the_fault(name):
+    """Within the requests that a finding may take."""
+    fault = FAULTS[name]
+    drawn = next(case for seed in range(1, 20) if (case := smallest_showing(name, seed)))
+    log: dict[Case, bool] = {}
+
+    def shows(case: Case) -> bool:
+        if case not in log:
+            log[case] = len(log) < MOST_SMALLER and fault.is_shown_by(case)
+        return log[case]
+
+    drawing().look_for_smaller(drawn, shows)
+    smallest = min((case for case in [drawn, *log] if log.get(case, True)), key=lambda case: case.size)
+
+    assert fault.is_shown_by(smallest)
+    assert smallest.size <= (5_100 if "256" in name else _LARGEST)
+
+
+# -- whole runs ----------------------------------------------------------------------------------------------------
+
+
+class FailsOnAPercentSign(Service):
+    """The sandbox, which fails if the description of a transfer has a percent sign."""
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        fails = operation == "transferInternal" and "%" in str(members_of(request).get("description"))
+        return replace(response, status=500) if fails else response
+
+
+class FailsAfterASecondRegistration(Service):
+    """The sandbox, which cannot read the list of keys after a key was registered twice in a row."""
+
+    last = b""
+    was_repeated = False
+
+    def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
+        if operation == "registerPixKey":
+            self.was_repeated = MARK.encode() in request.body and request.body == self.last
+            self.last = request.body
+        return replace(response, status=500) if operation == "listPixKeys" and self.was_repeated else response
+
+
+def failing(tmp_path, service, *options):
+    """The failing requirement of a run, and the findings of the report."""
+    run = record(tmp_path, service, "-m", "property", *options)
+    rows = [row for row in run.document["requirements"] if row["verdict"] == "fail"]
+    return rows, run.document["findings"]
+
+
+def test_a_run_names_the_smallest_request(tmp_path):
+    """It holds the one member with the one character, and the report has it as evidence."""
+    rows, (finding,) = failing(tmp_path, FailsOnAPercentSign, "-k", "transferInternal", "--seed=3")
+    number = rows[0]["exchanges"][0]
+
+    assert [row["id"] for row in rows] == ["transferInternal.serverError"]
+    assert f"smallest: exchange {number})" in rows[0]["message"]
+    assert "description" in finding["reproduce"]
+    assert '"from"' not in finding["reproduce"]
+
+
+def test_a_run_names_the_shortest_sequence(tmp_path):
+    """Its steps are a list."""
+    rows, _ = failing(tmp_path, FailsAfterASecondRegistration, "-k", "registerPixKey or listPixKeys", "--seed=3")
+    steps = "1. a registration, 2. a registration, 3. the list of keys"
+
+    assert [row["id"] for row in rows] == ["listPixKeys.serverError"]
+    assert f"in a sequence ({steps})" in rows[0]["message"]
+
+
+class FailsOnADollarOrATilde:
+    """A client whose service fails if there is a dollar sign or a tilde in the path parameter or in the body."""
+
+    def __init__(self) -> None:
+        self.log: list[Exchange] = []
+
+    def of_part(self, name: str) -> Self:
+        return self
+
+    def send(self, operation: str, place: str | bytes | None, *, body: bytes | None, **rest: Any) -> Exchange:
+        fails = re.search(rb"[$~]", as_bytes(str(place)) + (body or b""))
+        request = Request("POST", "http://127.0.0.1/", (), body or b"")
+        response = Response(500 if fails else 404, (), b"{}")
+        self.log.append(Exchange(len(self.log) + 1, operation, request, response, valid=False))
+        return self.log[-1]
+
+
+@pytest.mark.parametrize(
+    ("operation", "is_sandbox", "may_shrink"),
+    [
+        ("executePix", True, False),
+        ("executePix", False, False),
+        ("transferP2p", True, True),
+        ("transferP2p", False, False),
+        ("createPix", False, False),
+        ("registerPixKey", False, True),
+        ("getBalance", False, True),
+    ],
+)
+def test_nothing_that_may_move_money_is_sent_for_a_smaller_case(operation, is_sandbox, may_shrink):
+    """An execution nowhere, and a transfer on a sandbox only. No finding takes more than 40 requests."""
+    profile = SANDBOX if is_sandbox else replace(SANDBOX, base_url="https://bank.example", sandbox=None)
+    client = FailsOnADollarOrATilde()
+    generation = Generation(client, profile, Reproduction(client.log))
+    generation.draw(operation, seed=1, examples=20)
+    generation.send(SimpleNamespace(send_all=lambda sends: [send() for send in sends]))
+    before = len(client.log)
+    generation.look_for_smaller_cases()
+
+    assert (len(client.log) > before) is may_shrink
+    assert len(client.log) <= before + MOST_SMALLER

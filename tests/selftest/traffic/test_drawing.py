@@ -1,0 +1,141 @@
+"""What Schemathesis draws: bodies with the documented members, the same of a seed everywhere, and nothing that may harm."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from environments.profiles.loading import load
+from spec.interface import MARK, PREPARING, operations
+from tests.traffic.case import Case, bounded, form_of
+
+SANDBOX = load("sandbox")
+BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None)
+"""The same profile, for a service that is no sandbox."""
+SEEDS = range(2)
+EXAMPLES = 40
+
+
+@cache
+def drawing(profile_name: str = "sandbox") -> Any:
+    from tests.traffic.drawing import Drawing  # it loads Schemathesis, which most self-tests do without
+
+    return Drawing(SANDBOX if profile_name == "sandbox" else BANK)
+
+
+@cache
+def drawn(operation: str, profile_name: str = "sandbox") -> list[Case]:
+    """What two seeds draw, without the coverage phase."""
+    source = drawing(profile_name)
+    coverage = set(source.coverage(operation))
+    cases = [case for seed in SEEDS for case in source.cases(operation, seed, EXAMPLES)]
+    return [case for case in cases if case not in coverage]
+
+
+def objects(cases: list[Case]) -> list[Mapping[str, Any]]:
+    """The bodies that are objects with members or without."""
+    bodies = [json.loads(case.body) for case in cases if case.body]
+    return [body for body in bodies if isinstance(body, dict)]
+
+
+@pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey", *PREPARING])
+def test_drawn_bodies_hold_documented_members(operation):
+    """At least eight of ten objects do, whether the data is to be valid or not."""
+    bodies = objects(drawn(operation))
+    members = set(form_of(operation, SANDBOX))
+    holding = [body for body in bodies if members & body.keys()]
+
+    assert len(bodies) > 25
+    assert len(holding) >= 0.8 * len(bodies)
+
+
+def test_a_third_of_the_registrations_hold_all_members():
+    """The others lack one, or are to be refused."""
+    cases = drawn("registerPixKey")
+    complete = [body for body in objects(cases) if body.keys() == {"pixKey", "account", "pixKeyType"}]
+
+    assert len(complete) >= len(cases) / 3
+
+
+def test_members_have_any_json_type():
+    """Each member whose type is not shown has each of them, with the coverage phase."""
+    cases = [*drawing().coverage("transferInternal"), *drawn("transferInternal")]
+    types = {(name, type(value)) for body in objects(cases) for name, value in body.items()}
+    members = ("from", "to", "value", "date", "description")
+
+    assert {(name, kind) for name in members for kind in (str, bool, int, type(None), list, dict)} <= types
+
+
+@pytest.mark.parametrize("operation", [name for name, one in operations().items() if one.path_parameter])
+def test_as_many_are_drawn_as_there_are_examples(operation):
+    """Equal ones count once."""
+    coverage = drawing().coverage(operation)
+
+    assert len(set(drawing().cases(operation, 1, 20))) == len(coverage) + 20
+
+
+@contextmanager
+def loaded(source: Path) -> Iterator[None]:
+    """A module that is loaded from a file."""
+    spec = spec_from_file_location(source.stem, source)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[source.stem] = module
+    try:
+        yield
+    finally:
+        del sys.modules[source.stem]
+
+
+def test_a_seed_repeats_the_requests(tmp_path):
+    """In the same order, whatever constants the loaded modules have; another one draws others."""
+    source = tmp_path / "constants_of_a_module.py"
+    source.write_text("WORDS = " + repr([f"word {number}" for number in range(50)]))
+    first = drawing().cases("transferP2p", 5, 40)
+    with loaded(source):
+        again, other = (drawing().cases("transferP2p", seed, 40) for seed in (5, 6))
+
+    assert first == again
+    assert first != other
+
+
+def texts(value: Any) -> Iterator[str]:
+    """The texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from texts(item)
+
+
+@pytest.mark.parametrize("operation", operations())
+def test_hooks_leave_nothing_for_the_last_look(operation):
+    """Outside a sandbox each text is synthetic, each amount permitted, and what is drawn may be sent: but for keys that are
+    hard to delete, which name another account, `bounded` changes nothing."""
+    own = set(BANK.accounts)
+    cases = [*drawing("bank").coverage(operation), *drawn(operation, "bank")]
+    named = [text for case in cases for text in (case.path_parameter or "", *texts(json.loads(case.body or b"null")))]
+    strange = {text for text in named if text and MARK not in text} - own
+
+    assert strange <= {"PHONE", "EMAIL", "CNPJ", "CPF"}
+    assert not own & set(named) or operation == "registerPixKey"
+    assert len(list(bounded(cases, BANK))) == len(cases)
+    if operation in PREPARING:
+        assert list(bounded(cases, BANK)) == cases
+
+
+@pytest.mark.parametrize("value", [3.01, 0, -1, True, 10**40])
+def test_no_amount_is_sent_that_no_hook_filtered(value):
+    """The last look does not trust the hooks."""
+    cases = [
+        Case("transferInternal", body=json.dumps({"from": MARK, "value": amount}).encode()) for amount in (value, 3)
+    ]
+
+    assert list(bounded(cases, BANK)) == cases[1:]
