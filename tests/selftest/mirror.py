@@ -24,7 +24,6 @@ WITH_A_NEIGHBOUR: Mapping[str, str] = {
     "environments/sandbox/server.py": "environments/test_sandbox.py",
     "environments/sandbox/service.py": "environments/test_sandbox.py",
     "reports/page/figures.py": "reports/page/test_rendering.py",
-    "reports/page/templates.py": "reports/page/test_rendering.py",
     "reports/recorded/content.py": "reports/recorded/test_entry.py",
     "reports/recorded/har.py": "reports/recorded/test_entry.py",
     "spec/rules/results.py": "spec/test_rules.py",

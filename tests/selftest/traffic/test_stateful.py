@@ -8,7 +8,7 @@ def test_one_account_is_enough(tmp_path):
     """Its list and its balance are read, because a profile need not name a second one."""
     result = run_against(
         Service(), tmp_path, "registerPixKey.status or getBalance.exists", GENERATED, accounts=["ac-0001"],
-        allow=["read", "register-keys", "delete-keys", "fuzz"], transactions=None,
+        allow=["read", "register-keys", "delete-keys", "fuzz"], transactions=None, limits={"examples": 20},
     )  # fmt: skip
 
     assert result.run.errors == []
