@@ -234,7 +234,6 @@ class IsRepaired(Service):
         return replace(response, status=201) if self.is_broken and is_list else response
 
 
-@pytest.mark.slow
 @pytest.fixture
 def service(tmp_path, monkeypatch):
     """A service, and what runs pytest at it and gives the lines. The reports go where those of an environment go."""
@@ -246,6 +245,7 @@ def service(tmp_path, monkeypatch):
         yield service, lambda *options: run_here(f"--environment={profile}", *options).output.splitlines()
 
 
+@pytest.mark.slow
 def test_a_run_is_compared_with_the_newest_comparable_one(service, tmp_path):
     """Runs of another selection in between hide nothing: the next whole run says what was fixed, and since when.
     --list tells of the newest run about all requirements, --explain of the newest about the one that is named."""
