@@ -9,7 +9,20 @@ import jsonschema_rs
 import pytest
 
 from environments.profiles import model as profiles
-from environments.profiles.loading import document, editor_schema, load
+from environments.profiles.loading import (
+    NO_ACCOUNT,
+    NO_CODE,
+    NO_DELETION,
+    NO_KEY_AT,
+    NO_LIST,
+    NO_REGISTRATION,
+    NOTHING_TO_REGISTER,
+    SENT_BEFORE,
+    document,
+    editor_schema,
+    gaps,
+    load,
+)
 from environments.profiles.model import ProfileError
 from spec.requirements import read_yaml
 
@@ -277,3 +290,42 @@ def test_another_address_than_that_of_the_profile_is_told(address):
 def test_a_problem_elsewhere_is_none_of_the_option(line):
     """It has the line of the profile in which it stands, although --base-url was given."""
     assert refusal(f"{GOOD}{line}", "https://other.example").startswith(f"3: {line.partition(':')[0]}")
+
+
+WHOLE = {
+    "base_url": "https://bank.example",
+    "auth": {"token_env": "PIX_TOKEN"},
+    "accounts": ["ac-0001"],
+    "pix_keys": [{"type": "EMAIL", "key": "qa@bank.example"}],
+    "requests": {"deletePixKey": {"json": {"pixKey": "{key}"}}},
+    "key_at": "/data/keys/*/pixKey",
+    "transactions": {"codes": ["TX-1", "TX-2"]},
+    "allow": ["read", "register-keys", "delete-keys", "execute"],
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sent_before", "reasons"),
+    [
+        ({}, (), []),
+        ({"accounts": []}, (), [NO_ACCOUNT]),
+        ({"accounts": [], "allow": ["read"]}, (), [NO_ACCOUNT]),
+        ({"accounts": [], "allow": ["execute"]}, (), []),
+        ({"pix_keys": []}, (), [NOTHING_TO_REGISTER.format("pix_keys")]),
+        ({"allow": ["read", "delete-keys"]}, (), [NO_REGISTRATION]),
+        ({"requests": None}, (), [NO_DELETION]),
+        ({"key_at": None}, (), [NO_KEY_AT]),
+        ({"allow": ["register-keys", "delete-keys"]}, (), [NO_LIST]),
+        ({"key_at": None, "sandbox": "https://bank.example"}, (), []),
+        ({"transactions": None}, (), [NO_CODE]),
+        ({"transactions": None, "allow": ["read"]}, (), []),
+        ({}, ["TX-1"], []),
+        ({}, ["TX-1", "TX-2"], [SENT_BEFORE]),
+        ({"allow": ["read"]}, ["TX-1", "TX-2"], []),
+    ],
+)
+def test_what_makes_a_run_of_everything_incomplete(changes, sent_before, reasons):
+    """What the permissions need and the profile does not have."""
+    profile = loaded(json.dumps(WHOLE | changes))
+
+    assert list(gaps(profile, sent_before)) == reasons
