@@ -20,7 +20,6 @@ WITH_A_NEIGHBOUR: Mapping[str, str] = {
     "environments/profiles/model.py": "environments/profiles/test_loading.py",
     "environments/profiles/parts.py": "environments/profiles/test_loading.py",
     "environments/sandbox/double_entry.py": "environments/test_sandbox.py",
-    "environments/sandbox/protocol.py": "environments/test_sandbox.py",
     "environments/sandbox/server.py": "environments/test_sandbox.py",
     "environments/sandbox/service.py": "environments/test_sandbox.py",
     "reports/page/figures.py": "reports/page/test_rendering.py",
