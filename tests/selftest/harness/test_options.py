@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.harness import options
 from tests.harness.options import DEFAULT_EXAMPLES, add_group, examples_of, options_given, refuse_options, whole_number
 
 
@@ -99,3 +100,25 @@ def test_the_option_of_xdist_is_known_without_it(is_loaded):
     assert added == ([] if is_loaded else ["-n", "--numprocesses"])
     with pytest.raises(pytest.UsageError, match=r"^--seed: expected a number; pytest --help lists the options$"):
         parser.optparser.error("argument --seed: expected a number")
+
+
+def test_an_unknown_option_may_be_that_of_a_plugin_that_is_not_loaded(monkeypatch):
+    """Only plugins that are named are loaded: the line says how to name it. Those that are loaded are no hint."""
+    plugins = [SimpleNamespace(name=name, value=f"{name}.plugin") for name in ("xdist", "timeout", "html", "named")]
+    monkeypatch.setattr(options, "entry_points", lambda group: plugins)
+    is_loaded = {"html.plugin", "named"}.__contains__
+    parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: None)
+    add_group(parser, SimpleNamespace(hasplugin=lambda name: True, has_plugin=is_loaded))
+
+    with pytest.raises(pytest.UsageError) as ended:
+        parser.optparser.error("unrecognized arguments: --timeout=3")
+    assert str(ended.value) == (
+        "unrecognized arguments: --timeout=3; pytest --help lists the options; those of an installed plugin need its "
+        "name: -p timeout or -p xdist"
+    )
+
+
+def test_the_most_is_said_if_there_is_one():
+    """Whatever its size."""
+    with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 500000, got '0'$"):
+        whole_number(1, 500_000)("0")
