@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from environments.secret_values import Secrets
-from reports.comparison import CHANGES, compared, result_line
+from reports.comparison import compared, lists_of, result_line
+from reports.document import EarlierRun
 from reports.earlier_runs import UnreadableError, read_run
-from reports.formats.conformance_json import RunDocument
 from reports.recorded.reading import judge_files
 from reports.show import Display
 from reports.terminal import print_lines
@@ -29,15 +29,14 @@ SAME, WORSE, WRONG_USE = 0, 1, 2
 line, in one line."""
 
 
-def text(was: RunDocument, now: RunDocument, clean: Callable[[str], str]) -> Iterator[str]:
+def text(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
     """What changed from one run to the other as lines of plain text. `clean` is applied to free texts of the runs."""
     comparison = compared(was, now, clean)
-    yield str(comparison["line"])
-    for name, words in CHANGES.items():
-        yield from [f"{words}:"] * bool(comparison[name])
-        yield from (
-            f"  {id}: {requirements()[id].text}" if id in requirements() else f"  {id}" for id in comparison[name]
-        )
+    yield str(comparison.line)
+    for words, ids in lists_of(comparison).items():
+        if ids:
+            yield f"{words}:"
+        yield from (f"  {id}: {requirements()[id].text}" if id in requirements() else f"  {id}" for id in ids)
     yield result_line(was, now, comparison)
 
 
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {display.line(str(error))}", file=sys.stderr)
         return WRONG_USE
     print_lines(text(was, now, display.line))
-    return WORSE if compared(was, now, display.line)["worse"] else SAME
+    return WORSE if compared(was, now, display.line).worse else SAME
 
 
 class _OneLineParser(argparse.ArgumentParser):

@@ -8,27 +8,48 @@ them is no drift where the other is within it, and what only one of them knows w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Literal
 
-from reports.wording import capped, grouped, listed, shortened
+from pydantic import ConfigDict, Field
+
+from reports.published import BehaviourData, Day, Published, RequirementId
+from reports.wording import grouped, listed, shortened
 from spec.facts import Facts, contradictions, merged, renamed, text_of
 from spec.facts import in_words as types_in_words
-from spec.message import Text, say_many
 from spec.requirements import requirements
 
 REQUIRED, NOT_REQUIRED = "required", "not required"
 """Words for the token, and for a field of a body."""
-_LONGEST, _LONGEST_DRIFT, _MOST_LINES = 400, 300, 10
-"""Characters of what was observed in a situation, and at one place that drifts; places that a terminal lists."""
-PlainData = dict[str, Any]
-"""Plain data, as it is in conformance.json and in a record."""
+_LONGEST, _LONGEST_DRIFT = 400, 300
+"""Characters of what was observed in a situation, and at one place that drifts."""
 Situations = dict[str, Facts]
 """By what was sent, the facts of the answers: several at one place where the behaviour varies."""
 Behaviour = dict[str, Situations]
 """By requirement, in the order of the requirements; situations are sorted."""
-Drift = dict[str, str]
-"""One place that drifts: `id`, `situation`, `place` (`spec/facts.py`), and what `was` and `is` there."""
+
+
+class Drift(Published):
+    """A place in an answer where what was observed contradicts the record."""
+
+    id: RequirementId
+    situation: str
+    place: str
+    """As in facts."""
+    was: str
+    now: str = Field(serialization_alias="is")
+
+
+class Record(Published):
+    """What was observed of an environment and accepted: <name>.observed.yaml."""
+
+    model_config = ConfigDict(strict=True)  # anybody may have written the file
+
+    format: Literal[2]
+    environment: Annotated[str, Field(max_length=200)]
+    accepted: Day
+    suite_version: Annotated[str, Field(pattern="^[A-Za-z0-9.+-]{1,50}$")]
+    observations: BehaviourData
 
 
 def behaviour(seen: Iterable[tuple[str, str, Facts]]) -> Behaviour:
@@ -43,7 +64,7 @@ def behaviour(seen: Iterable[tuple[str, str, Facts]]) -> Behaviour:
     }
 
 
-def data_of_behaviour(behaviour: Behaviour) -> PlainData:
+def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
     """A behaviour as plain data: by requirement, situation and place, what is there."""
     return {
         requirement_id: {situation: _data_of(facts) for situation, facts in situations.items()}
@@ -56,7 +77,7 @@ def _data_of(facts: Facts) -> dict[str, list[str]]:
     return {place: [what for _, what in each] for place, each in by_place.items()}
 
 
-def behaviour_of(data: PlainData, clean: Callable[[str], str]) -> Behaviour:
+def behaviour_of(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
     """The behaviour that plain data stands for, with every text cleaned, and without names that may be data."""
     return behaviour(
         (requirement_id, clean(situation), renamed(facts_of_data(places), clean))
@@ -84,36 +105,15 @@ def facts_in_words(facts: Facts) -> str:
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
     """Every place that drifts, in the order of the requirements."""
     return [
-        {
-            "id": requirement_id,
-            "situation": situation,
-            "place": place,
-            "was": shortened(types_in_words(before), _LONGEST_DRIFT),
-            "is": shortened(types_in_words(after), _LONGEST_DRIFT),
-        }
+        Drift(
+            id=requirement_id,
+            situation=situation,
+            place=place,
+            was=shortened(types_in_words(before), _LONGEST_DRIFT),
+            now=shortened(types_in_words(after), _LONGEST_DRIFT),
+        )
         for requirement_id, situations in now.items()
         for situation in situations
         if situation in was.get(requirement_id, {})
         for place, before, after in contradictions(was[requirement_id][situation], situations[situation])
     ]
-
-
-def drift_in_words(document: Mapping[str, Any]) -> Text:
-    """Number of places that drift in the run of this conformance.json; empty where none does."""
-    if not document["drift"]:
-        return ""
-    return say_many(
-        "drift since the record of {day}: {n} place",
-        "drift since the record of {day}: {n} places",
-        n=len(document["drift"]),
-        day=document["record"]["accepted"],
-    )
-
-
-def drift_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Each place, was and is, and how many more there are."""
-    lines = [
-        f"{', '.join(filter(None, (one['id'], one['situation'], one['place'])))}: {one['was']} → {one['is']}"
-        for one in document["drift"]
-    ]
-    return map(str, capped(lines, _MOST_LINES))

@@ -11,18 +11,18 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import jsonschema_rs
 import yaml
+from pydantic import BaseModel, ValidationError
 
 from environments.profiles.loading import document
 from environments.profiles.model import ProfileError, shown, today
-from reports.behaviour import Behaviour, PlainData, data_of_behaviour
+from reports.behaviour import Behaviour, Record, data_of_behaviour
 from reports.comparison import compared, follows, met_the_service
-from reports.formats.conformance_json import FILE, RunDocument
+from reports.document import Comparison, EarlierRun, RunDocument
+from reports.formats.conformance_json import FILE
 from reports.provenance import VERSION
 from reports.wording import read_moment
 from reports.writing import write
@@ -31,30 +31,26 @@ from spec.requirements import requirements
 
 MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
-PUBLISHED = Path(__file__).with_name("conformance.schema.json")
-"""Schema of conformance.json. The other schemas have its definitions, too."""
-COMPARABLE = Path(__file__).with_name("comparable.schema.json")
-"""Schema of what is read of the conformance.json of another run."""
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class UnreadableError(Exception):
     """Reason why a file is not read: one line, without anything that the file holds."""
 
 
-def read_run(path: Path) -> RunDocument:
+def read_run(path: Path) -> EarlierRun:
     """The conformance.json at `path`, or in that folder, as it is: nothing of it may be shown. Raises
     UnreadableError."""
     try:
-        document: RunDocument = json.loads(_content_of(path / FILE if os.path.isdir(path) else path, MOST_BYTES))
-        check(document, COMPARABLE)
-        read_moment(document["started"])
+        run = checked(json.loads(_content_of(path / FILE if os.path.isdir(path) else path, MOST_BYTES)), EarlierRun)
+        read_moment(run.started)
     except (UnreadableError, FileNotFoundError, ValueError, RecursionError) as error:
         why = {FileNotFoundError: "no such file", UnreadableError: error}.get(type(error), "not JSON of a run")
         raise UnreadableError(f"{path}: {why}; expected the {FILE} of a run, or its folder") from None
-    return document
+    return run
 
 
-def run_before(place: Path | None) -> RunDocument | None:
+def run_before(place: Path | None) -> EarlierRun | None:
     """The run in that folder; None where none can be read."""
     try:
         return read_run(place) if place else None
@@ -66,7 +62,7 @@ MOST_READ = 100
 """Runs of an environment that are looked at: reading one takes some milliseconds, and old runs are never deleted."""
 
 
-def runs_of(environment: Path) -> Iterator[tuple[Path, RunDocument]]:
+def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
     """The runs in the folder of an environment, each with its own folder, the newest first. Folders are named by the
     moment when their run started. What cannot be read is left out, and so are links, such as `latest`."""
     try:
@@ -78,7 +74,7 @@ def runs_of(environment: Path) -> Iterator[tuple[Path, RunDocument]]:
             yield folder, run
 
 
-def newest_comparable(runs: Iterable[RunDocument], now: RunDocument) -> RunDocument | None:
+def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRun | None:
     """The first of these runs that the later one is compared with unasked."""
     if not met_the_service(now):
         return None
@@ -86,8 +82,8 @@ def newest_comparable(runs: Iterable[RunDocument], now: RunDocument) -> RunDocum
 
 
 def comparison_of(
-    now: RunDocument, *, named: RunDocument | None, before: RunDocument | None, clean: Callable[[str], str]
-) -> RunDocument | None:
+    now: RunDocument, *, named: EarlierRun | None, before: EarlierRun | None, clean: Callable[[str], str]
+) -> Comparison | None:
     """The comparison of a run with the one that the user names, or else with the run before it; None where that is
     missing or not comparable."""
     was = named or before
@@ -115,21 +111,16 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def check(data: Any, schema: Path) -> None:
-    """UnreadableError for what is not as the schema says, with the member in which the first error is."""
+def checked(data: Any, model: type[Model]) -> Model:
+    """The data as a model. Raises UnreadableError for data of another form, with the member that has the first error. A
+    name that the model does not know is not repeated."""
     try:
-        _validator(schema).validate(data)  # iter_errors makes all errors first, each with the data that it is of
-    except jsonschema_rs.ValidationError as error:
-        place = next(iter(error.instance_path), None) or getattr(error.kind, "property", "") or "a member"
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        is_unknown = first["type"] == "extra_forbidden" and len(first["loc"]) == 1
+        place = "a member" if is_unknown or not first["loc"] else first["loc"][0]
         raise UnreadableError(f"{place} is not as the suite writes it") from None
-    except ValueError:  # a limit of the validator
-        raise UnreadableError("nested too deeply") from None
-
-
-@cache
-def _validator(schema: Path) -> jsonschema_rs.Draft202012Validator:
-    own, published = (json.loads(file.read_text("utf-8")) for file in (schema, PUBLISHED))
-    return jsonschema_rs.Draft202012Validator(own | {"$defs": published["$defs"] | own.get("$defs", {})})
 
 
 # -- the record ---------------------------------------------------------------------------------------------------
@@ -138,7 +129,6 @@ def _validator(schema: Path) -> jsonschema_rs.Draft202012Validator:
 FORMAT = 2
 MOST_BYTES_OF_RECORD = 1_000_000
 """Thirty times a record of many facts. PyYAML reads some 200 kB in a second."""
-_SCHEMA = Path(__file__).with_name("record.schema.json")
 _HEAD = """\
 # What was observed of this environment where the interface document does not show it: statuses, names and types, and
 # no value of an answer. `pytest --environment={environment} --accept` writes it. Each run is compared with it, and says
@@ -146,15 +136,16 @@ _HEAD = """\
 """
 
 
-def record_of(environment: str, accepted: Behaviour) -> PlainData:
-    """The content of a record that is accepted today."""
-    return {
-        "format": FORMAT,
-        "environment": environment,
-        "accepted": today().isoformat(),
-        "suite_version": VERSION,
-        "observations": data_of_behaviour(accepted),
-    }
+def record_of(environment: str, accepted: Behaviour) -> Record:
+    """The record that is accepted today. It is checked when it is read: a run must not lose its report because what it
+    observed exceeds a limit of the record."""
+    return Record.model_construct(
+        format=FORMAT,
+        environment=environment,
+        accepted=today().isoformat(),
+        suite_version=VERSION,
+        observations=data_of_behaviour(accepted),
+    )
 
 
 def accepting(was: Behaviour, seen: Behaviour) -> Behaviour:
@@ -166,10 +157,12 @@ def accepting(was: Behaviour, seen: Behaviour) -> Behaviour:
     }
 
 
-def write_record(path: Path, record: PlainData) -> None:
+def write_record(path: Path, record: Record) -> None:
     """Write the file. Raises OSError."""
-    text = yaml.dump(record, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
-    write(path, _HEAD.format(environment=record["environment"]) + text)
+    text = yaml.dump(
+        dict(record), Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
+    )
+    write(path, _HEAD.format(environment=record.environment) + text)
 
 
 class _Plain(yaml.SafeDumper):
@@ -179,15 +172,13 @@ class _Plain(yaml.SafeDumper):
         return is_empty or bool(super().check_simple_key())
 
 
-def read_record(path: Path) -> PlainData | None:
+def read_record(path: Path) -> Record | None:
     """The record at that path, as it is; None where there is none. Raises UnreadableError."""
     try:
-        data: Any = document(_content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig"), path.name).data
-        check(data, _SCHEMA)
+        return checked(document(_content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig"), path.name).data, Record)
     except FileNotFoundError:
         return None
     except (UnicodeDecodeError, ProfileError, UnreadableError) as error:
         why = error if isinstance(error, UnreadableError) else "not YAML as --accept writes it"
         remedy = "restore the file, or delete it and run pytest --accept"
         raise UnreadableError(f"{shown(path)}: {why}; {remedy}") from None
-    return dict(data)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from reports.comparison import met_the_service
+from reports.document import EarlierRun
 from reports.earlier_runs import UnreadableError, read_run, runs_of
-from reports.formats.conformance_json import RunDocument
 from reports.wording import moment_in_words, needed_for
 from reports.writing import PAGE
 from spec.interface import operations
@@ -65,17 +65,17 @@ def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str
     """The newest run in the folder of an environment that met the service and is about all these requirements. A run
     of others tells nothing of them. Without such a run it is the newest of all."""
     for folder, run in runs_of(environment):
-        if met_the_service(run) and {entry["id"] for entry in run["requirements"]}.issuperset(ids):
+        if met_the_service(run) and {entry.id for entry in run.requirements}.issuperset(ids):
             return _shown(folder, run, clean)
     newest = environment / "latest"
     return last_run(newest, clean) if newest.exists() else LastRun(f"no earlier run of {clean(environment.name)} yet")
 
 
-def _shown(place: Path, run: RunDocument, clean: Callable[[str], str]) -> LastRun:
-    narrowed = f" (only {run['selection']})" if run["selection"] else ""
-    whom = clean(f"{run['environment']['name']} at {run['environment']['base_url']}{narrowed}")
-    line = f"{whom}, {moment_in_words(run['started'])}: {run['verdict']}; {place / PAGE}"
-    return LastRun(line, {entry["id"]: entry["verdict"] for entry in run["requirements"]})
+def _shown(place: Path, run: EarlierRun, clean: Callable[[str], str]) -> LastRun:
+    narrowed = f" (only {run.selection})" if run.selection else ""
+    whom = clean(f"{run.environment.name} at {run.environment.base_url}{narrowed}")
+    line = f"{whom}, {moment_in_words(run.started)}: {run.verdict}; {place / PAGE}"
+    return LastRun(line, {entry.id: entry.verdict for entry in run.requirements})
 
 
 def explanation(requirement: Requirement, sent_for_it: Sequence[str], run: LastRun) -> Iterator[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from environments.profiles.model import Auth
 from reports.wording import listed
@@ -133,17 +132,6 @@ class Generated:
         """Add the answers of one test."""
         refused = self.refused[operation] = Counter(answer_in_words(seen) for seen in answers if not is_granted(seen))
         self.accepted[operation] = len(answers) - refused.total()
-
-    def data(self) -> dict[str, Any]:
-        """For conformance.json."""
-        return {
-            "accepted": dict(self.accepted),
-            "refused": {
-                name: {str(answer): count for answer, count in tally.items()} for name, tally in self.refused.items()
-            },
-            "harmless": sorted(self.refused.keys() & READS),
-            "cut": self.cut,
-        }
 
     def notes(self, granted: Collection[str]) -> Iterator[Text]:
         """One line naming the operations that refused every generated request; no line if nothing was granted.

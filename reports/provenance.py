@@ -9,7 +9,7 @@ import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from reports.evidence import Evidence
 
 VERSION = "0.1.0"
 CHECKOUT = Path(__file__).parents[1]
-_JUDGED_BY = {"ledger_sha256": "requirements.yaml", "schema_sha256": "openapi.yaml"}
 _GIT_TAKES_S = 5
 _OF_GIT = ("PATH", "HOME", "XDG_CONFIG_HOME")
 """Variables that git gets: where it is, and where its configuration is. Secrets are in others."""
@@ -29,17 +28,29 @@ _LONGEST_VALUE, _LONGEST_LINK = 100, 500
 # -- the suite ----------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Suite:
+    """The suite that runs: its version and commit, and the SHA-256 of spec/requirements.yaml and spec/openapi.yaml."""
+
+    version: str
+    commit: str | None
+    ledger_sha256: str
+    schema_sha256: str
+
+
 @cache
-def suite() -> Mapping[str, str | None]:
-    """The version and the commit of the suite, and the digests of what it judges by, as they are now."""
-    return {
-        "suite_version": VERSION,
-        "suite_commit": commit_of(CHECKOUT),
-        **{
-            name: hashlib.sha256((CHECKOUT / "spec" / file).read_bytes()).hexdigest()
-            for name, file in _JUDGED_BY.items()
-        },
-    }
+def suite() -> Suite:
+    """The suite as it is when a process first asks."""
+    return Suite(
+        version=VERSION,
+        commit=commit_of(CHECKOUT),
+        ledger_sha256=_sha256_of(CHECKOUT / "spec" / "requirements.yaml"),
+        schema_sha256=_sha256_of(CHECKOUT / "spec" / "openapi.yaml"),
+    )
+
+
+def _sha256_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def commit_of(checkout: Path) -> str | None:
@@ -90,15 +101,15 @@ _TELLS_A_VERSION = re.compile(
 )
 
 
-def service_version(exchanges: Iterable[Evidence]) -> list[dict[str, str]]:
-    """The headers that tell which service answered, where every answer that has one has the same."""
+def service_version(exchanges: Iterable[Evidence]) -> list[tuple[str, str]]:
+    """Name and value of the headers that tell which service answered, if every answer that has one has the same."""
     seen: dict[str, dict[str, str]] = {}
     for exchange in exchanges:
         for name, value in exchange.get("response", {}).get("headers", ()):
             if _TELLS_A_VERSION.fullmatch(name):
                 seen.setdefault(name.lower(), {}).setdefault(value, name)
     agreed = (next(iter(values.items())) for _, values in sorted(seen.items()) if len(values) == 1)
-    return [{"header": name, "value": value[:_LONGEST_VALUE]} for value, name in agreed]
+    return [(name, value[:_LONGEST_VALUE]) for value, name in agreed]
 
 
 # -- the CI job ---------------------------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
-from typing import Any
 
 from environments.profiles.model import KnownFailure
+from reports.published import Count, Published
 from reports.wording import capped, grouped
 from spec.findings import Finding, merged_findings
 from spec.message import Text, joined, say
@@ -17,8 +17,6 @@ from spec.requirements import LEVELS, Requirement
 
 MOST_SAID = 12
 """Findings of one requirement; those of generated traffic may be many."""
-ReportEntry = Mapping[str, Any]
-"""A requirement or a finding of conformance.json."""
 
 
 class Verdict(StrEnum):
@@ -105,49 +103,6 @@ Results = Sequence[tuple[Requirement, RequirementResult]]
 """Requirements in the document's order, each with its result."""
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """The verdict of a run, and what is missing, where something is and nothing failed."""
-
-    verdict: RunVerdict
-    why: Text = ""
-
-
-def fails(entry: ReportEntry) -> bool:
-    """True if a requirement or a finding of conformance.json fails the run: a known failure does not."""
-    return entry["verdict"] == Verdict.FAIL and "known_failure" not in entry
-
-
-def is_told_by_none(document: Mapping[str, Any]) -> bool:
-    """True if no requirement of a conformance.json says why the run is not green: it gives no verdict on the service,
-    or an entry of known_failures no longer holds."""
-    if document["verdict"] not in ON_THE_SERVICE:
-        return True
-    return bool(document["exit_status"]) and not any(map(fails, document["requirements"]))
-
-
-def entry_of(requirement: Requirement, result: RequirementResult, elapsed_s: float) -> ReportEntry:
-    """The entry of a requirement in conformance.json, which the page shows, too."""
-    known = {"known_failure": result.known} if result.known else {}
-    if result.known_until:
-        known["known_until"] = result.known_until.isoformat()
-    told = {"expected": result.expected, "got": result.got} if result.findings else {}
-    return {
-        "id": requirement.id,
-        "section": requirement.section,
-        "level": requirement.level,
-        "operation": requirement.operation,
-        "text": requirement.text,
-        "verdict": result.verdict,
-        "message": result.message,
-        "found": list(result.findings),
-        **told,
-        "exchanges": list(result.exchanges),
-        "elapsed_s": round(elapsed_s, 3),
-        **known,
-    }
-
-
 def deviation(level: str, fail_on: Collection[str]) -> Verdict:
     """The verdict on a deviation from a requirement of that level."""
     if level == "not-shown":
@@ -161,32 +116,41 @@ def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]
     return {requirement_id: _strongest(requirement_id, group) for requirement_id, group in groups.items()}
 
 
-def counts(results: Results) -> dict[str, dict[str, int]]:
+def counts(results: Results) -> dict[str, dict[Verdict, int]]:
     """Verdicts by level, levels and verdicts in their order."""
     tally: Counter[tuple[str, str]] = Counter((requirement.level, result.verdict) for requirement, result in results)
     return {
-        level: {verdict.value: tally[level, verdict] for verdict in Verdict if tally[level, verdict]}
+        level: {verdict: tally[level, verdict] for verdict in Verdict if tally[level, verdict]}
         for level in LEVELS
         if any(tally[level, verdict] for verdict in Verdict)
     }
 
 
-def coverage(results: Results) -> dict[str, dict[str, int]]:
-    """For each level how many requirements an exchange can show, and how many were tested."""
-    return {
-        level: {
-            "tested": sum(requirement.level == level and result.verdict in TESTED for requirement, result in results),
-            "testable": sum(requirement.level == level and not requirement.untestable for requirement, _ in results),
-        }
-        for level in LEVELS
-        if any(requirement.level == level for requirement, _ in results)
-    }
+class Coverage(Published):
+    """Requirements of one level: how many were tested, and how many an exchange can show."""
+
+    tested: Count
+    testable: Count
 
 
-def tested_of(coverage: Mapping[str, Mapping[str, int]], fail_on: Collection[str]) -> tuple[int, int]:
+def coverage(results: Results) -> dict[str, Coverage]:
+    """Coverage by level."""
+    by_level = grouped(results, lambda pair: pair[0].level)
+    return {level: _coverage_of(by_level[level]) for level in LEVELS if level in by_level}
+
+
+def _coverage_of(results: Results) -> Coverage:
+    tested = [result for _, result in results if result.verdict in TESTED]
+    testable = [requirement for requirement, _ in results if not requirement.untestable]
+    return Coverage(tested=len(tested), testable=len(testable))
+
+
+def tested_of(coverage: Mapping[str, Coverage], fail_on: Collection[str]) -> tuple[int, int]:
     """Number of testable requirements at failing levels that were tested, and of all of them, permitted or not."""
-    shares = [coverage[level] for level in fail_on if level in coverage]
-    return sum(share["tested"] for share in shares), sum(share["testable"] for share in shares)
+    failing_levels = [coverage[level] for level in fail_on if level in coverage]
+    tested = sum(level.tested for level in failing_levels)
+    testable = sum(level.testable for level in failing_levels)
+    return tested, testable
 
 
 def with_known_failures(

@@ -14,7 +14,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from reports.formats.conformance_json import FILE, RunDocument, as_json
+from reports.document import RunDocument
+from reports.formats.conformance_json import FILE, as_json
 from reports.formats.junit import junit
 
 RUNS = Path(__file__).parent / "runs"

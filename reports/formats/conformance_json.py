@@ -1,170 +1,219 @@
-"""conformance.json: a run as plain data, which the terminal, junit.xml and report.html read, too."""
+"""The document of a run, built from its record, and the text of conformance.json."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 from environments.profiles.model import EMBEDDED
 from reports.behaviour import data_of_behaviour, in_words
 from reports.causes import findings
+from reports.document import (
+    FORMAT,
+    AcceptedRecord,
+    Alert,
+    CutShort,
+    Environment,
+    GeneratedTraffic,
+    KeyNotCleanedUp,
+    Latency,
+    ListedExchange,
+    ObservationInWords,
+    Provenance,
+    ReportedRequirement,
+    RunDocument,
+    SuiteVersion,
+    Traffic,
+    VersionHeader,
+)
 from reports.evidence import EXECUTES, MAY_MOVE, OFFERED, Evidence
 from reports.headline import headline
 from reports.provenance import VERSION, profile_digest, service_version
-from reports.run import NoteKind, Run
-from reports.verdicts import counts, coverage, entry_of
+from reports.run import LeftKey, Run
+from reports.run_verdict import RunResult, result_of_run
+from reports.verdicts import RequirementResult, RunVerdict, counts, coverage
 from reports.wording import grouped, written
-from spec.findings import Finding
-from spec.interface import operations
+from spec.interface import READS, operations
 from spec.message import Text, say
-from spec.requirements import interface_document
+from spec.requirements import Requirement
 
 FILE = "conformance.json"
 _MONEY = (EXECUTES, OFFERED, MAY_MOVE)
-FORMAT = "1.6"
-"""Of the schema: the first number grows where a reader has to change, the second where there are more members."""
-RunDocument = dict[str, Any]
-
-
-def document_of(run: Run) -> RunDocument:
-    """The content of conformance.json."""
-    document = {"format": FORMAT, **_set_up(run), **_figures(run), **_found(run), **_left(run)}
-    return document | {"headline": str(headline(document))}
 
 
 def as_json(document: RunDocument) -> str:
     """The text of conformance.json."""
-    return json.dumps(document, indent=1, default=_plain) + "\n"
+    return json.dumps(document.model_dump(mode="json", by_alias=True), indent=1) + "\n"
 
 
-def _plain(value: object) -> object:
-    """A finding or a message as JSON."""
-    if not isinstance(value, Finding):
-        return str(value)
-    parameters = {name: part if isinstance(part, int) else str(part) for name, part in value.parameters}
-    told = {"code": value.code, "parameters": parameters, "pointers": value.pointers, "alone": value.alone}
-    shown_by = {"shown_by": str(value.shown_by), "times": value.times} if value.times else {}
-    return {**told, "exchanges": value.exchanges, **shown_by}
+def document_of(run: Run) -> RunDocument:
+    """The document of a run, which is compared with no other one yet."""
+    result = result_of_run(run)
+    finished = run.finished or datetime.now(UTC)
+    granted = run.grants.granted
+    requirements = [_requirement(*pair, run) for pair in result.results]
+    document = RunDocument(
+        format=FORMAT,
+        suite=SuiteVersion(version=VERSION, proof=_proof_line()),
+        provenance=_provenance(run, finished),
+        environment=_environment(run),
+        started=written(run.started),
+        duration_s=round((finished - run.started).total_seconds(), 2),
+        verdict=result.verdict,
+        incomplete=result.why,
+        exit_status=result.verdict.exit_status,
+        selection=run.selection,
+        recorded=run.recorded.in_words if run.recorded else "",
+        alerts=tuple(Alert(kind=note.kind, text=note.text) for note in result.notes if note.is_alert),
+        notes=tuple(note.text for note in result.notes),
+        traffic=Traffic(requests=run.requests, executions=run.executions, unknown_outcomes=run.unknown_outcomes),
+        generated=_generated(run),
+        counts=counts(result.results),
+        coverage=coverage(result.results),
+        cut=tuple(CutShort(why=why, operations=tuple(names)) for why, names in run.unsent.items()),
+        granted=tuple(sorted(granted)),
+        granted_nothing=tuple(name for name in run.grants.asked(result.operations) if name not in granted),
+        findings=tuple(findings(requirements, partial(_line_that_reproduces, run.exchanges))),
+        requirements=tuple(requirements),
+        observations=tuple(_observations(run, result)),
+        observed=data_of_behaviour(result.behaviour),
+        drift=tuple(run.drift),
+        record=_accepted_record(run),
+        left_behind=tuple(run.not_cleaned_up_in_words),
+        not_cleaned_up=tuple(_key(key) for key in run.not_cleaned_up),
+        comparison=None,
+        latency=latency(run.exchanges.values()),
+        exchanges=tuple(_listed(run.exchanges[number], run.started) for number in sorted(run.exchanges)),
+        headline="",
+    )
+    return document.model_copy(update={"headline": str(headline(document))})
 
 
-def _set_up(run: Run) -> RunDocument:
-    result, finished = run.result(), run.finished or datetime.now(UTC)
-    return {
-        "suite": {"version": VERSION, "proof": _proof_line()},
-        "provenance": _provenance(run, finished),
-        "environment": _environment(run),
-        "started": written(run.started),
-        "duration_s": round((finished - run.started).total_seconds(), 2),
-        "verdict": result.verdict,
-        "incomplete": result.why,
-        "exit_status": result.verdict.exit_status,
-        "selection": run.selection,
-        "recorded": run.recorded,
-        "alerts": [{"kind": _word(note.kind), "text": note.text} for note in run.notes() if note.is_alert],
-        "notes": [note.text for note in run.notes()],
-    }
+def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
+    """The document of a run of whose report a part cannot be written: it is not green."""
+    if document.exit_status:
+        return document
+    verdict = RunVerdict.INTERNAL_ERROR
+    why = say("a part of the report cannot be written")
+    changes = {"verdict": verdict, "exit_status": verdict.exit_status, "incomplete": why}
+    document = document.model_copy(update=changes)
+    return document.model_copy(update={"headline": str(headline(document))})
 
 
-def _word(kind: NoteKind) -> str:
-    return kind.name.lower().replace("_", "-")
+def _provenance(run: Run, finished: datetime) -> Provenance:
+    suite = run.suite
+    return Provenance(
+        suite_version=suite.version,
+        suite_commit=suite.commit,
+        ledger_sha256=suite.ledger_sha256,
+        schema_sha256=suite.schema_sha256,
+        profile_sha256=profile_digest(run.profile),
+        seed=run.seed,
+        started=written(run.started),
+        finished=written(finished),
+        service_version=tuple(
+            VersionHeader(header=name, value=value) for name, value in service_version(run.exchanges.values())
+        ),
+        ci_job=run.ci_job,
+    )
 
 
-def _environment(run: Run) -> RunDocument:
+def _environment(run: Run) -> Environment:
     profile = run.profile
-    return {
-        "name": profile.name,
-        "base_url": run.base_url,
-        "redirected": profile.redirected is not None,
-        "embedded": profile.base_url == EMBEDDED,
-        "sandbox": profile.is_sandbox,
-        "allow": sorted(profile.allow),
-        "fail_on": sorted(profile.fail_on),
-        "drift": profile.drift,
-    }
+    return Environment(
+        name=profile.name,
+        base_url=run.base_url,
+        redirected=profile.redirected is not None,
+        embedded=profile.base_url == EMBEDDED,
+        sandbox=profile.is_sandbox,
+        allow=tuple(sorted(profile.allow)),
+        fail_on=tuple(sorted(profile.fail_on)),
+        drift=profile.drift,
+    )
 
 
-def _provenance(run: Run, finished: datetime) -> RunDocument:
-    return {
-        **run.suite,
-        "interface_document": interface_document(),
-        "profile_sha256": profile_digest(run.profile),
-        "seed": run.seed,
-        "started": written(run.started),
-        "finished": written(finished),
-        "service_version": service_version(run.exchanges.values()),
-        "ci_job": run.ci_job,
-    }
-
-
-def _figures(run: Run) -> RunDocument:
-    generated, granted = run.generated, run.grants.granted
-    return {
-        "traffic": {name: getattr(run, name) for name in ("requests", "executions", "unknown_outcomes")},
-        "generated": {
-            "seed": run.seed,
-            "examples": run.examples,
-            **generated.data(),
-            "notes": list(generated.notes(granted)),
+def _generated(run: Run) -> GeneratedTraffic:
+    generated = run.generated
+    return GeneratedTraffic(
+        seed=run.seed,
+        examples=run.examples,
+        accepted=dict(generated.accepted),
+        refused={
+            operation: {str(answer): count for answer, count in answers.items()}
+            for operation, answers in generated.refused.items()
         },
-        "counts": counts(run.requirements()),
-        "coverage": coverage(run.requirements()),
-        "cut": [{"why": why, "operations": list(names)} for why, names in run.unsent.items()],
-        "granted": sorted(granted),
-        "granted_nothing": [name for name in run.grants.asked(run.operations) if name not in granted],
-    }
+        harmless=tuple(sorted(generated.refused.keys() & READS)),
+        cut=tuple(generated.cut),
+        notes=tuple(generated.notes(run.grants.granted)),
+    )
 
 
-def _found(run: Run) -> RunDocument:
-    requirements = [entry_of(*each, run.elapsed_s[each[0].id]) for each in run.requirements()]
-    return {
-        "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements)],
-        "requirements": requirements,
-        "observations": _observations(run),
-        "observed": data_of_behaviour(run.behaviour),
-        "drift": run.drift,
-        "record": {name: run.record[name] for name in ("accepted", "suite_version")} if run.record else None,
-    }
+def _requirement(requirement: Requirement, result: RequirementResult, run: Run) -> ReportedRequirement:
+    return ReportedRequirement(
+        id=requirement.id,
+        section=requirement.section,
+        level=requirement.level,
+        operation=requirement.operation,
+        text=requirement.text,
+        verdict=result.verdict,
+        message=result.message,
+        found=result.findings,
+        expected=result.expected if result.findings else None,
+        got=result.got if result.findings else None,
+        exchanges=result.exchanges,
+        elapsed_s=round(run.elapsed_s.get(requirement.id, 0.0), 3),
+        known_failure=result.known or None,
+        known_until=result.known_until.isoformat() if result.known_until else None,
+    )
 
 
-def _observations(run: Run) -> list[RunDocument]:
+def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
     """The observations of each requirement in words; those that are said before all others stand first."""
-    shown = {requirement.id: result.exchanges for requirement, result in run.requirements()}
-    urgent = {seen.id for seen in run.observations if seen.first}
+    exchanges = {requirement.id: found.exchanges for requirement, found in result.results}
+    urgent = {observation.id for observation in run.observations if observation.first}
+    urgent_first = sorted(result.behaviour, key=lambda requirement_id: requirement_id not in urgent)
     return [
-        {"id": found, "value": in_words(run.behaviour[found]), "exchanges": list(shown.get(found, ()))}
-        for found in sorted(run.behaviour, key=lambda one: one not in urgent)
+        ObservationInWords(
+            id=requirement_id,
+            value=in_words(result.behaviour[requirement_id]),
+            exchanges=exchanges.get(requirement_id, ()),
+        )
+        for requirement_id in urgent_first
     ]
 
 
-def _line(finding: Mapping[str, Any], exchanges: Mapping[int, Evidence]) -> str:
-    """A line that sends again what shows the finding, one that moves no money where there is one; else empty."""
-    lines = [exchanges[number]["curl"] for number in finding["exchanges"] if number in exchanges]
+def _accepted_record(run: Run) -> AcceptedRecord | None:
+    if run.record is None:
+        return None
+    return AcceptedRecord(accepted=run.record.accepted, suite_version=run.record.suite_version)
+
+
+def _line_that_reproduces(exchanges: Mapping[int, Evidence], numbers: Sequence[int]) -> str:
+    """A line that sends one of these exchanges again, if possible one that moves no money; empty if there is none."""
+    lines = [exchanges[number]["curl"] for number in numbers if number in exchanges]
     return min(filter(None, lines), key=lambda line: [line.startswith(each) for each in _MONEY], default="")
 
 
-def _left(run: Run) -> RunDocument:
-    return {
-        "left_behind": run.not_cleaned_up_in_words,
-        "not_cleaned_up": [{**vars(key), "exchanges": list(key.exchanges)} for key in run.not_cleaned_up],
-        "comparison": run.comparison,
-        "latency": latency(run.exchanges.values()),
-        "exchanges": [_outline(run.exchanges[number], run.started) for number in sorted(run.exchanges)],
-    }
+def _key(key: LeftKey) -> KeyNotCleanedUp:
+    return KeyNotCleanedUp(what=key.what, why=key.why, of_the_profile=key.of_the_profile, exchanges=key.exchanges)
 
 
-def _outline(exchange: Evidence, start: datetime) -> RunDocument:
-    reasons = {name: exchange[name] for name in ("part", "purpose") if exchange[name]}
-    return {
-        **{name: exchange[name] for name in ("number", "operation", "elapsed_ms", "beside")},
-        "request": f"{exchange['request']['method']} {exchange['request']['url']}",
-        "result": exchange["response"]["status"] if "response" in exchange else exchange.get("kind"),
-        "at_ms": round((exchange["started"] - start.timestamp()) * 1000, 1),
-        **reasons,
-    }
+def _listed(exchange: Evidence, start: datetime) -> ListedExchange:
+    return ListedExchange(
+        number=exchange["number"],
+        operation=exchange["operation"],
+        elapsed_ms=exchange["elapsed_ms"],
+        beside=exchange["beside"],
+        request=f"{exchange['request']['method']} {exchange['request']['url']}",
+        result=exchange["response"]["status"] if "response" in exchange else exchange.get("kind"),
+        at_ms=round((exchange["started"] - start.timestamp()) * 1000, 1),
+        part=exchange["part"] or None,
+        purpose=exchange["purpose"] or None,
+    )
 
 
 SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
@@ -188,20 +237,26 @@ def _proof_line() -> Text:
         return ""
 
 
-SHARES = {"min_ms": 0.0, "p25_ms": 0.25, "median_ms": 0.5, "p75_ms": 0.75, "p95_ms": 0.95, "max_ms": 1.0}
-"""Shares of the answers, by the name of the time that each took at most."""
-
-
-def latency(exchanges: Iterable[Evidence]) -> dict[str, dict[str, float]]:
+def latency(exchanges: Iterable[Evidence]) -> dict[str, Latency]:
     """Number of answers and times of each operation, in the order of the interface document. Refusals count, too."""
-    answered = (seen for seen in exchanges if "response" in seen)
-    by_operation = grouped(answered, lambda seen: seen["operation"])
-    times = {name: sorted(one["elapsed_ms"] for one in group) for name, group in by_operation.items()}
-    return {
-        name: {"count": len(times[name]), **{each: _nearest_rank(times[name], share) for each, share in SHARES.items()}}
-        for name in operations()
-        if name in times
+    answered = (exchange for exchange in exchanges if "response" in exchange)
+    by_operation = grouped(answered, lambda exchange: exchange["operation"])
+    times = {
+        operation: sorted(exchange["elapsed_ms"] for exchange in group) for operation, group in by_operation.items()
     }
+    return {operation: _latency(times[operation]) for operation in operations() if operation in times}
+
+
+def _latency(times: Sequence[float]) -> Latency:
+    return Latency(
+        count=len(times),
+        min_ms=_nearest_rank(times, 0.0),
+        p25_ms=_nearest_rank(times, 0.25),
+        median_ms=_nearest_rank(times, 0.5),
+        p75_ms=_nearest_rank(times, 0.75),
+        p95_ms=_nearest_rank(times, 0.95),
+        max_ms=_nearest_rank(times, 1.0),
+    )
 
 
 def _nearest_rank(times: Sequence[float], share: float) -> float:

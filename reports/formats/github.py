@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from reports.behaviour import drift_in_words
-from reports.formats.conformance_json import RunDocument
-from reports.headline import exception, permitted, result_line, run_line, sent
-from reports.run import NoteKind
-from reports.verdicts import ReportEntry, Verdict, fails, is_told_by_none
+from reports.document import ReportedFinding, RunDocument
+from reports.headline import drift_in_words, exception, permitted, result_line, run_line, sent
+from reports.verdicts import Verdict
 from reports.wording import capped, one_line
 from reports.writing import no_link
 from spec.message import joined, message_of, say_many
@@ -32,28 +30,28 @@ def step_summary(document: RunDocument) -> str:
 
 
 def _summary(document: RunDocument) -> Iterator[str]:
-    yield f"## PIX conformance: {joined((document['verdict'], exception(document)), ' ')}"
+    yield f"## PIX conformance: {joined((document.verdict, exception(document)), ' ')}"
     yield ""
     yield f"{sentence(document)}."
     yield ""
-    yield from _cause(document) if is_told_by_none(document) else _alerts(document)
+    yield from _cause(document) if document.is_red_without_a_failure else _alerts(document)
     yield from _counts(document)
-    yield from _table("Failing", [one for one in document["findings"] if fails(one)])
-    yield from _table("Known failures", [one for one in document["findings"] if "known_failure" in one])
-    yield from _table("Warnings", [one for one in document["findings"] if one["verdict"] == Verdict.WARN])
+    yield from _table("Failing", [finding for finding in document.findings if finding.fails])
+    yield from _table("Known failures", [finding for finding in document.findings if finding.is_known])
+    yield from _table("Warnings", [finding for finding in document.findings if finding.verdict == Verdict.WARN])
     yield from _drift(document)
     yield from _changes(document)
-    yield f"Suite {document['suite']['version']}, seed {document['provenance']['seed']}. The report has the evidence."
+    yield f"Suite {document.suite.version}, seed {document.provenance.seed}. The report has the evidence."
 
 
 def sentence(document: RunDocument) -> str:
     """The permissions, the result, and the traffic in one sentence."""
     parts = [
-        permitted(document["environment"]["allow"]),
-        *["only a part of the requirements was selected"] * (document["selection"] is not None),
-        document["incomplete"],
+        permitted(document.environment.allow),
+        *["only a part of the requirements was selected"] * (document.selection is not None),
+        document.incomplete,
         result_line(document),
-        *["cut short"] * bool(document["cut"]),
+        *["cut short"] * bool(document.cut),
         sent(document),
     ]
     return str(joined(parts))
@@ -64,7 +62,7 @@ def _cause(document: RunDocument) -> Iterator[str]:
     lines are code, so that nothing in them is Markdown."""
     yield "```text"
     yield one_line(str(run_line(document)))
-    yield from (f"! {one_line(str(alert['text']))}" for alert in document["alerts"])
+    yield from (f"! {one_line(str(alert.text))}" for alert in document.alerts)
     yield "```"
     yield ""
 
@@ -82,7 +80,7 @@ def append_to_summary(path: str, text: str) -> None:
 
 def _alerts(document: RunDocument) -> Iterator[str]:
     """Kinds of alerts, and how many there are of each: the report has their texts."""
-    tally = Counter(NoteKind[alert["kind"].replace("-", "_").upper()] for alert in document["alerts"])
+    tally = Counter(alert.kind for alert in document.alerts)
     yield from (f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind}" for kind, count in tally.items())
     yield from [""] * bool(tally)
 
@@ -91,12 +89,12 @@ def _counts(document: RunDocument) -> Iterator[str]:
     """A table of verdicts by level."""
     yield f"| level | {' | '.join(Verdict)} |"
     yield f"|---|{'---:|' * len(Verdict)}"
-    for level, tally in document["counts"].items():
+    for level, tally in document.counts.items():
         yield f"| {level} | {' | '.join(str(tally.get(verdict, 0)) for verdict in Verdict)} |"
     yield ""
 
 
-def _table(title: str, findings: list[ReportEntry]) -> Iterator[str]:
+def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
     """Findings of one sort: the requirement that leads, its level and statement, and how many more have its cause."""
     if not findings:
         return
@@ -105,8 +103,8 @@ def _table(title: str, findings: list[ReportEntry]) -> Iterator[str]:
     yield "| requirement | level | statement | got |"
     yield "|---|---|---|---|"
     for finding in findings[:_MOST_SHOWN]:
-        statement = _statement(finding["cause"]).replace("|", "\\|")
-        yield f"| `{finding['cause']}`{_also(finding)} | {finding['level']} | {statement} | {_got(finding)} |"
+        statement = _statement(finding.cause).replace("|", "\\|")
+        yield f"| `{finding.cause}`{_also(finding)} | {finding.level} | {statement} | {_got(finding)} |"
     if len(findings) > _MOST_SHOWN:
         yield f"| {len(findings) - _MOST_SHOWN} more | | | |"
     yield ""
@@ -114,9 +112,9 @@ def _table(title: str, findings: list[ReportEntry]) -> Iterator[str]:
 
 def _drift(document: RunDocument) -> Iterator[str]:
     """Requirements that drift, each with the number of places."""
-    if not document["drift"]:
+    if not document.drift:
         return
-    tally = Counter(one["id"] for one in document["drift"])
+    tally = Counter(drift.id for drift in document.drift)
     yield f"### D{str(drift_in_words(document))[1:]}"
     yield ""
     lines = [f"`{id}`: {say_many('{n} place', '{n} places', n=count)}" for id, count in tally.most_common()]
@@ -124,14 +122,14 @@ def _drift(document: RunDocument) -> Iterator[str]:
     yield ""
 
 
-def _also(finding: ReportEntry) -> str:
-    others = len(finding["requirements"]) - 1
+def _also(finding: ReportedFinding) -> str:
+    others = len(finding.requirements) - 1
     return f" and {others} more" if others else ""
 
 
-def _got(finding: ReportEntry) -> str:
+def _got(finding: ReportedFinding) -> str:
     """The words and numbers of what was got; a text of the service is left out."""
-    return str(message_of(finding.get("got", "")).map(lambda text: "…"))
+    return str(message_of(finding.got or "").map(lambda text: "…"))
 
 
 def _statement(requirement_id: str) -> str:
@@ -141,9 +139,9 @@ def _statement(requirement_id: str) -> str:
 
 def _changes(document: RunDocument) -> Iterator[str]:
     """Changes since the last comparable run, in numbers. The line of any other run names its environment."""
-    comparison = document["comparison"]
-    if comparison and comparison["comparable"]:
-        yield f"Changes {comparison['line']}."
+    comparison = document.comparison
+    if comparison and comparison.comparable:
+        yield f"Changes {comparison.line}."
         yield ""
 
 
@@ -153,11 +151,12 @@ def _changes(document: RunDocument) -> Iterator[str]:
 def workflow_commands(document: RunDocument) -> Iterator[str]:
     """Workflow commands: an error for each failing cause, or for a run that no requirement explains. GitHub shows the
     first ten of a step."""
-    if is_told_by_none(document):
-        yield error_command(f"PIX conformance: {document['verdict']}", sentence(document))
-    for finding in filter(fails, document["findings"]):
-        cause = finding["cause"]
-        yield error_command(f"{cause}{_also(finding)}", f"{finding['level']}: {_statement(cause)}")
+    if document.is_red_without_a_failure:
+        yield error_command(f"PIX conformance: {document.verdict}", sentence(document))
+    for finding in document.findings:
+        if finding.fails:
+            statement = _statement(finding.cause)
+            yield error_command(f"{finding.cause}{_also(finding)}", f"{finding.level}: {statement}")
 
 
 def error_command(title: str, message: str) -> str:

@@ -5,28 +5,27 @@ Each exchange stands in lines, marked where it deviates as the findings say. Wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import islice
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from reports.behaviour import drift_in_words
-from reports.causes import by_requirement
-from reports.comparison import CHANGES
+from reports.causes import finding_of_each
+from reports.comparison import lists_of
+from reports.document import ReportedFinding, ReportedRequirement, RunDocument
 from reports.evidence import Evidence
 from reports.explanation import fix_for
-from reports.formats.conformance_json import RunDocument
-from reports.headline import exception, headline, left_out, permitted, result_line, run_line
+from reports.headline import drift_in_words, exception, headline, left_out, permitted, result_line, run_line
 from reports.json_tokens import is_json_like, tokens
 from reports.page.figures import by_heading, tile, timeline
 from reports.page.templates import template
-from reports.run import Run
+from reports.run import NoteKind, Run
 from reports.show import BYTE_ORDER_MARK, CUT, printable
-from reports.verdicts import TESTED, ReportEntry, RunVerdict, Verdict, fails
+from reports.verdicts import TESTED, RunVerdict, Verdict
 from reports.wording import grouped, level_by_level
 from spec.findings import Finding
 from spec.interface import operations
@@ -44,79 +43,78 @@ def summary_html(run: Run, document: RunDocument) -> str:
     """The requirement-first part of the report as HTML; every value that is not our own is escaped."""
     parts = {**_verdict(run, document), **_requirements(document), **exchange_list(run, document)}
     parts["timeline"] = timeline(document)
-    parts["fixes"] = {one["cause"]: fix_for(requirements()[one["cause"]]) for one in document["findings"]}
+    parts["fixes"] = {one.cause: fix_for(requirements()[one.cause]) for one in document.findings}
     page = template("report.html", run.profile.language)
     return printable(page.render(document=document, title=page_title(document), **parts))
 
 
 def page_title(document: RunDocument) -> Message:
     """The title of the page: whom the run asked, and the verdict."""
-    verdict, name = document["verdict"], printable(document["environment"]["name"])
+    verdict, name = document.verdict, printable(document.environment.name)
     told = result_line(document) if verdict == RunVerdict.PARTIAL else joined((say(verdict), exception(document)), " ")
     return say("PIX conformance: {name}: {verdict}", name=name, verdict=told)
 
 
 def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
     """The first screen: the verdict, what it rests on, what was left out, and who says so; then the findings."""
-    notes = run.notes()
     return {
-        "alerts": [note.text for note in notes if note.is_alert],
-        "notes": [note.text for note in notes if not note.is_alert],
+        "alerts": [alert.text for alert in document.alerts],
+        "notes": document.other_notes,
         "headline": headline(document),
         "run_line": run_line(document),
-        "permitted": permitted(document["environment"]["allow"]),
+        "permitted": permitted(document.environment.allow),
         "tiles": {"Conformance": tile(document, "documented"), "Robustness": tile(document, "robustness")},
         "left_out": left_out(document),
-        "comparison": document["comparison"],
+        "comparison": document.comparison,
         "drift": drift_in_words(document),
-        "proof": document["suite"]["proof"],
-        "changes": CHANGES,
-        "digests": {name: document["provenance"][member] for name, member in DIGESTED.items()},
-        "findings": _findings(document["findings"]),
+        "proof": document.suite.proof,
+        "changes": lists_of(document.comparison) if document.comparison else {},
+        "digests": {name: getattr(document.provenance, member) for name, member in DIGESTED.items()},
+        "findings": _findings(document.findings),
         "excerpt": excerpt,
         "situations": {str(one.situation): one.situation for one in run.observations},
-        "not_executed": run.not_executed,
-        "remedy": [alert["text"] for alert in document["alerts"] if alert["kind"] == "left"],
+        "not_executed": document.not_executed,
+        "remedy": [alert.text for alert in document.alerts if alert.kind is NoteKind.LEFT],
     }
 
 
 def _requirements(document: RunDocument) -> dict[str, Any]:
     """Every requirement: by id, by what is missing, and by section; and what the filters offer."""
-    found: list[ReportEntry] = document["requirements"]
-    failing_first = sorted(found, key=lambda one: one["level"] not in document["environment"]["fail_on"])
-    asked = {one["operation"] or _GENERAL for one in found}
+    found = document.requirements
+    failing_first = sorted(found, key=lambda one: one.level not in document.environment.fail_on)
+    asked = {one.operation or _GENERAL for one in found}
     return {
-        "by_id": {one["id"]: one for one in found},
-        "tested": any(one["verdict"] in TESTED for one in found),
+        "by_id": {one.id: one for one in found},
+        "tested": any(one.verdict in TESTED for one in found),
         "choices": {
-            "verdicts": {one["verdict"] for one in found},
+            "verdicts": {one.verdict for one in found},
             "operations": [name for name in (*operations(), _GENERAL) if name in asked],
         },
         "verdicts": Verdict,
-        "levels": [*document["counts"]],
+        "levels": [*document.counts],
         "missing": _by_message(failing_first, Verdict.NOT_EXERCISED),
         "out_of_scope": _by_message(found, Verdict.OUT_OF_SCOPE),
-        "sections": by_heading(one for one in found if one["level"] != "robustness"),
-        "robustness": by_heading(one for one in found if one["level"] == "robustness"),
-        "counted_by_level": lambda entries: level_by_level(one["level"] for one in entries),
+        "sections": by_heading(one for one in found if one.level != "robustness"),
+        "robustness": by_heading(one for one in found if one.level == "robustness"),
+        "counted_by_level": lambda entries: level_by_level(one.level for one in entries),
     }
 
 
-def _findings(findings: list[ReportEntry]) -> dict[str, list[ReportEntry]]:
+def _findings(findings: Sequence[ReportedFinding]) -> dict[str, list[ReportedFinding]]:
     """The findings under the headline that each belongs to; without the empty headlines."""
-    new = [finding for finding in findings if fails(finding)]
+    new = [finding for finding in findings if finding.fails]
     groups = {
-        "Failing": [one for one in new if one["level"] != "robustness"],
-        "Failing: robustness, apart from conformance": [one for one in new if one["level"] == "robustness"],
-        "Failing, and known": [finding for finding in findings if "known_failure" in finding],
-        "Warnings": [finding for finding in findings if finding["verdict"] == Verdict.WARN],
+        "Failing": [finding for finding in new if finding.level != "robustness"],
+        "Failing: robustness, apart from conformance": [finding for finding in new if finding.level == "robustness"],
+        "Failing, and known": [finding for finding in findings if finding.is_known],
+        "Warnings": [finding for finding in findings if finding.verdict == Verdict.WARN],
     }
     return {title: found for title, found in groups.items() if found}
 
 
-def _by_message(entries: Iterable[ReportEntry], verdict: Verdict) -> dict[str, list[ReportEntry]]:
+def _by_message(entries: Iterable[ReportedRequirement], verdict: Verdict) -> dict[str, list[ReportedRequirement]]:
     """The requirements of that verdict by what is missing."""
-    return grouped([one for one in entries if one["verdict"] == verdict], itemgetter("message"))
+    return grouped([one for one in entries if one.verdict == verdict], attrgetter("message"))
 
 
 # -- an exchange in lines -------------------------------------------------------------------------------------------
@@ -140,7 +138,7 @@ class Line:
     name: str = ""
     indent: str = ""
     pointer: str | None = None  # to the JSON value that starts here
-    marks: list[ReportEntry] = field(default_factory=list)  # what deviates here
+    marks: list[ReportedRequirement] = field(default_factory=list)  # what deviates here
 
     @property
     def html(self) -> Markup:
@@ -155,13 +153,13 @@ class Side(NamedTuple):
     body: list[Line]
 
 
-Marks = list[tuple[str, ReportEntry]]
+Marks = list[tuple[str, ReportedRequirement]]
 """Places in a request or a response, each with what deviates there."""
 
 
-def places_of(requirement: ReportEntry, exchange: int = 0) -> list[MarkedPlace]:
+def places_of(requirement: ReportedRequirement, exchange: int = 0) -> list[MarkedPlace]:
     """The places in an exchange that show the findings of a requirement; each finding names its exchanges."""
-    found = [each for each in requirement["found"] if not each.exchanges or exchange in (0, *each.exchanges)]
+    found = [each for each in requirement.found if not each.exchanges or exchange in (0, *each.exchanges)]
     return list(dict.fromkeys(place for each in found for place in _places(each))) or [("response", "")]
 
 
@@ -172,7 +170,7 @@ def _places(found: Finding) -> list[MarkedPlace]:
     return [(side, place)] * bool(place) + [("response", "")] * (side != "response")
 
 
-def marks_of(deviating: Iterable[ReportEntry], side: str, exchange: int = 0) -> Marks:
+def marks_of(deviating: Iterable[ReportedRequirement], side: str, exchange: int = 0) -> Marks:
     """The marks of a request or a response."""
     places = ((each, place) for each in deviating for place in places_of(each, exchange))
     return [(place, each) for each, (its_side, place) in places if its_side == side]
@@ -229,7 +227,7 @@ def _line_at(wanted: str, body: list[Line]) -> Line:
     return body[place]
 
 
-def excerpt(exchange: Evidence, requirement: ReportEntry) -> tuple[str, list[Line]]:
+def excerpt(exchange: Evidence, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
     """The side that shows a deviation, and the header or the lines of its body that show it; else the first lines of
     the body of the response, if there is one."""
     side, place = places_of(requirement, exchange["number"])[0]
@@ -256,29 +254,33 @@ _NOTHING: Evidence = {"headers": [], "body": ""}
 
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
     """The exchanges that the page cites, those of findings first, and those shown whole; what deviates in each."""
-    deviating: dict[int, list[ReportEntry]] = {}
-    for one in document["requirements"]:
-        for number in one["exchanges"] if one["verdict"] in (Verdict.FAIL, Verdict.WARN) else ():
+    deviating: dict[int, list[ReportedRequirement]] = {}
+    for one in document.requirements:
+        for number in one.exchanges if one.deviates else ():
             deviating.setdefault(number, []).append(one)
-    citing = [*document["findings"], *document["requirements"], *document["not_cleaned_up"]]
-    numbers = dict.fromkeys(number for one in citing for number in one["exchanges"][:LINKED])
+    cited_by = [
+        *(finding.exchanges for finding in document.findings),
+        *(requirement.exchanges for requirement in document.requirements),
+        *(key.exchanges for key in document.not_cleaned_up),
+    ]
+    numbers = dict.fromkeys(number for exchanges in cited_by for number in exchanges[:LINKED])
     cited = {number: run.exchanges[number] for number in numbers if number in run.exchanges}
     return {
         "exchanges": cited,
         "linked": LINKED,
         "sent": len(run.exchanges),
-        "base_url": document["environment"]["base_url"].rstrip("/"),
+        "base_url": document.environment.base_url.rstrip("/"),
         "whole": {
             number: _whole(seen, deviating.get(number, ()))
             for number, seen in islice(cited.items(), MOST_WHOLE)
             if seen["curl"]
         },
         "deviating": deviating,
-        "causes": by_requirement(document["findings"], "cause"),
+        "causes": {id: finding.cause for id, finding in finding_of_each(document.findings).items()},
     }
 
 
-def _whole(seen: Evidence, deviating: Iterable[ReportEntry]) -> Whole:
+def _whole(seen: Evidence, deviating: Iterable[ReportedRequirement]) -> Whole:
     request, result = seen["request"], str(seen["response"]["status"]) if "response" in seen else seen["failure"]
     first = {"request": f"{request['method']} {request['url']}", "response": result}
     return {

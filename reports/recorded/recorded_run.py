@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,22 +12,17 @@ from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from reports.grants import Grants
 from reports.recorded.entry import IN_PART, NOT_OURS
 from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, Seen, Tally
-from reports.run import Note, NoteKind, Run
-from reports.verdicts import TESTED, RequirementResult, Results, Verdict, deviation
+from reports.run import Note, NoteKind, Recording, Run
+from reports.verdicts import RequirementResult, Verdict, deviation
 from reports.wording import moment_in_words, written
 from spec.findings import Finding, templates
 from spec.interface import operations
 from spec.message import Text, say, say_many
-from spec.requirements import Requirement, requirements
-from spec.rules import RULES
+from spec.requirements import requirements
 
 _ONE_IS_ENOUGH = (".exists", "Pix.type.example", ".Success.example", ".Key.example")
 """Ends of the requirements that hold where one answer shows it. Others may be about a key that was registered before,
 or of another type; an endpoint that answered is there."""
-_ASKS = say("needs a question asked of the service; recorded traffic asks none")
-_NOT_SHOWN = say("no recorded answer shows it")
-_NO_SUCCESS = say("no recorded answer could be judged as a success: record the bodies of the answers, and the token")
-_NOTHING = say("no recorded exchange shows anything: check base_url, and where the traffic was recorded")
 
 
 def recorded_profile(profile: Profile) -> Profile:
@@ -38,73 +33,59 @@ def recorded_profile(profile: Profile) -> Profile:
     return replace(profile, name=f"{profile.name}-recorded", redirected=None)
 
 
-class RecordedRun(Run):
-    """A run that sent nothing. A requirement that no exchange shows does not make it incomplete: recorded traffic may
-    never show it. What could not be judged of the recording does."""
+def take_tally(run: Run, tally: Tally) -> None:
+    """Fill the record of a run that sent nothing with what the traffic shows."""
+    run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
+    has_a_success = any(
+        _answers(tally, requirement.id) for requirement in requirements().values() if requirement.level != "robustness"
+    )
+    run.recorded = Recording(_in_words(tally), _take_gaps(run, tally), has_a_success)
+    findings: dict[str, list[Finding]] = {}
+    numbers: dict[object, int] = {}
+    for key, first in tally.of(ALIKE):
+        counted = _finding(run, first, tally.times[key], _answers(tally, key[1]), numbers)
+        findings.setdefault(key[1], []).append(counted)
+    for id in filter(partial(_answers, tally), requirements()):
+        is_held = bool(tally.times[HELD, id]) and id.endswith(_ONE_IS_ENOUGH)
+        run.results.append(_result(id, () if is_held else tuple(findings.get(id, ())), run.profile.fail_on))
 
-    _unjudged: Text = ""
-    _has_judged_a_success: bool = False
 
-    def take(self, tally: Tally) -> None:
-        """Take over what the traffic shows."""
-        self.recorded = _in_words(tally)
-        self.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
-        self._take_gaps(tally)
-        self._has_judged_a_success = any(
-            _answers(tally, requirement.id)
-            for requirement in requirements().values()
-            if requirement.level != "robustness"
-        )
-        found: dict[str, list[Finding]] = {}
-        numbers: dict[object, int] = {}
-        for key, first in tally.of(ALIKE):
-            counted = self._finding(first, tally.times[key], _answers(tally, key[1]), numbers)
-            found.setdefault(key[1], []).append(counted)
-        for id in filter(partial(_answers, tally), requirements()):
-            findings, verdict = tuple(found.get(id, ())), Verdict.PASS
-            if tally.times[HELD, id] and id.endswith(_ONE_IS_ENOUGH):
-                findings = ()
-            elif findings:
-                levels = (templates()[each.code].get("level", requirements()[id].level) for each in findings)
-                verdict = min((deviation(level, self.profile.fail_on) for level in levels), key=[*Verdict].index)
-            cited = tuple(dict.fromkeys(number for each in findings for number in each.exchanges))
-            self.results.append(RequirementResult(id, verdict, exchanges=cited, findings=findings))
+def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
+    verdict = Verdict.PASS
+    if findings:
+        levels = (templates()[finding.code].get("level", requirements()[id].level) for finding in findings)
+        verdict = min((deviation(level, fail_on) for level in levels), key=[*Verdict].index)
+    cited = dict.fromkeys(number for finding in findings for number in finding.exchanges)
+    return RequirementResult(id, verdict, exchanges=tuple(cited), findings=findings)
 
-    def _finding(self, first: list[Seen], times: int, answers: int, numbers: dict[object, int]) -> Finding:
-        """A finding that says how often it was seen, and where first."""
-        found: Finding = first[0].what[0]
-        cited = [numbers.setdefault(seen[:2], len(numbers) + 1) for seen in first]
-        self.exchanges |= {number: seen.what[1] | {"number": number} for number, seen in zip(cited, first, strict=True)}
-        counted = say(
-            "{times} of {answers}, first at entry {number} of {file}",
-            times=f"{times:,}",
-            answers=f"{answers:,}",
-            number=f"{first[0].entry:,}",
-            file=first[0].file,
-        )
-        return replace(found, exchanges=tuple(cited), shown_by=counted)
 
-    def _take_gaps(self, tally: Tally) -> None:
-        """A line for each reason and file."""
-        for key, ((file, number, why), *_) in tally.of(GAP):
-            counted = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{number:,}", "file": file}
-            line = say("not judged, {why}: {times}, first at entry {number} of {file}", **counted)
-            if why in IN_PART:
-                line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **counted)
-            self.said.append(Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line))
-            if why not in NOT_OURS:
-                self._unjudged = say("not all of the recording could be judged")
+def _finding(run: Run, first: list[Seen], times: int, answers: int, numbers: dict[object, int]) -> Finding:
+    """A finding that says how often it was seen, and where first. Its exchanges are added to the run."""
+    finding: Finding = first[0].what[0]
+    cited = [numbers.setdefault(seen[:2], len(numbers) + 1) for seen in first]
+    run.exchanges |= {number: seen.what[1] | {"number": number} for number, seen in zip(cited, first, strict=True)}
+    counted = say(
+        "{times} of {answers}, first at entry {number} of {file}",
+        times=f"{times:,}",
+        answers=f"{answers:,}",
+        number=f"{first[0].entry:,}",
+        file=first[0].file,
+    )
+    return replace(finding, exchanges=tuple(cited), shown_by=counted)
 
-    def _missing(self, results: Results, share: float) -> Iterator[Text]:
-        yield "" if any(result.verdict in TESTED for _, result in results) else _NOTHING
-        yield self._unjudged
-        yield "" if self._has_judged_a_success else _NO_SUCCESS
 
-    def _untested(self, requirement: Requirement) -> RequirementResult:
-        if requirement.untestable:
-            return super()._untested(requirement)
-        can_show = requirement.id in RULES or requirement.id.endswith(".exists")
-        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, _NOT_SHOWN if can_show else _ASKS)
+def _take_gaps(run: Run, tally: Tally) -> Text:
+    """Add a line for each reason and file. Gives why not all of the recording could be judged; empty if it could."""
+    unjudged: Text = ""
+    for key, ((file, number, why), *_) in tally.of(GAP):
+        counted = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{number:,}", "file": file}
+        line = say("not judged, {why}: {times}, first at entry {number} of {file}", **counted)
+        if why in IN_PART:
+            line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **counted)
+        run.said.append(Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line))
+        if why not in NOT_OURS:
+            unjudged = say("not all of the recording could be judged")
+    return unjudged
 
 
 def _answers(tally: Tally, id: str) -> int:

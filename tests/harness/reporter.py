@@ -18,6 +18,7 @@ from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
 from reports.behaviour import behaviour_of, drifts
+from reports.document import EarlierRun, RunDocument
 from reports.earlier_runs import (
     accepting,
     comparison_of,
@@ -27,12 +28,13 @@ from reports.earlier_runs import (
     runs_of,
     write_record,
 )
-from reports.formats.conformance_json import FILE, RunDocument, document_of
+from reports.formats.conformance_json import FILE, document_of, without_a_part_of_the_report
 from reports.formats.github import append_to_summary, step_summary, workflow_commands
 from reports.language import language
 from reports.page.rendering import page_title, summary_html
 from reports.page.templates import frame
 from reports.run import Run
+from reports.run_verdict import result_of_run
 from reports.show import printable
 from reports.terminal import summary
 from reports.verdicts import TESTED
@@ -70,7 +72,8 @@ class Reporter:
         self._named = config.getoption("compare_with")
         self._is_in_a_folder_of_its_own = bool(config.getoption("report_dir"))
         self._before = run_before(folder) if self._is_in_a_folder_of_its_own else None
-        self._document: RunDocument = {}
+        self._document: RunDocument | None = None
+        self._unwritten = ""
         self._sums = ""
         self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
 
@@ -80,7 +83,7 @@ class Reporter:
         if self.folder:
             remove_outputs(self.folder)
             if hasattr(session.config.option, "htmlpath"):
-                plugins.register(HtmlPage(self.run, self.folder / PAGE), "conformance-html")
+                plugins.register(HtmlPage(self, self.folder / PAGE), "conformance-html")
         plugins.register(_LastWord(self), "conformance-last-word")
         terminal = plugins.get_plugin("terminalreporter")
         if self._github and terminal is not None:
@@ -102,11 +105,13 @@ class Reporter:
             run.errors.append("pytest ended with an internal error: its output says where")
         if stopped := session.shouldfail or session.shouldstop:
             run.stopped = say("pytest stopped before its test: {why}", why=str(stopped))
+        self._unwritten = lost_output()
+        if trouble := consult_record(run, self._clean, accepts=self._accepts):
+            self.miss(trouble)
         run.close()
-        _keep_failed(session.config, run)
-        run.unwritten = run.unwritten or lost_output()
-        consult_record(run, self._clean, accepts=self._accepts)
-        self._conclude()
+        document = document_of(run)
+        _keep_failed(session.config, document)
+        self._conclude(document)
         result = yield
         self._rewrite_with(self._write_files())
         self._rewrite_with(self._write_summary_of_job())
@@ -132,30 +137,42 @@ class Reporter:
             for line in self._last_lines():
                 terminal.write_line(OurLine(line))
         if lost := lost_output():
-            if not self.run.unwritten:
+            if not self._unwritten:
                 self._rewrite_because(lost)
             print(f"ERROR: {lost}", file=sys.stderr)
-        session.exitstatus = self.run.result().verdict.exit_status
+        session.exitstatus = self.document.exit_status
 
     def _last_lines(self) -> Iterator[str]:
-        *lines, verdict = summary(self._document, self.run, self._clean(self._report()), self._sums)
-        commands = (f"::{self._github}::", *workflow_commands(self._document)) if self._github else ()
+        *lines, verdict = summary(self.document, self.run, self._clean(self._report()), self._sums)
+        commands = (f"::{self._github}::", *workflow_commands(self.document)) if self._github else ()
         yield from (*lines, *commands, verdict)
 
     def _report(self) -> str:
         """What the summary says of the report: why a part of it is missing, or the path of its page; without
         pytest-html there is none, and conformance.json stands in its place."""
-        if self.run.unwritten or not self.folder:
-            return self.run.unwritten
+        if self._unwritten or not self.folder:
+            return self._unwritten
         return next((str(path) for path in (self.folder / PAGE, self.folder / FILE) if path.exists()), "")
 
-    def _conclude(self) -> None:
-        document = document_of(self.run)
-        self._before = self._before or self._newest_comparable(document)
-        self.run.comparison = comparison_of(document, named=self._named, before=self._before, clean=self._clean)
-        self._document = document | {"comparison": self.run.comparison}
+    @property
+    def document(self) -> RunDocument:
+        """The document of the run, which is over."""
+        assert self._document is not None, "the run is not over"
+        return self._document
 
-    def _newest_comparable(self, document: RunDocument) -> RunDocument | None:
+    def miss(self, why: str) -> None:
+        """Note that a part of the report cannot be written. The first reason stands."""
+        self._unwritten = self._unwritten or why
+
+    def _conclude(self, document: RunDocument) -> None:
+        """Keep the document, compared with another run. If a part of the report is missing, the run is not green."""
+        if self._unwritten:
+            document = without_a_part_of_the_report(document)
+        self._before = self._before or self._newest_comparable(document)
+        comparison = comparison_of(document, named=self._named, before=self._before, clean=self._clean)
+        self._document = document.model_copy(update={"comparison": comparison})
+
+    def _newest_comparable(self, document: RunDocument) -> EarlierRun | None:
         """The run of the same environment and selection before this one, in the folder that has the runs of the
         environment. A run that the user gave a folder of its own has none there."""
         if self.folder is None or self._is_in_a_folder_of_its_own:
@@ -165,10 +182,11 @@ class Reporter:
 
     def _write_files(self) -> dict[str, str]:
         """Write every file but the page. Gives why one could not be written, by its name."""
-        self._conclude()
+        if self._unwritten:  # learned while the page was written, perhaps
+            self._conclude(self.document)
         if self.folder is None:
             return {}
-        failed = write_outputs(self.folder, self._document)
+        failed = write_outputs(self.folder, self.document)
         try:
             if self.folder.parent.name == self.run.profile.name:
                 point_latest(self.folder)
@@ -181,27 +199,27 @@ class Reporter:
         """Append to the summary of a job of GitHub, where there is one."""
         try:
             if self.folder and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
-                append_to_summary(path, step_summary(self._document))
+                append_to_summary(path, step_summary(self.document))
         except OSError as error:
             return {"the summary of the job": str(error.strerror)}
         return {}
 
     def _rewrite_with(self, failed: dict[str, str]) -> None:
         """Write the files once more where one could not be written: the run is not green, and the others say so."""
-        if failed and not self.run.unwritten:
+        if failed and not self._unwritten:
             self._rewrite_because(
                 f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
             )
 
     def _rewrite_because(self, why: str) -> None:
-        self.run.unwritten = why
+        self.miss(why)
         self._write_files()
 
 
-def _keep_failed(config: pytest.Config, run: Run) -> None:
-    results = run.requirements()
-    tested = [requirement.id for requirement, result in results if result.verdict in TESTED]
-    keep_failed(config, tested, [requirement.id for requirement, result in results if result.fails])
+def _keep_failed(config: pytest.Config, document: RunDocument) -> None:
+    tested = [requirement.id for requirement in document.requirements if requirement.verdict in TESTED]
+    failing = [requirement.id for requirement in document.requirements if requirement.fails]
+    keep_failed(config, tested, failing)
 
 
 class _LastWord:
@@ -219,33 +237,37 @@ class _LastWord:
         return result
 
 
-def consult_record(run: Run, clean: Clean, *, accepts: bool) -> None:
-    """Compare the run with the record, or write what it observed. The results of the run stand."""
-    was = behaviour_of(run.record["observations"], clean) if run.record else {}
+def consult_record(run: Run, clean: Clean, *, accepts: bool) -> str:
+    """Compare the run with the record, or write what it observed. The results of the run stand. Gives why the record
+    could not be written; empty if nothing went wrong."""
+    result = result_of_run(run)
+    accepted_before = behaviour_of(run.record.observations, clean) if run.record else {}
     name = clean(shown(run.profile.record))
     reasons = {  # why nothing is accepted; without a token everything looks refused
         "the suite failed": run.errors,
         "the run was interrupted": run.interrupted,
         "the target could not be reached": run.unreachable,
-        (ungranted := run.grants.lacking(run.operations)): ungranted,
-        "nothing was observed": not run.behaviour,
+        (ungranted := run.grants.lacking(result.operations)): ungranted,
+        "nothing was observed": not result.behaviour,
     }
     why = next((str(reason) for reason, applies in reasons.items() if applies), "")
     if not accepts:
-        run.drift = drifts(was, run.behaviour)
-    elif why:
+        run.drift = drifts(accepted_before, result.behaviour)
+        return ""
+    if why:
         run.accepted = f"not accepted: {why}; {name} is not written"
-    else:
-        accepted = record_of(run.profile.name, accepting(was, run.behaviour))
-        try:
-            write_record(run.profile.record, accepted)
-        except OSError as error:
-            run.accepted = f"not accepted: {name} cannot be written: {error.strerror}"
-            run.unwritten = run.unwritten or f"{name} cannot be written: {error.strerror}"
-            return
-        requirements = say_many("{n} requirement", "{n} requirements", n=len(accepted["observations"]))
-        run.record = accepted
-        run.accepted = f"accepted: {name} ({requirements})"
+        return ""
+    record = record_of(run.profile.name, accepting(accepted_before, result.behaviour))
+    try:
+        write_record(run.profile.record, record)
+    except OSError as error:
+        trouble = f"{name} cannot be written: {error.strerror}"
+        run.accepted = f"not accepted: {trouble}"
+        return trouble
+    requirements = say_many("{n} requirement", "{n} requirements", n=len(record.observations))
+    run.record = record
+    run.accepted = f"accepted: {name} ({requirements})"
+    return ""
 
 
 # -- report.html ------------------------------------------------------------------------------------------------------
@@ -254,8 +276,8 @@ def consult_record(run: Run, clean: Clean, *, accepts: bool) -> None:
 class HtmlPage:
     """Hooks that pytest-html calls while it makes its page."""
 
-    def __init__(self, run: Run, path: Path) -> None:
-        self.run, self.path = run, path
+    def __init__(self, reporter: Reporter, path: Path) -> None:
+        self._reporter, self.path = reporter, path
         self._page: Any = None
 
     def pytest_html_report_title(self, report: Any) -> None:
@@ -272,17 +294,17 @@ class HtmlPage:
         """The reason of a skip, without its place on this machine."""
         if isinstance(report.longrepr, tuple):
             why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
-            data[:] = [escape(language(self.run.profile.language).text(why))]
+            data[:] = [escape(language(self._reporter.run.profile.language).text(why))]
 
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """The tests are over. pytest-html has no option for its page, whose own has no language, no width and its table
         in the middle; and it writes into a new file: one that only its owner reads, and no link."""
-        document = document_of(self.run)
-        self._page.title = language(self.run.profile.language).text(page_title(document))
+        run, document = self._reporter.run, self._reporter.document
+        self._page.title = language(run.profile.language).text(page_title(document))
         script = f"const drawTests = () => {{ {(files('pytest_html') / 'resources' / 'app.js').read_text('utf-8')}\n}};"
         for plugin in _pages(session.config):
-            plugin._template = frame(script, self.run.profile.language)
-        prefix.append(summary_html(self.run, document))
+            plugin._template = frame(script, run.profile.language)
+        prefix.append(summary_html(run, document))
         write(self.path, "")
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -291,7 +313,7 @@ class HtmlPage:
         try:
             return (yield)
         except Exception as error:  # a fault of the suite in the page is no reason to lose the verdict of a run
-            self.run.unwritten = self.run.unwritten or f"{self.path} cannot be written: {reason(error)}"
+            self._reporter.miss(f"{self.path} cannot be written: {reason(error)}")
             with suppress(OSError):  # a folder that cannot be written holds no half of a page
                 self.path.unlink()
             return None

@@ -16,8 +16,8 @@ from environments.secret_values import listed_secrets
 from reports.earlier_runs import read_record
 from reports.provenance import ci_job
 from reports.recorded.reading import files_of, tally_of_all
-from reports.recorded.recorded_run import RecordedRun, recorded_profile
-from reports.run import Run
+from reports.recorded.recorded_run import recorded_profile, take_tally
+from reports.run import Recording, Run
 from reports.show import Display
 from reports.writing import PAGE, UnsafeFolderError, make_folder, run_folder
 from tests.harness.collector import Collector
@@ -61,7 +61,7 @@ def open_run(config: pytest.Config, profile: Profile, resend: Container[str], ca
 def open_recorded(config: pytest.Config, profile: Profile) -> None:
     """Register what judges recorded traffic in place of a run: no target is opened, and no secret is fetched."""
     files, profile, chosen = files_of(config.getoption("recorded")), recorded_profile(profile), selection(config)
-    run = RecordedRun(profile, profile.base_url, chosen, narrowed=chosen is not None)
+    run = Run(profile, profile.base_url, chosen, Recording(), narrowed=chosen is not None)
     _register(config, run, Display(listed_secrets(profile)), controller=Judge(run, files))
 
 
@@ -95,10 +95,11 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
 class Judge:
     """Judges recorded traffic in place of the tests."""
 
-    def __init__(self, run: RecordedRun, files: Sequence[str]) -> None:
+    def __init__(self, run: Run, files: Sequence[str]) -> None:
         self._run, self._files = run, files
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self._run.take(tally_of_all(self._files, self._run.profile, session.config.getoption("scheduler")))
+        tally = tally_of_all(self._files, self._run.profile, session.config.getoption("scheduler"))
+        take_tally(self._run, tally)
         return True

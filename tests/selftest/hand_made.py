@@ -1,14 +1,17 @@
-"""A run that is made by hand, without a target: what it found is given, and all else is as in a run."""
+"""A run that is made by hand, without a target, and its document: what it found is given, and all else is as in a run."""
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from environments.profiles.loading import load
+from reports.document import ReportedRequirement, RunDocument
+from reports.formats.conformance_json import document_of
 from reports.grants import Grants
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.findings import Finding
+from spec.requirements import requirements
 
 SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
 
@@ -22,5 +25,27 @@ def hand_made(*told: tuple[Any, ...], profile: Any = SANDBOX, **state: Any) -> R
         why = said[0] if said and not found else ""
         run.selected.add(id)
         run.results.append(RequirementResult(id, Verdict(verdict), why, (number,), findings=found))
-    run.close()
     return run
+
+
+def document_with(**changes: Any) -> RunDocument:
+    """The document of a run that found nothing, with these members in place of its own."""
+    return document_of(hand_made()).model_copy(update=changes)
+
+
+def reported(requirement_id: str, verdict: str = "fail", **changes: Any) -> ReportedRequirement:
+    """A requirement as a document has it. One exchange shows its verdict."""
+    known = requirements()[requirement_id]
+    members = {
+        "id": known.id,
+        "section": known.section,
+        "level": known.level,
+        "operation": known.operation,
+        "text": known.text,
+        "verdict": verdict,
+        "message": "",
+        "found": (),
+        "exchanges": (1,),
+        "elapsed_s": 0.0,
+    }
+    return ReportedRequirement(**members | changes)

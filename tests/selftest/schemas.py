@@ -3,9 +3,11 @@
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 
+from reports.document import RunDocument
 from reports.formats.conformance_json import as_json
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +19,8 @@ def validator_of(schema: Path) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.validator_for(json.loads(schema.read_text("utf-8")))
 
 
-def problems(document, schema: Path = CONFORMANCE) -> list[str]:
-    """What is wrong with a document, and where."""
-    found = validator_of(schema).iter_errors(json.loads(as_json(document)))
+def problems(document: RunDocument | dict[str, Any], schema: Path = CONFORMANCE) -> list[str]:
+    """What is wrong with a document, or with the content of its file, and where."""
+    content = json.loads(as_json(document)) if isinstance(document, RunDocument) else document
+    found = validator_of(schema).iter_errors(content)
     return [f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}" for error in found]

@@ -84,6 +84,8 @@ def accepted_under_another_scheme(log: Log) -> Judgement:
     if indistinguishable(granted[0], refused[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
     others = [exchange for exchange in unauthorized if exchange.credential not in (ANOTHER, NO_HEADER)]
+    if not any(exchange.response for exchange in others):
+        return inconclusive(say("no answer to the token under another scheme"))
     accepted = [exchange for exchange in others if indistinguishable(exchange, granted[0])]
     if accepted:
         return deviates(finding("scheme-accepted", credentials=let_in_words(accepted)), granted[0], *accepted)

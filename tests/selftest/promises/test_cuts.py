@@ -5,6 +5,7 @@ from dataclasses import replace
 from environments.profiles.loading import load
 from environments.sandbox import Service
 from reports.run import NoteKind
+from reports.run_verdict import result_of_run
 from spec.interface import operations
 from tests.selftest.proof.directly import run_in_memory
 
@@ -19,10 +20,12 @@ def test_what_was_cut_is_one_line():
         "limits.requests (60) is spent",
         f"executePix, registerPixKey, deletePixKey and {len(operations()) - 3} more",
     )
-    rows = {row.id: str(result.message) for row, result in run.requirements() if result.verdict == "not-exercised"}
+    rows = {
+        row.id: str(result.message) for row, result in result_of_run(run).results if result.verdict == "not-exercised"
+    }
     untested = [message for id, message in rows.items() if not id.endswith(".refusal")]
 
-    assert [str(note.text) for note in run.notes() if note.kind == NoteKind.CUT] == [
+    assert [str(note.text) for note in result_of_run(run).notes if note.kind == NoteKind.CUT] == [
         f"{why}: not all requests to {cut} were sent"
     ]
     assert untested

@@ -9,6 +9,7 @@ import pytest
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.sandbox import Response, Service
+from reports.run_verdict import result_of_run
 from spec.interface import MARK
 from spec.key_list import UUID
 from tests.selftest.proof.borderline import EvpAndDigitsAreTheOneRandomKey
@@ -49,7 +50,7 @@ def left_by(model):
 
 
 def result_of(model, requirement):
-    return {one.id: result for one, result in model.requirements()}[requirement]
+    return {one.id: result for one, result in result_of_run(model).results}[requirement]
 
 
 # -- keys that were there before ------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ def test_a_key_that_was_there_before_the_run_is_not_registered(make, tmp_path):
 
     assert (result.verdict, str(result.message)) == ("out-of-scope", REGISTERED_BEFORE)
     assert (keys_of(service), left_by(model)) == (before, [])
-    assert not [one.id for one, result in model.requirements() if result.verdict == "fail"]
+    assert not [one.id for one, result in result_of_run(model).results if result.verdict == "fail"]
 
 
 with_lists_and_without = pytest.mark.parametrize("allow", [ALLOW, ALLOW[1:]], ids=["read", "no read"])

@@ -11,6 +11,7 @@ from environments.door.permission import ForbiddenError
 from environments.door.wrong_tokens import RESTORABLE
 from environments.profiles.model import ProfileError
 from environments.sandbox import Response
+from reports.run_verdict import result_of_run
 from spec.interface import operations, operations_reached
 from tests.harness.configuration import code_to_resend, start_journal
 from tests.selftest.recorded_runs import run_here
@@ -137,7 +138,7 @@ def test_what_is_executed_is_told(service, tmp_path):
     own = whole_run(
         Contradicts(), bank_profile(tmp_path, transactions={"prepare": PREPARE | {"count": 3}}), "executePix"
     )
-    status = {one.id: result.verdict for one, result in own.requirements()}["executePix.status"]
+    status = {one.id: result.verdict for one, result in result_of_run(own).results}["executePix.status"]
     unknown = [note for note in notes_of(models[0]) if note.startswith("OUTCOME UNKNOWN")]
 
     assert (first.executions, again.executions) == ([CODE, OTHER], [THIRD])
@@ -296,7 +297,7 @@ def test_a_permission_alone_is_enough_for_a_run(permission, tmp_path):
     model = whole_run(bank, bank_profile(tmp_path, allow=[permission, "fuzz"], sandbox=ADDRESS))
     reached = {name for seen in bank.seen for name in operations_reached(seen.method, seen.path)}
 
-    assert model.result().verdict in ("partial", "incomplete")
+    assert result_of_run(model).verdict in ("partial", "incomplete")
     assert not model.errors
     assert {operations()[name].permission for name in reached} == {permission} - {"fuzz"}
 
@@ -441,7 +442,7 @@ def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
     model = whole_run(bank, bank_profile(tmp_path, transactions={"prepare": PREPARE}), "executePix.json")
 
     assert "no transfer was prepared: 200 with code 200, not 0" in str(
-        next(result.message for _, result in model.requirements() if result.message)
+        next(result.message for _, result in result_of_run(model).results if result.message)
     )
     assert "code_at" not in str(notes_of(model))
 

@@ -7,6 +7,7 @@ import pytest
 
 from environments.door.wrong_tokens import FORMS, authorization
 from environments.sandbox import Refusal
+from reports.run_verdict import result_of_run
 from spec.interface import operations_reached
 from tests.harness.configuration import start_journal
 from tests.selftest.services.one_run import ADDRESS, BOTH, EVERYTHING, Bank, Run, bank_profile, notes_of, whole_run
@@ -163,9 +164,11 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
     ]
     holding_one = [name for name, sent, _ in refused if sent]
     hiding = {str(authorization(form.name, service.token)).split(" ")[-1] for form in FORMS if not form.restorable}
-    verdict = next(str(result.message) for one, result in model.requirements() if one.id == "executePix.token.required")
+    verdict = next(
+        str(result.message) for one, result in result_of_run(model).results if one.id == "executePix.token.required"
+    )
 
-    assert model.result().verdict.exit_status == 0
+    assert result_of_run(model).verdict.exit_status == 0
     assert all(holding_one.count(name) <= limit for name in (DOCUMENTED if limit else holding_one))
     assert "fuzz" in allow or {sent.split()[-1] for _, sent, _ in refused if sent} <= hiding | {"bearer", "BEARER"}
     assert all(b"pixconf-" in body for name, _, body in refused if name == "registerPixKey")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from environments.sandbox import Refusal, Response, Service
+from reports.run_verdict import result_of_run
 from reports.verdicts import RunVerdict
 from spec.exchange import Failure, FailureKind
 from spec.interface import READS, operations
@@ -235,7 +236,7 @@ def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
 
     assert (service.methods, len(service.seen)) == ({"GET"}, len(sent))
     assert (service.executions, model.not_cleaned_up, model.not_executed) == ([], [], [])
-    assert (model.result().verdict, [one.id for one, result in model.requirements() if result.fails]) == (
+    assert (result_of_run(model).verdict, [one.id for one, result in result_of_run(model).results if result.fails]) == (
         RunVerdict.INCOMPLETE,
         [],
     )
@@ -254,7 +255,7 @@ def test_a_token_that_one_operation_accepts_does_not(accepting, expected, tmp_pa
     """The others may want another scope, so everything is sent and judged: a 401 to a registration fails it."""
     service = TakesTheTokenFor(accepting)
     model = whole_run(service, bank_profile(tmp_path), "registerPixKey.token")
-    failing = [one.id for one, result in model.requirements() if result.fails]
+    failing = [one.id for one, result in result_of_run(model).results if result.fails]
 
     assert "POST" in service.methods
     assert failing == expected
@@ -266,12 +267,12 @@ def test_an_account_that_everything_refuses_is_named(tmp_path):
     model = whole_run(Bank(), profile, "getBalance or listEntries", BOTH)
 
     said = "number 2 of accounts: refused by every operation (404 application/json): check accounts"
-    assert notes_of(model) == [str(model.result().why)] == [said]
+    assert notes_of(model) == [str(result_of_run(model).why)] == [said]
 
 
 def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):
     """It is 401 there alone: what the other operations show is judged, and passes."""
     service = TakesTheTokenFor(*(name for name in operations() if name != "listAccounts"))
-    verdict = whole_run(service, bank_profile(tmp_path, sandbox=ADDRESS)).result().verdict
+    verdict = result_of_run(whole_run(service, bank_profile(tmp_path, sandbox=ADDRESS))).verdict
 
     assert verdict is RunVerdict.PARTIAL

@@ -15,6 +15,7 @@ import pytest
 
 from environments.door.budget import may_have_prepared
 from environments.sandbox import Request, Response
+from reports.run_verdict import result_of_run
 from spec.exchange import Response as Answer
 from spec.interface import MARK, PREPARING, operations
 from spec.json_text import leaves_of
@@ -133,7 +134,7 @@ def test_one_operation_leaves_a_place_for_the_first_valid_body_to_each_other(lim
 def test_classes_that_were_not_sent_are_named(ended):
     """By each robustness requirement of the operation: it was tested by the others alone."""
     _, model = ended
-    told = {one.id: str(result.message) for one, result in model.requirements()}
+    told = {one.id: str(result.message) for one, result in result_of_run(model).results}
     said = told["transferP2p.serverError"]
 
     assert said.startswith(f"not sent, as limits.transfers ({LIMIT}) is spent: body: ")
@@ -149,7 +150,7 @@ def test_on_a_sandbox_there_is_room_for_every_class(tmp_path):
     allow = ["read", "create-pix", "transfer", "fuzz"]
     profile = bank_profile(tmp_path, allow=allow, sandbox=ADDRESS, transactions=None, limits=limits)
     model = whole_run(service, profile, among=BOTH)
-    told = {one.id: str(result.message) for one, result in model.requirements()}
+    told = {one.id: str(result.message) for one, result in result_of_run(model).results}
     sent = Counter(name for name, _ in service.prepared)
 
     assert not [note for note in notes_of(model) if "limits." in note]
@@ -160,7 +161,7 @@ def test_on_a_sandbox_there_is_room_for_every_class(tmp_path):
 def test_a_limit_that_is_reached_changes_no_verdict(ended):
     """What was tested stands: every operation was exercised. It is said."""
     _, model = ended
-    missing = [one.id for one, result in model.requirements() if result.verdict == "not-exercised"]
+    missing = [one.id for one, result in result_of_run(model).results if result.verdict == "not-exercised"]
 
     assert [note for note in notes_of(model) if note.startswith(f"limits.transfers ({LIMIT}) is spent")]
     assert not [id for id in missing if id.split(".")[0] in PREPARING and id.endswith((".exists", ".serverError"))]

@@ -32,6 +32,7 @@ from environments.sandbox import Request, Server, Service
 from environments.secret_values import listed_secrets
 from reports.evidence import outline
 from reports.run import Observation, Run
+from reports.run_verdict import result_of_run
 from reports.verdicts import RequirementResult
 from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Response
@@ -85,8 +86,10 @@ class SentInTrial:
                 call(item, supplied)
         self.session.collector.close()
         run.close()
-        notes = tuple(str(note.text) for note in run.notes())
-        return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), notes=notes)
+        notes = tuple(str(note.text) for note in result_of_run(run).notes)
+        return Trial(
+            result_of_run(run).verdict.exit_status, results_of(run), run.requests, tuple(run.errors), notes=notes
+        )
 
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:
         """Calls one test of this run with what its fixtures give, or have given."""

@@ -4,10 +4,11 @@ import os
 
 import pytest
 
+from reports.json_schemas import FOLDER, MODELS
 from tests.selftest.proof.trial import results_of, run_of, try_target
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.services.running import sandbox_at
-from tests.selftest.witnesses import installed, lint, prism, validate
+from tests.selftest.witnesses import compile_schema, installed, lint, prism, validate
 
 pytestmark = [
     pytest.mark.skipif(os.environ.get("PIX_PROOF") != "exhaustive", reason="make proof runs it"),
@@ -33,6 +34,14 @@ def test_an_independent_validator_finds_nothing_in_the_page():
     faults = validate(recorded("failing").folder / "report.html")
 
     assert [fault for fault in faults if not fault.endswith(ASKED_FOR_BY_PYTEST_HTML)] == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_independent_compiler_takes_each_published_schema_alone(name):
+    """Ajv's strict mode refuses what it does not know, and what another file would have to define."""
+    compiled = compile_schema(FOLDER / name)
+
+    assert compiled.returncode == 0, compiled.stdout + compiled.stderr
 
 
 def test_random_answers_that_the_schema_allows_fail_in_nothing_else(tmp_path):

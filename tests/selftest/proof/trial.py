@@ -12,6 +12,7 @@ import pytest
 from environments.sandbox import Server, Service
 from reports.formats.conformance_json import document_of
 from reports.run import Run
+from reports.run_verdict import result_of_run
 from reports.verdicts import RequirementResult, Verdict
 from tests.selftest.schemas import problems
 from tests.selftest.services.running import sandbox_at
@@ -103,11 +104,11 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
         results_of(run),
         run.requests,
         tuple(run.errors),
-        findings=tuple(document["findings"]),
-        notes=tuple(map(str, document["notes"])),
+        findings=document.findings,
+        notes=tuple(map(str, document.notes)),
     )
 
 
 def results_of(run: Run) -> dict[str, RequirementResult]:
     """The result of each requirement, by its id."""
-    return {row.id: result for row, result in run.requirements() if row.id not in _OF_GENERATED_TRAFFIC}
+    return {row.id: result for row, result in result_of_run(run).results if row.id not in _OF_GENERATED_TRAFFIC}

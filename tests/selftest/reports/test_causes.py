@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.model import ENVIRONMENTS
-from reports.causes import findings
+from reports import causes
 from reports.evidence import EXECUTES
 from reports.formats.conformance_json import document_of
 from reports.headline import headline
@@ -18,7 +18,7 @@ from spec.message import say
 from spec.requirements import requirements
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, answer
-from tests.selftest.hand_made import hand_made
+from tests.selftest.hand_made import hand_made, reported
 from tests.selftest.reports.page.test_rendering import exchange
 
 DIGIT = "executePix.digit.present"
@@ -26,14 +26,17 @@ DIGIT = "executePix.digit.present"
 
 def row(id, *found, exchanges=(1,), verdict="fail", **more):
     """A requirement as the result model gives it, with its findings."""
-    known = requirements()[id]
-    told = {"id": id, "section": known.section, "level": known.level, "text": known.text, "verdict": verdict}
-    return {**told, "found": found, "exchanges": list(exchanges), **more}
+    return reported(id, verdict, found=found, exchanges=exchanges, **more)
+
+
+def findings(entries):
+    """The findings of these requirements, without the lines that reproduce them."""
+    return causes.findings(entries, reproduce=lambda numbers: "")
 
 
 def grouped(ids, found):
     """The requirements of each finding, where each requirement has one of these findings."""
-    return [one["requirements"] for one in findings(map(row, ids, found))]
+    return [list(one.requirements) for one in findings(map(row, ids, found))]
 
 
 def test_all_kinds_of_traffic():
@@ -42,8 +45,8 @@ def test_all_kinds_of_traffic():
     generated = replace(missing, times=12, exchanges=(400,), seed=7)
     (found,) = findings([row(DIGIT, missing, generated, exchanges=(5, 400, 500))])
 
-    assert (str(found["message"]), found["exchanges"]) == ("digit is missing", [5, 400, 500])
-    assert found["operations"] == ["executePix"]
+    assert (str(found.message), found.exchanges) == ("digit is missing", (5, 400, 500))
+    assert found.operations == ("executePix",)
 
 
 def test_several_operations():
@@ -53,8 +56,8 @@ def test_several_operations():
     failing = [row("executePix.json", at[1], exchanges=(2,)), row("registerPixKey.json", at[2], exchanges=(3,))]
     (found,) = findings([warned, *failing])
 
-    assert found["requirements"] == ["executePix.json", "registerPixKey.json", "listAccounts.json"]
-    assert (found["verdict"], found["exchanges"]) == ("fail", [2, 3, 8])
+    assert found.requirements == ("executePix.json", "registerPixKey.json", "listAccounts.json")
+    assert (found.verdict, found.exchanges) == ("fail", (2, 3, 8))
 
 
 def test_two_ways_to_be_no_json():
@@ -88,7 +91,7 @@ def test_the_first_exchange_shows_the_first_sentence():
     )
     (found,) = findings([row(DIGIT, late, early, exchanges=(2, 9))])
 
-    assert (str(found["message"])[:17], found["exchanges"]) == ("digit is missing;", [9, 2])
+    assert (str(found.message)[:17], found.exchanges) == ("digit is missing;", (9, 2))
 
 
 def test_two_faults_are_two_findings():
@@ -97,7 +100,7 @@ def test_two_faults_are_two_findings():
     judged = {id: judge(id, both) for id in requirements() if id in RULES}
     found = findings(row(id, *one.findings) for id, one in judged.items() if one.deviates)
 
-    assert [each["requirements"] for each in found] == [["executePix.envelope.code.type"], ["executePix.digit.type"]]
+    assert [each.requirements for each in found] == [("executePix.envelope.code.type",), ("executePix.digit.type",)]
 
 
 def test_a_known_failure_hides_no_new_one():
@@ -106,7 +109,7 @@ def test_a_known_failure_hides_no_new_one():
     known = row("executePix.json", broken, known_failure="fixed in 2.4")
     found = findings([known, row("registerPixKey.json", broken)])
 
-    assert [(one["cause"], one.get("known_failure")) for one in found] == [
+    assert [(one.cause, one.known_failure) for one in found] == [
         ("registerPixKey.json", None),
         ("executePix.json", "fixed in 2.4"),
     ]
@@ -130,9 +133,9 @@ def test_the_most_harmful_finding_is_first():
         row("transferP2p.json", finding("json", error="x"), verdict="warn"),
         row("executePix.fields.extra", finding("other-fields", names="x"), verdict="warn"),
     ]
-    in_the_document = sorted(by_harm, key=lambda one: [*requirements()].index(one["id"]))
+    in_the_document = sorted(by_harm, key=lambda one: [*requirements()].index(one.id))
 
-    assert [one["cause"] for one in findings(in_the_document)] == [one["id"] for one in by_harm]
+    assert [one.cause for one in findings(in_the_document)] == [one.id for one in by_harm]
     assert in_the_document != by_harm
 
 
@@ -213,5 +216,10 @@ def test_order_of_the_summary(run):
         f"next: pytest --environment=staging --base-url=http://127.0.0.1:1 --explain={DIGIT} says what usually fixes it",
         "verdict: NON-CONFORMANT, exit status 1",
     ]
-    assert [alert["kind"] for alert in document["alerts"]] == ["outcome-unknown", "set-up", "left", "redirected"]
-    assert [str(note) for note in document["notes"][:4]] == [str(alert["text"]) for alert in document["alerts"]]
+    assert [alert.kind.published_name for alert in document.alerts] == [
+        "outcome-unknown",
+        "set-up",
+        "left",
+        "redirected",
+    ]
+    assert [str(note) for note in document.notes[:4]] == [str(alert.text) for alert in document.alerts]

@@ -11,6 +11,7 @@ from environments.sandbox import Server, Service
 from reports import writing
 from reports.__main__ import text
 from reports.comparison import CHANGES, compared
+from reports.document import EarlierRun
 from reports.earlier_runs import comparison_of, run_before
 from reports.wording import moment_in_words
 from tests.selftest.recorded_runs import record, recorded, run_here
@@ -54,14 +55,19 @@ def changed(*, requirements=None, environment=None, **changes):
     return document
 
 
+def earlier(**changes):
+    """The run, with these changes, as it is read of its file."""
+    return EarlierRun.model_validate(changed(**changes))
+
+
 def compare(now, was=RUN):
-    """The comparison of two documents."""
-    return compared(was, now, str)
+    """The comparison of what is read of two documents."""
+    return compared(EarlierRun.model_validate(was), EarlierRun.model_validate(now), str)
 
 
 def lists(comparison):
     """The lists of requirements that are not empty."""
-    return {name: comparison[name] for name in CHANGES if comparison[name]}
+    return {name: getattr(comparison, name) for name in CHANGES if getattr(comparison, name)}
 
 
 def test_a_requirement_that_stands_elsewhere_is_in_one_list():
@@ -79,7 +85,7 @@ def test_a_requirement_that_stands_elsewhere_is_in_one_list():
         was, now = (changed(requirements={ROW: STANDINGS[name]}) for name in pair.split())
         found[pair] = lists(compare(now, was))
 
-    assert found == {pair: {change: [ROW]} if change else {} for pair, change in changes.items()}
+    assert found == {pair: {change: (ROW,)} if change else {} for pair, change in changes.items()}
 
 
 def test_what_only_one_run_is_about_did_not_change():
@@ -87,7 +93,7 @@ def test_what_only_one_run_is_about_did_not_change():
     gone = {"id": "executePix.gone", "level": "documented", "verdict": "fail"}
     more = RUN | {"requirements": [*RUN["requirements"], gone]}
 
-    assert [(lists(found), found["worse"]) for found in (compare(RUN, more), compare(more))] == [({}, False)] * 2
+    assert [(lists(found), found.worse) for found in (compare(RUN, more), compare(more))] == [({}, False)] * 2
 
 
 @pytest.mark.parametrize(
@@ -106,9 +112,9 @@ def test_comparable_runs_have_the_same_environment_origin_selection_and_permissi
     found = compare(changed(**change))
     was, now = (changed(environment={"embedded": True, "base_url": f"http://127.0.0.1:{port}"}) for port in (1, 2))
 
-    assert (found["differs"], found["comparable"]) == (differs, not differs)
-    assert all(word in str(found["line"]) for word in differs)
-    assert compare(now, was)["comparable"]
+    assert (found.differs, found.comparable) == (tuple(differs), not differs)
+    assert all(word in str(found.line) for word in differs)
+    assert compare(now, was).comparable
 
 
 def test_the_line_counts_what_changed():
@@ -116,8 +122,8 @@ def test_the_line_counts_what_changed():
     before = changed(requirements={OTHER: {"verdict": "fail"}}, started=RUN["started"])
     now = changed(requirements={ROW: {"verdict": "fail"}})
 
-    assert str(compare(now, before)["line"]) == "since 2026-11-20 10:00:00 UTC: 1 newly failing, 1 fixed"
-    assert list(text(RUN, now, str)) == [
+    assert str(compare(now, before).line) == "since 2026-11-20 10:00:00 UTC: 1 newly failing, 1 fixed"
+    assert list(text(EarlierRun.model_validate(RUN), EarlierRun.model_validate(now), str)) == [
         "since 2026-11-20 10:00:00 UTC: 1 newly failing",
         "newly failing:",
         f"  {ROW}: The tax document of the counterparty is partly masked.",
@@ -151,9 +157,9 @@ SECOND = PLACE | {"place": "/code"}
 )
 def test_the_last_line_says_what_became_worse(before, after, line):
     """Failures first. A place drifts in one of the runs alone, or to something else."""
-    was = changed(**{"started": RUN["started"]} | before)
+    was = earlier(**{"started": RUN["started"]} | before)
 
-    assert list(text(was, changed(**after), str))[-1] == line
+    assert list(text(was, earlier(**after), str))[-1] == line
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
@@ -161,28 +167,29 @@ def test_the_last_line_says_what_became_worse(before, after, line):
 
 def test_a_run_is_compared_with_the_one_before_it():
     """Where that is there and comparable; else with none, but for one that is named."""
-    folder, document = recorded("failing").folder, recorded("failing").document
-    before = run_before(folder)
-    found = comparison_of(document, named=None, before=before, clean=str)
-    other = document | {"selection": "-k listAccounts"}
+    before = now = run_before(recorded("failing").folder)
+    found = comparison_of(now, named=None, before=before, clean=str)
+    other = now.model_copy(update={"selection": "-k listAccounts"})
+    named = EarlierRun.model_validate(RUN)
 
     assert recorded("failing").document["comparison"] is None
     assert 'id="comparison"' not in recorded("failing").text("report.html")
-    assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(found["line"]))
+    assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(found.line))
     assert comparison_of(other, named=None, before=before, clean=str) is None
-    assert comparison_of(other, named=RUN, before=before, clean=str)["with"]["started"] == RUN["started"]
+    assert comparison_of(other, named=named, before=before, clean=str).other.started == RUN["started"]
 
 
 def test_a_name_and_a_version_of_another_run_have_a_closed_form():
     """Anybody may have written that file. Of anything but the name of a profile and a version of the suite nothing is
     repeated."""
-    other = changed(environment={"name": "Zeferino Quintela"}, suite={"version": "cavalobranco"})
-    named = comparison_of(RUN, named=other, before=None, clean=str)
-    own = comparison_of(RUN, named=RUN, before=None, clean=str)
+    run = EarlierRun.model_validate(RUN)
+    other = earlier(environment={"name": "Zeferino Quintela"}, suite={"version": "cavalobranco"})
+    named = comparison_of(run, named=other, before=None, clean=str)
+    own = comparison_of(run, named=run, before=None, clean=str)
 
-    assert (named["with"]["environment"], named["with"]["suite_version"]) == ("…", "…")
-    assert "Quintela" not in str(named["line"])
-    assert (own["with"]["environment"], own["with"]["suite_version"]) == (RUN["environment"]["name"], "0.1.0")
+    assert (named.other.environment, named.other.suite_version) == ("…", "…")
+    assert "Quintela" not in str(named.line)
+    assert (own.other.environment, own.other.suite_version) == (run.environment.name, "0.1.0")
 
 
 PLANTED = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"

@@ -64,7 +64,7 @@ def test_it_is_read_as_it_was_written(tmp_path):
 
     assert path.read_text("utf-8") == TEXT
     assert read_record(path) == RECORD
-    assert behaviour_of(RECORD["observations"], str) == SEEN
+    assert behaviour_of(RECORD.observations, str) == SEEN
     assert read_record(tmp_path / "other.observed.yaml") is None
 
 
@@ -150,7 +150,7 @@ def test_a_run_writes_what_it_observed_and_later_ones_compare(tmp_path):
     found, page = drifted.document, drifted.text("report.html")
     fails = record(tmp_path, Changed, *options, allow=["read"], drift="fail")
 
-    content = read_record(path)["observations"]
+    content = read_record(path).observations
     assert {id: content[id] for id in (ACCOUNTS, BALANCE)} == seen
     assert list(content) == [ACCOUNTS, BALANCE, UNKNOWN]
     assert path.stat().st_mode & 0o777 == 0o600
@@ -176,8 +176,7 @@ def run_case(ended):
 
 def accepted_of(**changes):
     """What a run, with these changes, says of accepting what it observed."""
-    run = replace(recorded("partial").run, **changes)
-    run.close()
+    run = replace(recorded("partial").run, finished=None, **changes)
     consult_record(run, str, accepts=True)
     return run.accepted.partition(";")[0]
 

@@ -8,7 +8,7 @@ import pytest
 from reports import earlier_runs
 from reports.__main__ import main
 from reports.earlier_runs import comparison_of, run_before
-from tests.selftest.reports.test_comparison import RUN, changed
+from tests.selftest.reports.test_comparison import RUN, changed, earlier
 
 ESCAPES = "\x1b[31m\x9b2J\x07\r\n\u202e"
 COMMANDS = "\n::error title=x::planted\n##[set-env name=x]1##vso[task.complete]"
@@ -21,7 +21,7 @@ EXPECTED = "; expected the conformance.json of a run, or its folder"
 BAD = {
     "empty": ("", "not JSON of a run"),
     "nested too deeply": (TEXT.replace("null", DEEP), "not JSON of a run"),
-    "nested too deeply for a validator": (TEXT.replace("null", "[" * 400 + "]" * 400), "nested too deeply"),
+    "nested deeply": (TEXT.replace("null", "[" * 400 + "]" * 400), "selection is not as the suite writes it"),
     "another verdict": (json.dumps(changed(verdict=PLANTED)), "verdict is not as the suite writes it"),
     "a day that is none": (json.dumps(changed(started="2026-02-30T10:00:00Z")), "not JSON of a run"),
     "a later format": (json.dumps(changed(format="3.0")), "format is not as the suite writes it"),
@@ -113,8 +113,8 @@ def test_nothing_planted_reaches_the_reader(file, capsys):
 
 def since(path, **now):
     """When the run began that a later one is compared with; None for none."""
-    comparison = comparison_of(changed(**now), named=None, before=run_before(path), clean=str)
-    return comparison and comparison["with"]["started"]
+    comparison = comparison_of(earlier(**now), named=None, before=run_before(path), clean=str)
+    return comparison and comparison.other.started
 
 
 @pytest.mark.parametrize(

@@ -6,55 +6,48 @@ from datetime import date
 import pytest
 
 from environments.profiles.model import KnownFailure
+from reports.behaviour import Drift
+from reports.document import AcceptedRecord, CutShort
 from reports.formats.conformance_json import document_of
-from reports.headline import headline, permitted
-from reports.verdicts import RunVerdict
+from reports.headline import drift_in_words, drift_lines, headline, permitted
+from reports.verdicts import Coverage, RunVerdict
 from spec.findings import finding
-from tests.selftest.hand_made import SANDBOX, hand_made
+from tests.selftest.hand_made import SANDBOX, document_with, hand_made, reported
 
+CODES = "executePix.status.values"
 EVERYTHING = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
 
 
-def row(row_id, level, verdict, **more):
-    return {"id": row_id, "level": level, "verdict": verdict, **more}
-
-
-def document(verdict="partial", *rows, allow=("read",), **changes):
-    """A conformance.json, as far as a headline reads it."""
-    where = {"name": "staging", "base_url": "https://staging.example.test", "sandbox": False}
-    return {
-        "verdict": verdict,
-        "incomplete": "",
-        "environment": {**where, "allow": list(allow), "fail_on": ["documented", "robustness"]},
-        "selection": None,
-        "recorded": "",
-        "requirements": [*rows, row("executePix.id.type", "documented", "out-of-scope")],
+def document(verdict="partial", *entries, allow=("read",), incomplete="", **changes):
+    """A document, as far as a headline reads it."""
+    blank = document_with()
+    where = {"name": "staging", "base_url": "https://staging.example.test", "sandbox": False, "allow": allow}
+    where |= {"fail_on": ("documented", "robustness")}
+    members = {
+        "verdict": RunVerdict(verdict),
+        "incomplete": incomplete,
+        "environment": blank.environment.model_copy(update=where),
+        "requirements": (*entries, reported("executePix.id.type", "out-of-scope")),
         "coverage": {
-            "documented": {"tested": 5, "testable": 84},
-            "implied": {"tested": 1, "testable": 45},
-            "robustness": {"tested": 3, "testable": 33},
+            "documented": Coverage(tested=5, testable=84),
+            "implied": Coverage(tested=1, testable=45),
+            "robustness": Coverage(tested=3, testable=33),
         },
-        "traffic": {"requests": 41, "executions": 1, "unknown_outcomes": 0},
-        "generated": {"seed": 7, "refused": {}},
-        "granted": ["listAccounts"],
-        "granted_nothing": [],
-        "cut": [],
-        "started": "2026-11-22T10:00:00Z",
-        "drift": [],
-        "record": {"accepted": "2026-11-20", "suite_version": "0.1.0"},
-        **changes,
+        "granted": ("listAccounts",),
+        "record": AcceptedRecord(accepted="2026-11-20", suite_version="0.1.0"),
     }
+    return blank.model_copy(update=members | changes)
 
 
-KNOWN = row("executePix.digit.type", "documented", "fail", known_failure="fixed in 2.4")
-UNTIL = KNOWN | {"known_until": "2027-01-31"}
-LATER = KNOWN | {"known_until": "2027-02-28"}
-FAILING = row("executePix.digit.present", "documented", "fail")
-CRASH = row("executePix.serverError", "robustness", "fail")
-DRIFT = [{"id": "executePix.refusal", "situation": "", "place": "", "was": "401", "is": "403"}]
+KNOWN = reported("executePix.digit.type", known_failure="fixed in 2.4")
+UNTIL = KNOWN.model_copy(update={"known_until": "2027-01-31"})
+LATER = KNOWN.model_copy(update={"known_until": "2027-02-28"})
+FAILING = reported("executePix.digit.present")
+CRASH = reported("executePix.serverError")
+DRIFT = (Drift(id="executePix.refusal", situation="", place="", was="401", now="403"),)
 SINCE = "drift since the record of 2026-11-20"
-CUT = [{"why": "limits.requests (300) is spent", "operations": ["createPix"]}]
-WHOLE = {"documented": {"tested": 4, "testable": 4}}
+CUT = (CutShort(why="limits.requests (300) is spent", operations=("createPix",)),)
+WHOLE = {"documented": Coverage(tested=4, testable=4)}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +99,7 @@ WHOLE = {"documented": {"tested": 4, "testable": 4}}
         (document("unreachable"), "UNREACHABLE: the target could not be reached; this is no verdict on the service"),
         (document(selection="-k executePix"), "PARTIAL, read only, only -k executePix: no failure, {}"),
     ],
-    ids=lambda value: None if isinstance(value, str) else value["verdict"],
+    ids=lambda value: None if isinstance(value, str) else str(value.verdict),
 )
 def test_headline(said, line):
     """One line, with the verdict first. What was tested is counted at the levels that fail."""
@@ -141,5 +134,31 @@ def test_a_run_says_how_long_a_failure_is_known():
     profile = replace(SANDBOX, known_failures=(known,))
     made = document_of(hand_made((known.id, "fail", wrong), profile=profile))
 
-    assert "no failure except 1 known failure, until 2999-01-31, 1 of 1 tested" in made["headline"]
-    assert [one["known_until"] for one in (*made["requirements"], *made["findings"])] == ["2999-01-31"] * 2
+    assert "no failure except 1 known failure, until 2999-01-31, 1 of 1 tested" in made.headline
+    assert [entry.known_until for entry in (*made.requirements, *made.findings)] == ["2999-01-31"] * 2
+
+
+# -- drift in words --------------------------------------------------------------------------------------------------
+
+
+def drifted(number):
+    """The document of a run in which so many places drift."""
+    places = [
+        Drift(id=CODES, situation="a" if each else "", place=f"/{each}" if each else "", was="x", now="y")
+        for each in range(number)
+    ]
+    return document_with(drift=places, record=AcceptedRecord(accepted="2026-11-20", suite_version="0.1.0"))
+
+
+def test_the_number_of_places_that_drift():
+    """It is empty if none does."""
+    assert drift_in_words(drifted(0)) == ""
+    assert str(drift_in_words(drifted(1))) == "drift since the record of 2026-11-20: 1 place"
+    assert str(drift_in_words(drifted(2))) == "drift since the record of 2026-11-20: 2 places"
+
+
+def test_ten_places_that_drift_are_listed():
+    """Each with its situation and its place, if it has them; of more it is said how many there are."""
+    assert list(drift_lines(drifted(2))) == [f"{CODES}: x → y", f"{CODES}, a, /1: x → y"]
+    assert len(list(drift_lines(drifted(10)))) == 10
+    assert list(drift_lines(drifted(11)))[10:] == ["1 more"]

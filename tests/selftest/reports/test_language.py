@@ -14,7 +14,9 @@ from babel.messages.plurals import get_plural
 from babel.messages.pofile import read_po
 
 from environments.profiles.loading import editor_schema
+from reports.behaviour import Drift
 from reports.comparison import compared
+from reports.earlier_runs import record_of, run_before
 from reports.formats.conformance_json import document_of
 from reports.language import ENGLISH, catalogues, language
 from reports.page.rendering import summary_html
@@ -132,16 +134,16 @@ class Texts(HTMLParser):
         (self.english if marked else self.texts).append(text)
 
 
-def page_of(run, tag=PORTUGUESE):
+def page_of(run, tag=PORTUGUESE, comparison=None):
     """The page of a run in a language."""
     run = replace(run, profile=replace(run.profile, language=tag))
-    return Texts(summary_html(run, document_of(run)))
+    return Texts(summary_html(run, document_of(run).model_copy(update={"comparison": comparison})))
 
 
-def left_in_english(run):
+def left_in_english(run, comparison=None):
     """The texts that are marked as English, but for names: of credentials, keys and transfers."""
     named = {seen["credential"] for seen in run.exchanges.values()} | {"status 200", "status 500"}
-    return [text for text in page_of(run).english if text.rstrip(":.") not in named]
+    return [text for text in page_of(run, comparison=comparison).english if text.rstrip(":.") not in named]
 
 
 @pytest.fixture
@@ -176,12 +178,12 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
     run.said.append(Note(NoteKind.SET_UP, lost))
     run.selected |= {"executePix.status", "executePix.json"}
     run.unsent = {say("limits.{setting} ({limit}) is spent", setting="transfers", limit=20): ["createPix"]}
-    run.record = {"accepted": "2026-11-20", "suite_version": "0.1.0"}
-    run.drift = [{"id": "executePix.repeated", "situation": "", "place": "", "was": "the same result", "is": "another"}]
-    run.comparison = compared(recorded("failing").document, document_of(run), str)
-    texts = set(page_of(run).texts)
+    run.record = record_of("staging", {})
+    run.drift = [Drift(id="executePix.repeated", situation="", place="", was="the same result", now="another")]
+    comparison = compared(run_before(recorded("failing").folder), document_of(run), str)
+    texts = set(page_of(run, comparison=comparison).texts)
 
-    assert left_in_english(run) == []
+    assert left_in_english(run, comparison) == []
     assert {
         "https://x não pode ser alcançado: a conexão foi recusada",
         "o limite limits.transfers (20) foi atingido: nem todas as requisições a createPix foram enviadas",

@@ -10,8 +10,10 @@ import pytest
 from environments.profiles.model import KnownFailure
 from reports.grants import Grants
 from reports.run import Run
+from reports.run_verdict import result_of_run, verdict_of
 from reports.verdicts import (
     ON_THE_SERVICE,
+    Coverage,
     RequirementResult,
     RunVerdict,
     Verdict,
@@ -48,8 +50,18 @@ def ended(rows, granted=("executePix",), answered=(), profile=SANDBOX, **state):
     """The verdict of a run with these results, in this state, and why."""
     grants = Grants({name: Counter(answers) for name, answers in dict(answered).items()}, granted=set(granted))
     run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=grants, **state)
-    run.requirements = lambda: rows
-    return str(run.result().verdict), str(run.result().why)
+    verdict, why = verdict_of(run, rows)
+    return str(verdict), str(why)
+
+
+def test_a_run_that_is_over_does_not_change():
+    """What is written down of it is what it found."""
+    run = hand_made((DOCUMENTED, "pass"))
+    run.unreachable = "gone"
+    run.close()
+
+    with pytest.raises(AttributeError, match=r"^the run is over: unreachable does not change any more$"):
+        run.unreachable = ""
 
 
 def test_exit_statuses():
@@ -119,7 +131,7 @@ def test_a_drop_is_no_fault_where_the_target_went_away():
     """It shows the end of the target alone."""
     run = hand_made(("executePix.connection", "fail", finding("dropped")), unreachable="gone")
 
-    assert run.result().verdict == "unreachable"
+    assert result_of_run(run).verdict == "unreachable"
 
 
 LIMIT = "limits.duration (900 s) is reached"
@@ -153,7 +165,7 @@ def test_coverage_and_counts_by_level():
     """Levels are never counted together, and what no exchange can show is not testable. There are no zeros."""
     rows = results("implied warn, documented fail, other out-of-scope, untestable untestable")
 
-    assert coverage(rows) == {"documented": {"tested": 1, "testable": 2}, "implied": {"tested": 1, "testable": 1}}
+    assert coverage(rows) == {"documented": Coverage(tested=1, testable=2), "implied": Coverage(tested=1, testable=1)}
     assert counts(rows) == {"documented": {"fail": 1, "out-of-scope": 1, "untestable": 1}, "implied": {"warn": 1}}
 
 
@@ -198,7 +210,7 @@ DELETE, OVER = "passes; delete the entry", f"its last day {PAST['until']} has pa
 )
 def test_known_failures(entry, verdict, message, note, of_the_run, monkeypatch):
     """One does not fail a run. An entry that no longer holds is one line, and fails it where it is strict or past its day."""
-    monkeypatch.setattr("reports.run.today", lambda: TODAY)  # midnight may have passed since the import
+    monkeypatch.setattr("reports.run_verdict.today", lambda: TODAY)  # midnight may have passed since the import
     profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
     run = Run(profile, "http://127.0.0.1:1", narrowed=True, grants=Grants(granted={"executePix"}))
     if verdict != "not selected":
@@ -206,11 +218,11 @@ def test_known_failures(entry, verdict, message, note, of_the_run, monkeypatch):
         run.results.append(RequirementResult(DOCUMENTED, Verdict(verdict), "m", (1,)))
     run.close()
 
-    assert [str(one.text) for one in run.notes() if DOCUMENTED in str(one.text)] == (
+    assert [str(one.text) for one in result_of_run(run).notes if DOCUMENTED in str(one.text)] == (
         [f"known_failures: {DOCUMENTED}: {note}"] if note else []
     )
-    assert [str(row.message) for _, row in run.requirements()] == [message] * len(run.selected)
-    assert run.result().verdict == of_the_run
+    assert [str(row.message) for _, row in result_of_run(run).results] == [message] * len(run.selected)
+    assert result_of_run(run).verdict == of_the_run
 
 
 def test_what_a_known_failure_keeps_from_being_exercised_is_listed_too():
@@ -218,7 +230,7 @@ def test_what_a_known_failure_keeps_from_being_exercised_is_listed_too():
     profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4"),))
     run = hand_made((DOCUMENTED, "not-exercised"), ("executePix.id.type", "pass"), profile=profile)
 
-    assert run.result().verdict == "partial"
+    assert result_of_run(run).verdict == "partial"
 
 
 def test_a_reason_is_said_once():
@@ -228,7 +240,7 @@ def test_a_reason_is_said_once():
     profile, message = SANDBOX, "no success to judge: limits.requests (40) is spent"
     run = Run(profile, "http://127.0.0.1:1", unsent={limit: ["executePix"]}, grants=Grants(granted={"executePix"}))
     run.results = [RequirementResult(DOCUMENTED, Verdict.NOT_EXERCISED, why=in_words)]
-    result = {one.id: result for one, result in run.requirements()}[DOCUMENTED]
+    result = {one.id: result for one, result in result_of_run(run).results}[DOCUMENTED]
 
     assert str(result.message) == message
     assert list(leaves_of(result.message, "setting")) == ["requests"]

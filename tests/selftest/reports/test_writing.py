@@ -3,11 +3,15 @@
 import hashlib
 import re
 import subprocess
+from unittest import mock
 
 import pytest
 
+from environments.sandbox import Service
 from reports import writing
+from reports.formats.conformance_json import document_of
 from reports.writing import OUTPUTS, PAGE, SUMS, write_outputs, write_sums
+from tests.harness import reporter
 from tests.selftest.junit_files import written
 from tests.selftest.recorded_runs import FailsInManyWays, record, recorded
 
@@ -75,3 +79,18 @@ def test_a_known_failure_in_every_report(until, status, tmp_path):
     assert (REASON in ended.text(PAGE), delete in ended.text(PAGE)) == (is_known, True)
     assert delete in ended.document["notes"]
     assert (f"known_failures: {MASKED}: its last day {until} has passed" in ended.document["notes"]) == (not is_known)
+
+
+def test_the_document_of_a_run_is_built_once(tmp_path):
+    """Every output is made from it. If a part of the report cannot be written, the others say so, and the run is not
+    green."""
+    (tmp_path / "report").mkdir(mode=0o700)
+    (tmp_path / "report" / "junit.xml").mkdir()
+    (tmp_path / "report" / "junit.xml" / "kept").touch()
+    with mock.patch.object(reporter, "document_of", wraps=document_of) as building:
+        ended = record(tmp_path, Service, "-k", "listAccounts.json", allow=["read"])
+
+    assert building.call_count == 1
+    assert (ended.status, ended.document["verdict"], ended.document["exit_status"]) == (3, "internal-error", 3)
+    assert ended.document["headline"].startswith("INTERNAL-ERROR: a part of the report cannot be written")
+    assert "junit.xml cannot be written" in ended.output

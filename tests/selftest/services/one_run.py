@@ -17,6 +17,7 @@ from environments.sandbox import Request, Response, Service
 from environments.secret_values import Secrets
 from reports.formats.conformance_json import as_json, document_of
 from reports.run import Run as Model
+from reports.run_verdict import result_of_run
 from reports.terminal import summary
 from spec.exchange import VALID
 from spec.interface import operations
@@ -163,9 +164,9 @@ def run_against(
     deviations_from_schema = problems(document)
     assert not deviations_from_schema, deviations_from_schema
     (folder / "conformance.json").write_text(as_json(document), "utf-8")
-    return Result(document["exit_status"], "\n".join(summary(document, model, report="")), folder, run=model)
+    return Result(document.exit_status, "\n".join(summary(document, model, report="")), folder, run=model)
 
 
 def notes_of(model: Model) -> list[str]:
     """What the report of a run says first."""
-    return [str(note.text) for note in model.notes()]
+    return [str(note.text) for note in result_of_run(model).notes]

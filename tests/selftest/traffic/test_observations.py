@@ -9,6 +9,7 @@ import pytest
 from environments.profiles.loading import load
 from environments.sandbox import Service
 from reports.behaviour import data_of_behaviour, drifts
+from reports.run_verdict import result_of_run
 from spec.exchange import FailureKind
 from spec.rules import Reproduction
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed
@@ -34,7 +35,7 @@ def observed(service):
 
     run = run_in_memory(service, alone, lambda test: not test.get_closest_marker("property"))
     assert run.errors == []
-    return run.behaviour
+    return result_of_run(run).behaviour
 
 
 @cache
@@ -45,7 +46,7 @@ def sandbox():
 
 def drifting(one, other):
     """The requirements that drift from one run to the other, or back."""
-    return {drift["id"] for was, now in ((one, other), (other, one)) for drift in drifts(was, now)}
+    return {drift.id for was, now in ((one, other), (other, one)) for drift in drifts(was, now)}
 
 
 def stable(seen):
@@ -65,11 +66,11 @@ def test_a_service_that_differs_is_seen_to_differ_in_that_alone():
 def test_the_same_service_is_observed_alike(tmp_path):
     """From any seed, in memory or over HTTP, and however many requests are on the wire. What a profile does not permit does not drift."""
     ended = record(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED)
-    one, other = recorded("clean").run.behaviour, ended.run.behaviour
+    one, other = result_of_run(recorded("clean").run).behaviour, result_of_run(ended.run).behaviour
 
     assert data_of_behaviour(stable(one)) == data_of_behaviour(stable(other))
     assert drifting(sandbox(), other) == set()
-    assert drifting(one, other) == drifting(one, recorded("partial").run.behaviour) == set()
+    assert drifting(one, other) == drifting(one, result_of_run(recorded("partial").run).behaviour) == set()
 
 
 # -- shapes ---------------------------------------------------------------------------------------------------------

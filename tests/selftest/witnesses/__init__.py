@@ -19,7 +19,7 @@ _LOOKS_AFTER_S = 0.1
 
 def installed() -> bool:
     """True if `make witnesses` has run here."""
-    tools = ("redocly", "prism", "html-validate")
+    tools = ("redocly", "prism", "html-validate", "ajv")
     return all((BIN / tool).exists() for tool in tools)
 
 
@@ -37,6 +37,12 @@ def validate(page: Path) -> list[str]:
     command = [str(BIN / "html-validate"), "--config", str(config), "--formatter", "text", page.name]
     ended = subprocess.run(command, cwd=page.parent, capture_output=True, text=True, check=False)
     return [*ended.stdout.splitlines(), *ended.stderr.splitlines()]
+
+
+def compile_schema(schema: Path) -> subprocess.CompletedProcess[str]:
+    """What Ajv says in its strict mode of a JSON schema that it reads without any other file; status 0 if it takes it."""
+    command = [str(BIN / "ajv"), "compile", "--strict=true", "--spec=draft2020", "-s", str(schema)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from environments.door.event_log import JournalError, LogKey
 from environments.door.journal import Journal, Outcome, outcome_of
 from environments.profiles.loading import load
 from environments.profiles.model import ProfileError
+from reports.run_verdict import result_of_run
 from spec.exchange import FailureKind
 from tests.harness.configuration import code_from, code_to_resend, start_journal
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed
@@ -229,7 +230,7 @@ def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepar
 
     assert {seen.path for seen in bank.seen if is_real(seen.path) or seen.path == "/v1/pix"} == set()
     assert notes_of(model)[0].startswith("executions were stopped: the journal cannot be read or written")
-    assert model.result().verdict.exit_status == 6
+    assert result_of_run(model).verdict.exit_status == 6
 
 
 def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
@@ -250,7 +251,7 @@ def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
 
     assert (bank.executions, model.executions) == ([CODE], 1)
     assert f"executions were stopped: {profile.journal} is no file: name another place in journal" in notes_of(model)
-    assert model.result().verdict.exit_status == 6
+    assert result_of_run(model).verdict.exit_status == 6
 
 
 class _KilledError(Exception):

@@ -115,13 +115,16 @@ class Limited(Stumbles):
         return "0"
 
 
+_OF_TWO_REFUSALS = ("executePix.token.scheme",)
+"""Two wrong tokens that are too many look like a lock, so no further one is sent."""
 lawful(
     "rate limit", "EveryTenthIsTooMany", "Each tenth request is one too many, for 0 seconds; executions too.",
-    Limited, stumbles=lambda self, request: self.requests % 10 == 0,
+    Limited, stumbles=lambda self, request: self.requests % 10 == 0, hides=_OF_TWO_REFUSALS,
 )  # fmt: skip
 lawful(
     "rate limit", "EveryFortiethIsTooManyWithoutADate", "Each fortieth request is one too many, and no time is named.",
     Limited, stumbles=lambda self, request: self.requests % 40 == 0, stumble=lambda self: text(429, "slow down"),
+    hides=_OF_TWO_REFUSALS,
 )  # fmt: skip
 
 
@@ -220,7 +223,7 @@ class LocksCallersOut(Service):
 
 
 SOON = (("Retry-After", "1"),)
-_SCHEMES = ("registerPixKey.token.scheme",)
+_SCHEMES = ("executePix.token.scheme", "registerPixKey.token.scheme")
 """After the second lock no more wrong tokens are sent."""
 LOCKS = {
     "LocksWith423": ("423 for a second", {}),

@@ -7,6 +7,9 @@ from dataclasses import replace
 import pytest
 
 from environments.profiles.model import KnownFailure
+from reports.behaviour import Drift
+from reports.comparison import compared
+from reports.earlier_runs import record_of
 from reports.formats.conformance_json import document_of
 from reports.formats.github import error_command, step_summary, workflow_commands
 from reports.grants import Grants
@@ -14,6 +17,7 @@ from reports.run import LeftKey, Note, NoteKind, Observation
 from spec.facts import said
 from spec.findings import finding
 from tests.selftest.hand_made import SANDBOX, hand_made
+from tests.selftest.reports.test_comparison import earlier
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 
@@ -116,7 +120,7 @@ def test_a_selection_is_said_if_there_was_one(selection):
     assert said_so is (selection is not None)
 
 
-DRIFT = [{"id": id, "situation": OPERATORS, "place": "", "was": OPERATORS, "is": ""} for id in (STATUS, DATA, DATA)]
+DRIFT = [Drift(id=id, situation=OPERATORS, place="", was=OPERATORS, now="") for id in (STATUS, DATA, DATA)]
 
 
 def test_the_whole_summary():
@@ -126,9 +130,11 @@ def test_the_whole_summary():
         said=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
         not_cleaned_up=[LeftKey(OPERATORS, OPERATORS, False, (1,))],
         observations=[Observation("executePix.status.values", said(OPERATORS))],
-        drift=DRIFT, record={"accepted": "2026-11-20", "suite_version": "0.1.0"},
-        comparison={"comparable": True, "line": "since then: 1 newly failing"},
+        drift=DRIFT, record=record_of("staging", {}).model_copy(update={"accepted": "2026-11-20"}),
     )  # fmt: skip
+    changes = compared(earlier(started="2026-11-20T10:00:00Z"), whole, str)
+    changes = changes.model_copy(update={"comparable": True, "line": "since then: 1 newly failing"})
+    whole = whole.model_copy(update={"comparison": changes})
     text = step_summary(whole)
     parts = (
         "\n\n- 2 alerts: the outcome of an execution is unknown\n- 1 alert: keys that the run registered are left\n\n| level |",
@@ -143,7 +149,7 @@ def test_the_whole_summary():
     )
 
     assert [part for part in parts if part not in text] == []
-    assert text.endswith(f"\nSuite {whole['suite']['version']}, seed 7. The report has the evidence.\n")
+    assert text.endswith(f"\nSuite {whole.suite.version}, seed 7. The report has the evidence.\n")
     assert [each for each in (text, *workflow_commands(whole)) if OPERATORS in each] == []
 
 
@@ -180,7 +186,9 @@ def test_a_service_gives_no_commands(job, tmp_path):
     assert stop.removeprefix("::stop-commands") == start.removesuffix("::")
     assert taken == ["::error"]
     assert result.output.rindex("\n::") < result.output.rindex("\nverdict: ")
-    assert text == f"before\n{step_summary(result.document)}"
+    assert text.startswith("before\n## PIX conformance: non-conformant\n")
+    assert "| `executePix.json` | documented |" in text
+    assert INJECTED not in text
     assert "127.0.0.1" not in text
 
 

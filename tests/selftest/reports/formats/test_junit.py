@@ -34,9 +34,9 @@ def test_a_run_without_a_verdict_on_the_service_is_an_error(told, state, verdict
     """The case of the run says what became of it, whatever the requirements are."""
     made = document(told, **state)
     suite = suite_of(junit(made))
-    said = [made["headline"], "a sandbox: 1 transfer executed, 12 requests", *map(str, made["notes"])]
+    said = [made.headline, "a sandbox: 1 transfer executed, 12 requests", *map(str, made.notes)]
 
-    assert results(suite)["run"] == ("error", made["headline"])
+    assert results(suite)["run"] == ("error", made.headline)
     assert suite.find(".//error").get("type") == verdict
     assert suite.find(".//error").text == "\n".join(said)
 
@@ -73,12 +73,10 @@ def test_each_verdict_has_its_result():
     }
     assert about == {
         name: str(each)
-        for name, each in {"verdict": "non-conformant", **made["provenance"]}.items()
+        for name, each in {"verdict": "non-conformant", **dict(made.provenance)}.items()
         if type(each) in (str, int)
     }
-    assert (
-        output["run"] == f"{made['headline']}\na sandbox: 1 transfer executed, 12 requests\nnot cleaned up: a transfer"
-    )
+    assert output["run"] == f"{made.headline}\na sandbox: 1 transfer executed, 12 requests\nnot cleaned up: a transfer"
     assert output["executePix.id.type"].startswith("warn: seen twice\nstatement: ")
     assert output["executePix.key.type"] == "pass: seen once"
     assert output["executePix.status.values"] == "observed: 404 or 409; again: refused"
@@ -97,13 +95,14 @@ curl x"""
 def test_a_failure_says_all_in_its_text():
     """GitLab shows the text of the element and no attribute: the message, expected, got, and how to reproduce it."""
     made = document((DIGIT, "fail", WRONG), (NAME, "pass"))
-    made["findings"][0]["reproduce"] = "curl x"
-    entry = made["requirements"][0]
+    found = made.findings[0].model_copy(update={"reproduce": "curl x"})
+    made = made.model_copy(update={"findings": (found,)})
+    entry = made.requirements[0]
     texts, told = case_of(suite_of(junit(made)), DIGIT)
 
-    assert texts == {"failure": SHOWN.format(**entry)}
+    assert texts == {"failure": SHOWN.format(text=entry.text, section=entry.section)}
     assert told == {
-        "statement": entry["text"], "section": entry["section"], "level": "documented", "verdict": "fail", "seed": "7",
+        "statement": entry.text, "section": entry.section, "level": "documented", "verdict": "fail", "seed": "7",
     }  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from reports.behaviour import Drift
+from reports.earlier_runs import record_of
 from reports.formats.conformance_json import document_of
 from reports.page.figures import tile
 from reports.page.rendering import page_title, summary_html
@@ -69,7 +71,6 @@ def exchange(number, said=lambda place: f"<{place}>"):
 
 def page(run):
     """What a reader gets of the run."""
-    run.close()
     return Page(summary_html(run, document_of(run)))
 
 
@@ -154,14 +155,14 @@ class TestTheFirstMinute:
         [
             (Verdict.PASS, {}),
             (Verdict.FAIL, {}),
-            (Verdict.PASS, {"drift": [{"id": KIND, "situation": "", "place": "", "was": "a", "is": "b"}]}),
+            (Verdict.PASS, {"drift": [Drift(id=KIND, situation="", place="", was="a", now="b")]}),
             (Verdict.PASS, {"ended_by": "limits.duration is over"}),
         ],
         ids=["partial", "non-conformant", "drifted", "incomplete"],
     )
     def test_every_page_says_what_a_pass_means(self, verdict, state, run):
         """And what it does not mean, whatever the verdict of the run is."""
-        run.grants.granted, run.record = {"executePix"}, {"accepted": "2026-11-20", "suite_version": "0.1.0"}
+        run.grants.granted, run.record = {"executePix"}, record_of("staging", {})
         run.profile = replace(run.profile, drift="fail")
         vars(run).update(state)
         add(run, DIGIT, verdict)

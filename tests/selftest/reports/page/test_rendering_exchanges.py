@@ -11,7 +11,7 @@ from reports.page import rendering
 from reports.page.rendering import LINKED, marks_of, message, summary_html
 from reports.show import Display
 from spec.rules import judge
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX, reported
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.spec.test_rules import CASES, broken
 
@@ -24,7 +24,7 @@ def marked(found, exchange, side="response"):
     seen = evidence(exchange, RESENDING)
     content = seen.get(side, {"headers": [], "body": ""})
     first = str(content["status"]) if "status" in content else seen.get("failure", "")
-    shown = message(first, content, marks_of([{"id": "", "found": found}], side))
+    shown = message(first, content, marks_of([reported("executePix.json", found=found)], side))
     return " + ".join((line.name + line.text).strip(" ,") for line in (*shown.head, *shown.body) if line.marks)
 
 
@@ -69,7 +69,7 @@ def test_an_exchange_that_is_shown_whole_says_why_it_was_sent():
     run = recorded("clean").run
     document = document_of(run)
     page = summary_html(run, document)
-    purposes = {entry.get("purpose") for entry in document["exchanges"]}
+    purposes = {exchange.purpose for exchange in document.exchanges}
 
     assert {"a supplied code", "the same key again", "a read with the token"} <= purposes
     assert "purpose: the same key again" in page

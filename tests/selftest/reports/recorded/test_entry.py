@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from reports.recorded.content import body_of_request, body_of_response
 from reports.recorded.entry import RecordedExchange, exchange_of
 from reports.recorded.tally import Counting
+from reports.run_verdict import result_of_run
 from spec.message import Message
 from tests.selftest.exchanges import EXECUTION
 from tests.selftest.recorded_runs import run_here
@@ -42,12 +43,12 @@ NO_MEDIA_TYPE = "judged in part, without the Content-Type of the answer"
 
 
 def failing(run):
-    return [row.id for row, result in run.requirements() if result.fails]
+    return [row.id for row, result in result_of_run(run).results if result.fails]
 
 
 def said(run):
     """The lines of a run, up to their numbers."""
-    return [str(note.text).rpartition(": ")[0] for note in run.notes()]
+    return [str(note.text).rpartition(": ")[0] for note in result_of_run(run).notes]
 
 
 # -- files of real recorders ------------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ def test_a_conforming_service_passes(recorder, tmp_path):
     result = recorded_by(tmp_path, recorder, entries_of(recorder))
 
     assert (result.status, failing(result.run)) == (0, [])
-    verdicts = {one.id: requirement.verdict for one, requirement in result.run.requirements()}
+    verdicts = {one.id: requirement.verdict for one, requirement in result_of_run(result.run).results}
     assert {verdicts[f"{operation}.json"] for operation in ("executePix", "registerPixKey", "deletePixKey")} == {"pass"}
 
 
@@ -94,7 +95,7 @@ def test_a_recording_without_any_body_is_incomplete(recorder, tmp_path):
     result = recorded_by(tmp_path, recorder, entries_of(recorder))
 
     assert (result.status, failing(result.run)) == (6, [])
-    assert str(result.run.result().why).startswith("no recorded answer could be judged as a success")
+    assert str(result_of_run(result.run).why).startswith("no recorded answer could be judged as a success")
     assert NO_BODY in said(result.run)
 
 
@@ -210,7 +211,9 @@ def test_a_token_that_was_granted_nothing_is_unknown(token, tmp_path):
     run = judged(tmp_path, empty(token=token), entry(), empty(token=token))
 
     assert failing(run) == []
-    assert [str(note.text) for note in run.notes()] == [f"{NO_TOKEN}: 2, first at entry 1 of {tmp_path}/traffic.har"]
+    assert [str(note.text) for note in result_of_run(run).notes] == [
+        f"{NO_TOKEN}: 2, first at entry 1 of {tmp_path}/traffic.har"
+    ]
 
 
 def test_a_recording_without_tokens_says_so(tmp_path):
@@ -219,7 +222,7 @@ def test_a_recording_without_tokens_says_so(tmp_path):
     accounts["request"]["headers"] = []
     run = judged(tmp_path, accounts)
 
-    assert (run.result().verdict, said(run)) == ("incomplete", [NO_TOKEN])
+    assert (result_of_run(run).verdict, said(run)) == ("incomplete", [NO_TOKEN])
 
 
 # -- bodies of answers ------------------------------------------------------------------------------------------------
@@ -325,7 +328,7 @@ def test_a_broken_content_coding_is_told(coding, tmp_path):
     damaged = raw[:20] + b"\xff" * 9 + raw[29:]
     length = {"content_length": str(len(damaged))} if coding == "deflate" else {}
     run = judged(tmp_path, entry(), in_base64(damaged, content_encoding=coding, **length))
-    [message] = [str(result.message) for row, result in run.requirements() if result.fails]
+    [message] = [str(result.message) for row, result in result_of_run(run).results if result.fails]
 
     assert failing(run) == ["executePix.json"]
     assert message.endswith(f"not JSON: the content coding is {coding}, the body is not")
@@ -343,15 +346,15 @@ def test_an_odd_moment_is_unknown(moment, tmp_path):
     """The entry is judged, and the other entries tell when the traffic was recorded."""
     run = judged(tmp_path, entry(), changed("startedDateTime", moment))
 
-    assert run.result().verdict == "partial"
-    assert str(run.recorded).endswith("2 exchanges, from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC")
+    assert result_of_run(run).verdict == "partial"
+    assert str(run.recorded.in_words).endswith("2 exchanges, from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC")
 
 
 def test_a_moment_without_a_time_zone_is_utc(tmp_path):
     """A report says the same on every machine."""
     run = judged(tmp_path, changed("startedDateTime", "2026-11-24T12:30:00"))
 
-    assert str(run.recorded).endswith("from 2026-11-24 12:30:00 UTC to 2026-11-24 12:30:00 UTC")
+    assert str(run.recorded.in_words).endswith("from 2026-11-24 12:30:00 UTC to 2026-11-24 12:30:00 UTC")
 
 
 @pytest.mark.parametrize("lost", ["time", "response.statusText", "response.redirectURL", "response.bodySize", "cache"])
@@ -360,7 +363,7 @@ def test_a_field_that_is_not_as_in_har_is_lost(lost, value, tmp_path):
     """And not the entry."""
     run = judged(tmp_path, changed(lost, value))
 
-    assert (run.result().verdict, said(run)) == ("partial", [])
+    assert (result_of_run(run).verdict, said(run)) == ("partial", [])
 
 
 @pytest.mark.parametrize("status", [0, -1, "", None, "?", 7, 1_000], ids=str)
@@ -389,7 +392,7 @@ def test_a_media_type_that_is_not_recorded_is_not_judged(how, tmp_path):
     """One that was not sent, or is not that of JSON, is."""
     recorded, fails, lines = MEDIA_TYPES[how]
     run = judged(tmp_path, recorded)
-    told = [row.id for row, result in run.requirements() if result.verdict in ("fail", "warn")]
+    told = [row.id for row, result in result_of_run(run).results if result.verdict in ("fail", "warn")]
 
     assert (told, said(run)) == (fails, lines)
 
@@ -399,7 +402,7 @@ def test_a_registration_without_its_body_names_no_key_type(tmp_path):
     without = registration()
     del without["request"]["postData"]
     run = judged(tmp_path, without)
-    verdicts = {row.id: result.verdict for row, result in run.requirements()}
+    verdicts = {row.id: result.verdict for row, result in result_of_run(run).results}
 
     assert (verdicts["registerPixKey.Success.text"], said(run)) == ("pass", [NO_REQUEST_BODY])
     assert verdicts["registerPixKey.pixKeyType.EMAIL"] == "not-exercised"

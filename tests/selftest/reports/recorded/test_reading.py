@@ -15,8 +15,10 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from reports.formats.conformance_json import document_of
 from reports.recorded.entry import exchange_of
 from reports.recorded.reading import judge_files, tally_of
-from reports.recorded.recorded_run import RecordedRun
+from reports.recorded.recorded_run import take_tally
 from reports.recorded.tally import GAP, Tally, merge
+from reports.run import Recording, Run
+from reports.run_verdict import result_of_run
 from tests.selftest.exchanges import EXECUTION, REGISTRATION
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.proof.directly import sent_in_memory
@@ -71,8 +73,8 @@ def har(folder, *entries, name="traffic.har"):
 
 def run_of(tally):
     """The run that a tally makes."""
-    run = RecordedRun(PROFILE, BASE)
-    run.take(tally)
+    run = Run(PROFILE, BASE, recorded=Recording())
+    take_tally(run, tally)
     run.close()
     return run
 
@@ -121,8 +123,8 @@ def test_a_dialect_says_the_same(dialect, tmp_path):
     """However a recorder writes it, it is one conforming execution."""
     run = judged(tmp_path, json.loads(json.dumps(DIALECTS[dialect])))
 
-    results = {one.id: result.verdict for one, result in run.requirements()}
-    assert run.result().verdict == "partial"
+    results = {one.id: result.verdict for one, result in result_of_run(run).results}
+    assert result_of_run(run).verdict == "partial"
     assert results["executePix.digit.type"] == results["executePix.json.mediaType"] == "pass"
 
 
@@ -141,8 +143,8 @@ def test_a_token_is_valid_once_it_was_granted_something(tmp_path):
     """Until then an empty 200 may be the answer to a wrong token."""
     empty = changed("response.content", {"size": 0, "mimeType": "application/json", "text": ""})
 
-    assert not [row for row, result in judged(tmp_path, empty, entry()).requirements() if result.fails]
-    assert [row.id for row, result in judged(tmp_path, entry(), empty).requirements() if result.fails] == [
+    assert not [row for row, result in result_of_run(judged(tmp_path, empty, entry())).results if result.fails]
+    assert [row.id for row, result in result_of_run(judged(tmp_path, entry(), empty)).results if result.fails] == [
         "executePix.json"
     ]
 
@@ -160,9 +162,9 @@ def test_a_body_that_is_not_recorded_is_not_judged(body, tmp_path):
     """A recorder that loses bytes is no fault of the service."""
     run = judged(tmp_path, entry(), changed("response", BODIES[body]))
 
-    [said] = run.notes()
+    [said] = result_of_run(run).notes
     assert str(said.text).startswith("not judged, the body is not recorded as it was sent: 1, first at entry 2 of ")
-    assert run.result().verdict == "partial"
+    assert result_of_run(run).verdict == "partial"
 
 
 NOT_JUDGED = {
@@ -178,10 +180,10 @@ def test_what_is_not_judged_is_said(why, tmp_path):
     """One line for a reason; a fault of the recording makes the verdict incomplete."""
     run = judged(tmp_path, entry(), NOT_JUDGED[why], NOT_JUDGED[why])
 
-    assert [str(note.text) for note in run.notes()] == [
+    assert [str(note.text) for note in result_of_run(run).notes] == [
         f"not judged, {why}: 2, first at entry 2 of {tmp_path}/traffic.har"
     ]
-    assert run.result().verdict == ("incomplete" if why in [*NOT_JUDGED][2:] else "partial")
+    assert result_of_run(run).verdict == ("incomplete" if why in [*NOT_JUDGED][2:] else "partial")
 
 
 WHOLE = json.dumps({"log": {"entries": [entry(), entry()]}})
@@ -224,11 +226,11 @@ def test_three_bad_answers_of_two_thousand(tmp_path):
     document = document_of(run)
 
     assert problems(document) == []
-    assert document["headline"].startswith(
+    assert document.headline.startswith(
         "NON-CONFORMANT, judged from recorded traffic: 2,000 exchanges, "
         "from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC: fails 1 documented requirement"
     )
-    assert [(each["cause"], str(each["message"]), each["exchanges"]) for each in document["findings"]] == [
+    assert [(each.cause, str(each.message), list(each.exchanges)) for each in document.findings] == [
         (
             "executePix.digit.present",
             f"3 of 2,000, first at entry 1,234 of {tmp_path}/traffic.har: digit is missing",
@@ -249,7 +251,7 @@ def recording(service, environment="sandbox"):
 def verdicts(folder, entries):
     """The requirements that fail, and those that warn."""
     tally = tally_of(str(har(folder, *entries)), replace(PROFILE, base_url="http://127.0.0.1"))
-    rows = run_of(tally).requirements()
+    rows = result_of_run(run_of(tally)).results
     return [{row.id for row, result in rows if result.verdict == verdict} for verdict in ("fail", "warn")]
 
 

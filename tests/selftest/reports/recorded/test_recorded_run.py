@@ -1,7 +1,8 @@
 """The run that recorded traffic makes: which requirements one answer settles."""
 
-from reports.recorded.recorded_run import RecordedRun
+from reports.recorded.recorded_run import take_tally
 from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, HELD, Seen, Tally
+from reports.run import Run
 from reports.verdicts import Verdict
 from spec.findings import finding
 from tests.selftest.hand_made import SANDBOX
@@ -17,8 +18,8 @@ def verdict_of(requirement_id, code, *, held, broken):
     key = (ALIKE, requirement_id, code)
     tally.times[key] = broken
     tally.first[key] = [Seen("traffic.har", 1, (finding(code, status=404), dict(OUTLINE)))]
-    run = RecordedRun(SANDBOX, "http://bank.example")
-    run.take(tally)
+    run = Run(SANDBOX, "http://bank.example")
+    take_tally(run, tally)
     return {result.id: result.verdict for result in run.results}[requirement_id]
 
 
