@@ -24,8 +24,8 @@ from environments.commands.cleanup import clean_up
 from environments.commands.journal import journal_lines, settle
 from environments.commands.new import new_profile
 from environments.credentials import forget_variables, open_target, protect
-from environments.door.backoff import UnreachableError
 from environments.door.client import Client
+from environments.door.liveness import UnreachableError
 from environments.door.opening import open_client, open_door
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from environments.door.budget import WANT_THE_TOKEN
+from environments.door.limits import WANT_THE_TOKEN
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, forms
 from environments.profiles.model import PixKey, Profile
 from reports.wording import listed, needed_for

@@ -9,9 +9,10 @@ from environments.commands import CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE, Ope
 from environments.commands.cleanup import keys_left_by_runs
 from environments.commands.journal import outcome_in_words
 from environments.credentials import require_variables
-from environments.door.backoff import UnreachableError
 from environments.door.client import Client
+from environments.door.liveness import UnreachableError
 from environments.door.opening import journal_in_words, record_of_keys
+from environments.door.preflight import preflight
 from environments.profiles.loading import gaps, named
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown
 from spec.answers import RefusalKind, answer_in_words, refused_or_lost
@@ -83,7 +84,7 @@ def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
 
 
 def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
-    if unreachable := client.preflight():
+    if unreachable := preflight(client):
         raise UnreachableError(unreachable)
     yield CLEAN, f"reachable: {client.door.permission.base_url}"
     if "read" not in profile.allow:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from environments.commands import CLEAN, INCOMPLETE, LEFT, OpenClient, report_error
 from environments.door.client import Client
-from environments.door.event_log import GONE, REGISTERED, KeyRecord
 from environments.door.key_changes import KEY_GONE
+from environments.door.key_record import GONE, REGISTERED, KeyRecord
 from environments.door.opening import record_of_keys
 from environments.door.run_keys import can_be_named, name_of
 from environments.profiles.loading import missing_for_deletions

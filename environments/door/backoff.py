@@ -7,13 +7,13 @@ until the time that it names is over, or 1, 2 and 4 seconds. Beside other reques
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from environments.door.budget import Budget
+from environments.door.limits import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind, refused_or_lost, succeeded
 from spec.exchange import VALID, FailureKind, Response
@@ -31,16 +31,13 @@ IN_VAIN = (
     "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
     "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
 )
-NOT_CONNECTED = (FailureKind.NO_CONNECTION, FailureKind.TLS)
-"""Failures before anything was sent."""
 OUTAGE = say("no answer but {statuses} for {seconds} s: run it again")
 NOT_AGAIN = say("a gateway answered in the place of the service, and what may have moved money is not sent again")
 _BETWEEN_OUTAGES_S = 5.0
 """Two operations share an outage if no more seconds lie between the last answer to one and the first to the other: a
 run pauses up to 4 seconds."""
 _WRONG_TOKEN = "", False
-_MOST_TIMEOUTS = _MOST_LOCKS = 2
-_MOST_FAILED_IN_A_ROW = 5
+_MOST_LOCKS = 2
 
 
 @dataclass
@@ -225,53 +222,3 @@ def _seconds_named(response: Response) -> float | None:
         return max(WAITS_S[0], (until - asked_at).total_seconds())
     except (TypeError, ValueError, OverflowError):  # no date, or one without its zone
         return None
-
-
-class UnreachableError(NotSentError):
-    """The target cannot be reached any more. The text says why."""
-
-
-class Liveness:
-    """Ends the run when the target is gone, and leaves an operation alone that does not answer. `unreachable` says why
-    the target is gone; empty while it is there. `look_whether_gone` asks what was answered before."""
-
-    def __init__(self, look_whether_gone: Callable[[], bool]) -> None:
-        self.unreachable = ""
-        self._look_whether_gone = look_whether_gone
-        self._timeouts = Counter[str]()
-        self._timed_out_alone: set[str] = set()
-        self._failed_in_a_row = 0
-
-    def refuse_the_dead(self, sending: Sending) -> None:
-        """Raises UnreachableError if the target is gone, LimitError if the operation has timed out twice in a row.
-        Beside others that may be the load, so one request goes once more alone."""
-        if self.unreachable:
-            raise UnreachableError(f"the target cannot be reached any more: {self.unreachable}")
-        operation = sending.intent.operation
-        may_be_the_load = sending.once_more and operation not in self._timed_out_alone
-        if self._timeouts[operation] >= _MOST_TIMEOUTS and not may_be_the_load:
-            raise LimitError(
-                say(
-                    "{operation} did not answer twice, so it gets no more requests: if it is slow, raise "
-                    "limits.timeout",
-                    operation=operation,
-                )
-            )
-
-    def notice(self, sending: Sending) -> None:
-        """Take note of an answer, or of none; a limit of the suite counts as an answer. After several of none, or
-        without a connection, ask: a target that still answers only drops requests to some operations, or one
-        handshake."""
-        failure, operation = sending.exchange.failure, sending.intent.operation
-        if failure is None or failure.kind is FailureKind.LIMIT:
-            self._failed_in_a_row = self._timeouts[operation] = 0
-            self._timed_out_alone.discard(operation)
-            return
-        self._failed_in_a_row += 1
-        if failure.kind is FailureKind.TIMEOUT:
-            self._timeouts[operation] += 1
-            self._timed_out_alone |= {operation} if not sending.beside else set()
-        if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED:
-            self._failed_in_a_row = 0
-            if self._look_whether_gone():
-                self.unreachable = str(failure.message)

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from copy import copy
 from typing import Any
 from urllib.parse import quote
 
 import requests
 
-from environments.door.backoff import NOT_CONNECTED
 from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, authorization, write
-from spec.answers import RefusalKind, refusal_of_the_caller, turns_away
-from spec.exchange import VALID, Exchange, FailureKind, Purpose
-from spec.interface import READS, operations
+from environments.door.wrong_tokens import authorization, write
+from spec.exchange import VALID, Exchange, Purpose
+from spec.interface import operations
 from spec.json_text import as_bytes
 
 NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
 _NO_PURPOSE: Purpose | None = None
 _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
-
-
-class Preflight(Purpose):
-    """Why a request is sent before all others."""
-
-    IS_IT_THERE = "to see whether the service can be reached"
-    IS_THE_TOKEN_ACCEPTED = "to see whether the token is accepted"
 
 
 class Client:
@@ -104,49 +95,6 @@ class Client:
         intent = Intent("", purpose=purpose)
         return [self.door.exchange(self._request(documented.method, path, **sent), intent) for path in paths]
 
-    def preflight(self) -> str:
-        """Send reads and the execution of a synthetic code until one is answered, or only connect where no read is
-        permitted. Gives the reason why the target cannot be reached, else nothing: no connection can be made, or none
-        of these is answered. One operation that does not answer says nothing of the others."""
-        if "read" not in self.door.permission.allow:
-            return self.door.wire.connect(self.door.permission.base_url)
-        first_failure = ""
-        for operation, path_parameter in self._harmless():
-            is_valid = operation == "listAccounts"
-            exchange = self.send(operation, path_parameter, valid=is_valid, purpose=Preflight.IS_IT_THERE)
-            failure = exchange.failure
-            if failure is None:
-                self._look_whether_the_token_is_refused(exchange, path_parameter)
-                return ""
-            if failure.kind is FailureKind.LIMIT:
-                return ""
-            first_failure = first_failure or str(failure.message)
-            if failure.kind in NOT_CONNECTED:
-                break
-        return first_failure
-
-    def _harmless(self) -> Iterator[tuple[str, str]]:
-        """Each read, listAccounts first, and the execution of a synthetic code if that is permitted, with its path
-        parameter."""
-        for operation in sorted(READS, key="listAccounts".__ne__):
-            yield operation, self.door.keys.account or synthetic()
-        if "execute" in self.door.permission.allow:
-            yield "executePix", synthetic()
-
-    def _look_whether_the_token_is_refused(self, answered: Exchange, path_parameter: str) -> None:
-        """If the first answer turns the token away, ask all, until one answers neither that the token is refused, nor
-        with 403, a redirect or a page as a wrong token gets."""
-        if answered.response is None or not turns_away(answered.response):
-            return
-        without = ANOTHER if self.door.budget.limits.wrong_tokens else NO_HEADER
-        # The end of the run compares the two answers.
-        purpose = Preflight.IS_THE_TOKEN_ACCEPTED
-        wrong = self.send(answered.operation, path_parameter, credential=without, purpose=purpose)
-        for operation, place in self._harmless():
-            if not _is_refused(self.send(operation, place, purpose=purpose), wrong):
-                return
-        self.token_is_refused = True
-
     def _request(
         self,
         method: str,
@@ -170,9 +118,3 @@ class Client:
         if self._correlation_header:
             request.headers[self._correlation_header] = secrets.token_hex(16)
         return request
-
-
-def _is_refused(sent: Exchange, wrong: Exchange) -> bool:
-    """True if the answer says that the token is refused, or refuses the caller as one with a wrong token."""
-    mine, other = (each.response and refusal_of_the_caller(each.response) for each in (sent, wrong))
-    return mine is not None and mine in (RefusalKind.TOKEN, other)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from enum import Enum
 from itertools import count
 from typing import Protocol, TypeVar
 from urllib.parse import quote
@@ -18,12 +19,14 @@ from urllib.parse import quote
 import requests
 
 from environments.credentials import Target
-from environments.door.backoff import NOT_CONNECTED, Backoff, Liveness
-from environments.door.budget import CUT, STOPPED, Budget
+from environments.door.backoff import Backoff
+from environments.door.ending import CUT, STOPPED
 from environments.door.event_log import JournalError
-from environments.door.execution_guard import ExecutionGuard
+from environments.door.guard import ExecutionGuard
 from environments.door.journal import Journal
 from environments.door.key_changes import KeyChanges
+from environments.door.limits import Budget
+from environments.door.liveness import NOT_CONNECTED, Liveness
 from environments.door.outgoing import Decision, Intent, LimitError, NotSentError, Policy, Sending
 from environments.door.permission import Permission
 from environments.door.run_keys import Keys
@@ -61,10 +64,21 @@ class Channel(Protocol):
         """Close what is open."""
 
 
+class NoteAbout(Enum):
+    """What a note is about that those who send leave at the door, for the report."""
+
+    SET_UP = "the token, the codes or the keys: somebody has to look at them"
+    CUT = "an operation to which not all requests are sent"
+
+
 class _OfThisThread(threading.local):
     """`meeting` is that of the next request of the thread."""
 
     meeting: threading.Barrier | None = None
+
+
+def let_pass(sending: Sending) -> None:
+    """On a sandbox nothing is worth anything, so every amount and every identifier passes."""
 
 
 class Door:
@@ -85,6 +99,8 @@ class Door:
         allow: Set[str],
         wire: Channel,
         budget: Budget,
+        check_amounts: Policy,
+        check_identifiers: Policy,
         journal: Journal | None = None,
         keys: Keys | None = None,
         is_sandbox: bool = False,
@@ -109,12 +125,15 @@ class Door:
         )
         self.wire, self.close = wire, wire.close
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
+        self.check_amounts, self.check_identifiers = check_amounts, check_identifiers
         self._before, self._for_each_attempt, self._decisions = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...]]:
         """The policies in their order, each with the reason for its place."""
         once_before_anything_is_sent = (
             self.permission.check,  # First: a request that is not permitted costs nothing and reveals nothing.
+            self.check_amounts,  # Beside it: more money than the profile says would be a fault of the suite, too,
+            self.check_identifiers,  # and so would an account or a key of somebody else.
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
             self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
             self.backoff.spare_the_caller,  # Before the turn: a wrong token too many costs no code and no budget.
@@ -173,12 +192,19 @@ class Door:
         finally:
             meeting.abort()  # the other one does not wait for what is not sent
 
+    def note(self, about: NoteAbout, text: Text, operation: str = "") -> None:
+        """Keep a line for the report. What is cut short names its operation."""
+        if about is NoteAbout.CUT:
+            self.unsent[text].add(operation)
+        else:
+            self.guard.notes.append(text)
+
     # -- one request ------------------------------------------------------------------------------------------
 
     def _sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
         credential = str(request.headers.get("Authorization", "")).strip()
         with_token = credential.rpartition(" ")[2] in self.secrets.tokens  # under whatever scheme, and one of before
-        sending = Sending(request, intent, self.permission.code_in(request), with_token)
+        sending = Sending(request, intent, self.permission.code_in(request), with_token, self.permission.path(request))
         sending.cleans_up = not intent.part and intent.credential == VALID and self.keys.are_cleaned_up_by(sending)
         return sending
 
@@ -328,7 +354,7 @@ class Door:
             return
         reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
-            self.unsent[reason].add(sending.intent.operation)
+            self.note(NoteAbout.CUT, reason, sending.intent.operation)
         sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, reason), time.time())
 
 

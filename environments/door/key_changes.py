@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from environments.door.budget import Ending
+from environments.door.bodies import key_sent, texts_of
+from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, Sending
-from environments.door.permission import key_sent, texts_of
 from environments.door.run_keys import Keys
 from environments.profiles.loading import NO_KEY_AT, NO_LIST
 from spec.answers import is_granted, may_be_registered, registered

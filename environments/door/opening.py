@@ -9,11 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from environments.credentials import Target, resolve_headers, resolve_journal_key
-from environments.door.budget import Budget
+from environments.door.amounts import Amounts
 from environments.door.client import Client
-from environments.door.door import Channel, Door
-from environments.door.event_log import KeyRecord, LogKey
+from environments.door.door import Channel, Door, let_pass
+from environments.door.event_log import LogKey
+from environments.door.identifiers import Identifiers
 from environments.door.journal import Journal, ReadJournal
+from environments.door.key_record import KeyRecord
+from environments.door.limits import Budget
 from environments.door.run_keys import Keys
 from environments.door.wire import Wire
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
@@ -52,20 +55,27 @@ def _door(
     journal: Journal | None,
     record: KeyRecord | None,
 ) -> Door:
+    keys = Keys(
+        profile.pix_keys,
+        record,
+        profile.accounts,
+        is_sandbox=profile.is_sandbox,
+        key_at=profile.key_at,
+    )
+    check_amounts, check_identifiers = let_pass, let_pass
+    if not profile.is_sandbox:
+        check_amounts = Amounts.of(profile).check
+        check_identifiers = Identifiers(profile, keys).check
     return Door(
         target,
         allow=profile.allow,
         wire=wire,
         budget=budget,
+        check_amounts=check_amounts,
+        check_identifiers=check_identifiers,
         journal=journal,
         is_sandbox=profile.is_sandbox,
-        keys=Keys(
-            profile.pix_keys,
-            record,
-            profile.accounts,
-            is_sandbox=profile.is_sandbox,
-            key_at=profile.key_at,
-        ),
+        keys=keys,
     )
 
 

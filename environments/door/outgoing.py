@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from spec.exchange import VALID, Exchange, Purpose, Request
-from spec.interface import MONEY, operations
+from spec.interface import MONEY, operations, operations_reached
 
 if TYPE_CHECKING:
     import requests
@@ -50,6 +51,8 @@ class Sending:
     """The real transaction code in its path."""
     with_token: bool = False
     """It carries the access token, under whatever scheme."""
+    path: str = ""
+    """Its path below base_url, as it goes over the wire."""
     cleans_up: bool = False
     """It deletes a key of the run that may still be there, or lists the keys of an account that may have one. What the
     limits keep for the end is for these requests alone."""
@@ -74,6 +77,11 @@ class Sending:
     lost: int = 0
     """Attempts that were answered "later", or not at all."""
     exchange: Exchange = field(init=False)
+
+    @cached_property
+    def reaches(self) -> frozenset[str]:
+        """The operations that a server could take it for."""
+        return operations_reached(self.request.method or "", self.path)
 
     @property
     def executes(self) -> bool:

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
-from environments.door.event_log import GONE, LATER, MAYBE, REGISTERED, KeyRecord
+from environments.door.bodies import key_sent, names, texts_of
+from environments.door.key_record import GONE, LATER, MAYBE, REGISTERED, KeyRecord
 from environments.door.outgoing import Sending
-from environments.door.permission import key_sent, names, texts_of
 from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, is_granted, may_be_registered, refusal_kind, registered
 from spec.exchange import VALID, Exchange, FailureKind
@@ -196,6 +196,14 @@ class Keys:
     def values(self) -> frozenset[str]:
         """The keys that the run registered, or may have, as far as their values are known."""
         return frozenset(key.value for key in self._keys if key.value and key.state in _SENT_FOR_SURE)
+
+    def of_runs(self) -> Iterator[PixKey]:
+        """The keys that this run sent or made, and those that earlier runs left, as far as their values are known.
+        Raises JournalError."""
+        yield from (PixKey(key.type, key.value) for key in self._keys if key.value)
+        for _, event in self._record.left(self.accounts) if self._record else ():
+            if event.get("key"):
+                yield PixKey(event["type"], event["key"])
 
     def kept(self, deletions: Iterable[Exchange]) -> list[Exchange]:
         """The deletions that succeeded although the last list still shows their keys."""

@@ -16,7 +16,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import InvalidHeader
 
-from environments.door.budget import Ending
+from environments.door.ending import Ending
 from spec.exchange import HTTP_1_0
 
 KEPT_S = 3.0

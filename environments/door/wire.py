@@ -22,7 +22,7 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3 import exceptions
 
 from environments.credentials import resolve_passphrase
-from environments.door.budget import Ending
+from environments.door.ending import Ending
 from environments.door.outgoing import Sending
 from environments.door.sockets import POOLS, ConnectedError, Deadline, MalformedHeaderError, Watchdog
 from environments.profiles.model import Profile, ProfileError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from environments.door.door import Door
-from environments.door.preparing import PERHAPS_PREPARED
+from environments.door.prepared import PERHAPS_PREPARED
 from environments.profiles.loading import named
 from environments.profiles.model import EMBEDDED
 from environments.secret_values import Secrets

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from environments.credentials import protect
-from environments.door.client import Preflight
 from environments.door.journal import Outcome, canonical
 from environments.door.opening import journal_in_words, journal_of
+from environments.door.preflight import Preflight
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets

@@ -15,6 +15,8 @@ NOT_MIRRORED = ("promises", "proof")
 
 WITH_A_NEIGHBOUR: Mapping[str, str] = {
     "environments/door/client.py": "environments/door/test_door.py",
+    "environments/door/limits.py": "environments/door/test_ending.py",
+    "environments/door/liveness.py": "environments/door/test_backoff.py",
     "environments/door/outgoing.py": "environments/door/test_door.py",
     "environments/profiles/addresses.py": "environments/profiles/test_loading.py",
     "environments/profiles/model.py": "environments/profiles/test_loading.py",
@@ -36,8 +38,10 @@ WITH_A_NEIGHBOUR: Mapping[str, str] = {
 """Modules that do one thing together with another one, and the self-test of both."""
 
 BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
-    "environments/door/execution_guard.py": ("promises/test_money.py", "environments/door/test_journal.py"),
+    "environments/door/guard.py": ("promises/test_money.py", "environments/door/test_journal.py"),
     "environments/door/key_changes.py": ("promises/test_keys_of_others.py",),
+    "environments/door/preflight.py": ("promises/test_preflight.py",),
+    "environments/door/prepared.py": ("promises/test_transfers.py",),
     "environments/door/opening.py": ("promises/test_promises.py", "environments/door/test_journal.py"),
     "reports/run.py": ("reports/test_verdicts.py", "reports/test_headline.py"),
     "reports/terminal.py": ("reports/test_causes.py", "promises/test_command_line.py"),

@@ -103,6 +103,33 @@ def test_nothing_is_told_by_a_context_variable():
     assert [name for name, path in paths if "contextvars" in set(imports_of(path))] == []
 
 
+_PARTS_OF_THE_DOOR = {"door", "_door", "guard", "budget", "unsent"}
+_CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "setdefault", "update"}
+
+
+def test_traffic_changes_no_part_of_the_door():
+    """Traffic calls the door, and leaves notes with `note`. It assigns to no attribute and fills no collection of it."""
+    changed = []
+    for name, path in files_of("tests/traffic", "tests/harness", "environments/commands").items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            targets = [node.target] if isinstance(node, ast.AugAssign) else getattr(node, "targets", [])
+            targets = [target for target in targets if isinstance(target, ast.Attribute | ast.Subscript)]
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+                targets = [node.func]
+            changed += [f"{name}:{node.lineno}" for target in targets if _names_in(target.value) & _PARTS_OF_THE_DOOR]
+
+    assert changed == []
+
+
+def _names_in(expression):
+    """The names of an attribute and of all that it is an attribute of: `self._door.guard` has three."""
+    names = set()
+    while isinstance(expression, ast.Attribute | ast.Subscript):
+        names.add(getattr(expression, "attr", ""))
+        expression = expression.value
+    return names | {getattr(expression, "id", "")}
+
+
 # -- the self-tests mirror the product -----------------------------------------------------------------------------
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+from environments.door.door import NoteAbout
 from environments.door.permission import synthetic
-from environments.door.preparing import prepare
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
@@ -27,6 +27,7 @@ from spec.log import Log
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
+from tests.traffic.money.preparing import prepare
 from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
 
@@ -161,7 +162,7 @@ class _Sender:
         self._send(synthetic(), purpose=Execution.UNKNOWN_CODE)
         codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
         offered, pair = self._offered(ordinary), list[str]()
-        self._door.budget.kept_to_ask_again[_EXECUTE] = ASKED_AGAIN * self._has_yet_to_ask
+        self._door.budget.keep_to_ask_again(_EXECUTE, ASKED_AGAIN if self._has_yet_to_ask else 0)
         for place, (code, is_prepared) in enumerate(codes):
             rows_to_offer = [] if perhaps_spent(self._log) else offered.get(place, [])
             if self._offer(code, rows_to_offer):
@@ -209,7 +210,7 @@ class _Sender:
                 number=in_all - ordinary,
                 in_all=in_all,
             )
-            self._door.unsent[left_out] = {_EXECUTE}
+            self._door.note(NoteAbout.CUT, left_out, _EXECUTE)
         return self._in_order(supplied, wanted + at_once, left_out), ordinary
 
     def _in_order(self, supplied: list[str], wanted: int, left_out: Text) -> Iterator[tuple[str, bool]]:
@@ -286,7 +287,7 @@ class _Sender:
                 "with it before",
                 number=spent.number,
             )
-            self._door.guard.notes.append(note)
+            self._door.note(NoteAbout.SET_UP, note)
 
     def _execute_pair(self, codes: list[str]) -> None:
         """Execute two transfers that the run prepared at the same time, on a sandbox."""

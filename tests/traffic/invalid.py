@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from environments.door.budget import WANT_THE_TOKEN
+from environments.door.limits import WANT_THE_TOKEN
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
 from environments.profiles.model import Profile

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from environments.door.preparing import amounts_of
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from spec.answers import (
     RefusalKind,
@@ -28,6 +27,7 @@ from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
 from spec.rules.robustness import never_answered
 from tests.traffic.execution import Execution, Preparation, answers_to_real_codes, executed_and_refused
+from tests.traffic.money.preparing import amounts_of
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of, let_in_words
 from tests.traffic.registrar import Registrations, type_sent
 from tests.traffic.scenario import Traffic

@@ -25,10 +25,12 @@ from typing import Any, TextIO
 
 import pytest
 
-from environments.door.budget import WANT_THE_TOKEN
 from environments.door.client import Client
+from environments.door.door import NoteAbout
+from environments.door.limits import WANT_THE_TOKEN
 from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
+from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.plan import Plan
 from spec.exchange import VALID, Exchange, Response
@@ -128,7 +130,7 @@ def _send_all(
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
         tried = credentials_of([seen for seen in traffic.targeted(name) if seen.credential != VALID])
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
-        client.door.unsent[why] = {name}
+        client.door.note(NoteAbout.CUT, why, name)
     return RunTraffic(traffic, generation, world)
 
 
@@ -148,7 +150,7 @@ class Controller:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Check the target, where a test needs it."""
         run, foreign = self.session.run, self.session.collector.display.foreign
-        if session.items and (unreachable := self.session.client.preflight()):
+        if session.items and (unreachable := preflight(self.session.client)):
             run.unreachable = foreign(unreachable)
             why = f"{run.base_url} cannot be reached: {unreachable}; this is no verdict on the service"
             pytest.exit(foreign(why), returncode=7)
@@ -221,7 +223,7 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     them."""
     door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend, new_journal=config.getoption("new_journal"))
     client = Client(door)
-    client.preflight()
+    preflight(client)
     reproduction = Reproduction(door.exchanges, door.sent_again)
     traffic = _send_all(config, client, profile, config.getoption("seed") or 0, items, reproduction).traffic
     asked = (requirements()[name].operation for name in ids_tested(items, "sent"))

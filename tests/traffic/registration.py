@@ -16,6 +16,7 @@ from functools import partial
 from itertools import islice, repeat
 from uuid import uuid4
 
+from environments.door.door import NoteAbout
 from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER, named
 from environments.profiles.model import PixKey
@@ -299,7 +300,7 @@ def _decide_suspicions(registrar: Registrar) -> None:
             answer=answer_in_words(suspicious),
             number=suspicious.number,
         )
-        registrar.client.door.guard.notes.append(has_effect)
+        registrar.client.door.note(NoteAbout.SET_UP, has_effect)
     for one in registrar.suspicions:
         is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in found.repeated)
         if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):

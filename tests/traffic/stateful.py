@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, TypeGuard
 
 from environments.door.client import Client
-from environments.door.preparing import prepare
 from environments.profiles.model import PixKey, Profile
 from spec.answers import data_of, grants_protected_result, is_granted, registered, succeeded
 from spec.exchange import Exchange
@@ -23,6 +22,7 @@ from spec.rules import RULES, Reproduction, judge
 from tests.harness.selection import Reach
 from tests.traffic.case import SMALLER, Case
 from tests.traffic.collecting import Findings
+from tests.traffic.money.preparing import prepare
 from tests.traffic.registrar import Registrar
 
 SEQUENCES = "sequences"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from environments.door.permission import synthetic
-from environments.door.preparing import filled, prepare_one
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import NO_ACCOUNT
 from spec.exchange import VALID, Exchange, Purpose
@@ -14,6 +13,7 @@ from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
 from tests.traffic.execution import Preparation
 from tests.traffic.invalid import unauthorized
+from tests.traffic.money.preparing import filled, prepare_one
 from tests.traffic.registrar import KeyListing
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send

@@ -13,8 +13,9 @@ import pytest
 
 import spec.exchange
 from environments.door import wire
-from environments.door.event_log import MAYBE, REGISTERED, KeyRecord, LogKey, event_in
+from environments.door.event_log import LogKey, event_in
 from environments.door.journal import outcome_of
+from environments.door.key_record import MAYBE, REGISTERED, KeyRecord
 from environments.door.wire import ALWAYS_READ
 from environments.door.wrong_tokens import NO_HEADER
 from environments.sandbox import Response, Service

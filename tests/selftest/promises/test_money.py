@@ -372,7 +372,7 @@ def test_a_code_that_anybody_executed_takes_its_room(service, tmp_path):
     a_run = Run(service, tmp_path, executions=1)
     a_run.execute(CODE, credential="no header")
 
-    assert a_run.execute(OTHER).failure.message == "limits.executions (1) is spent"
+    assert str(a_run.execute(OTHER).failure.message) == "limits.executions (1) is spent"
     assert service.executions == []
 
 

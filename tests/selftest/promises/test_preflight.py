@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from environments.door.preflight import preflight
 from environments.sandbox import Refusal, Response, Service
 from reports.run_verdict import result_of_run
 from reports.verdicts import RunVerdict
@@ -144,7 +145,7 @@ def test_an_operation_that_hangs_is_told_from_a_slow_moment():
 @served_by(AnswersTheExecutionAlone)
 def test_a_target_that_executes_is_reached(service, a_run):
     """No read is answered, but a synthetic code is."""
-    assert a_run.client.preflight() == ""
+    assert preflight(a_run.client) == ""
 
 
 def test_a_target_that_answers_nothing_is_not_reached(tmp_path):
@@ -153,7 +154,7 @@ def test_a_target_that_answers_nothing_is_not_reached(tmp_path):
         service.answer = lambda connection, request: reset(connection)
         run_of_all = Run(service, tmp_path)
 
-        assert run_of_all.client.preflight() == "the connection was dropped without an answer"
+        assert preflight(run_of_all.client) == "the connection was dropped without an answer"
         assert {exchange.operation for exchange in run_of_all.door.exchanges} == {*READS, "executePix"}
 
 

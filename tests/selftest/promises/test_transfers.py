@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from environments.door.budget import may_have_prepared
+from environments.door.prepared import may_have_prepared
 from environments.sandbox import Request, Response
 from reports.run_verdict import result_of_run
 from spec.exchange import Response as Answer

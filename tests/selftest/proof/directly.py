@@ -22,10 +22,11 @@ import pytest
 from requests import models
 
 from environments.credentials import Target
-from environments.door import permission
+from environments.door import bodies
 from environments.door.door import Door
 from environments.door.opening import open_client, open_door, open_planned_door
 from environments.door.outgoing import Sending
+from environments.door.preflight import preflight
 from environments.profiles.loading import load
 from environments.profiles.model import EMBEDDED, Profile
 from environments.sandbox import Request, Server, Service
@@ -46,7 +47,7 @@ from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
 from tests.traffic.phases import RunTraffic, send
 
 _TODAY = time.time()
-for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (permission, "_read")):
+for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (bodies, "_read")):
     setattr(_module, _name, lru_cache(maxsize=2_000)(getattr(_module, _name)))  # the same is sent to every service
 _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encoding")
 
@@ -352,7 +353,7 @@ def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     profile, config = run.profile, collected().config
     collector = _collector(run, door)
     session = Session(profile, run, door, open_client(door, profile), collector)
-    run.unreachable = session.client.preflight()
+    run.unreachable = preflight(session.client)
     config.stash[SESSION] = session
     return SentInTrial(session, send(config, session, items), items)
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from environments.door.budget import Ending
+from environments.door.ending import Ending
 
 HANGS_S = 60
 """No test is decided by it: a test that would hang for ever fails."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.door.preparing import Prepared
+from environments.door.prepared import Prepared
 from spec.findings import Conclusion
 from spec.rules import Reproduction
 from tests.harness.door_notes import _codes_refused

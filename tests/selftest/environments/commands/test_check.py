@@ -7,8 +7,8 @@ import pytest
 
 from environments.__main__ import main
 from environments.door import backoff
-from environments.door.event_log import REGISTERED
 from environments.door.journal import Outcome
+from environments.door.key_record import REGISTERED
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Response

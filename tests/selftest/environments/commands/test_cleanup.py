@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from environments.__main__ import main
-from environments.door.event_log import MAYBE, REGISTERED
+from environments.door.key_record import MAYBE, REGISTERED
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Key, Server, Service

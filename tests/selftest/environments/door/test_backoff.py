@@ -8,8 +8,10 @@ from email.utils import format_datetime
 import pytest
 import requests
 
-from environments.door.backoff import IN_VAIN, NOT_AGAIN, OUTAGE, Backoff, Liveness
-from environments.door.budget import Budget, Ending
+from environments.door.backoff import IN_VAIN, NOT_AGAIN, OUTAGE, Backoff
+from environments.door.ending import Ending
+from environments.door.limits import Budget
+from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, Sending
 from environments.profiles.model import Limits
 from spec.exchange import FailureKind

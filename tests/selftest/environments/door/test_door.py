@@ -6,6 +6,7 @@ from itertools import count
 
 import pytest
 
+from environments.door.door import NoteAbout
 from environments.door.outgoing import Intent
 from tests.selftest.services.one_run import CODE, OTHER, Run
 from tests.selftest.services.serving import Raw, real_codes, served_by
@@ -28,6 +29,16 @@ def test_a_request_that_moves_no_money_is_sent_again(service, a_run):
     assert again[1:4] == [None] * 3
     assert [again[place].request for place in (0, 4)] == [sent[place].request for place in (0, 4)]
     assert service.seen[-1] == service.seen[-3]
+
+
+def test_operations_that_are_cut_short_for_one_reason_are_all_noted(a_run):
+    """A second note does not take the place of the first one."""
+    for operation in ("executePix", "registerPixKey"):
+        a_run.door.note(NoteAbout.CUT, "locked out", operation)
+    a_run.door.note(NoteAbout.SET_UP, "look at the list")
+
+    assert a_run.door.unsent == {"locked out": {"executePix", "registerPixKey"}}
+    assert a_run.door.guard.notes == ["look at the list"]
 
 
 # -- the token ----------------------------------------------------------------------------------------------------

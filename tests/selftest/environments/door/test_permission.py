@@ -4,7 +4,7 @@ import pytest
 import requests
 
 from environments.door.outgoing import Intent, Sending
-from environments.door.permission import ForbiddenError, Permission, key_sent, names, synthetic, texts_of
+from environments.door.permission import ForbiddenError, Permission, synthetic
 from environments.door.wrong_tokens import RESTORABLE
 from environments.secret_values import Secrets
 from spec.interface import MARK
@@ -18,7 +18,9 @@ def sent(method, url, allow=("read", "execute"), *, credential="valid", with_tok
     """Ask whether a request may be sent."""
     request = requests.Request(method, url).prepare()
     sending = Sending(request, Intent("", credential=credential), with_token=with_token)
-    Permission(BASE, frozenset(allow), Secrets({"code": (CODE,)})).check(sending)
+    permission = Permission(BASE, frozenset(allow), Secrets({"code": (CODE,)}))
+    sending.path = permission.path(request)
+    permission.check(sending)
 
 
 @pytest.mark.parametrize(
@@ -75,38 +77,6 @@ def test_the_code_in_a_path_is_found_in_whatever_segment():
     found = [permission.code_in(requests.Request("GET", url).prepare()) for url in urls]
 
     assert found == ["TX/1", "TX/1", None]
-
-
-@pytest.mark.parametrize(
-    ("body", "named"),
-    [
-        (b'{"pixKey": "a@b.example", "pixKeyType": "EMAIL"}', ("a@b.example", "EMAIL")),
-        (b'{"pixKey": 1.50, "pixKeyType": "CPF"}', ("1.50", "CPF")),
-        (b'{"pixKey": "", "pixKeyType": "RANDOM"}', (None, "RANDOM")),
-        (b'{"pixKey": "", "pixKeyType": "IBAN"}', (None, "IBAN")),
-        (b'{"pixKey": "", "pixKeyType": "EMAIL"}', ("", "EMAIL")),
-        (b'{"pixKey": "x", "pixKeyType": "RANDOM"}', ("x", "RANDOM")),
-        (b"pixKey=a%40b.example&pixKeyType=EMAIL", ("a@b.example", "EMAIL")),
-        (b"[1]", (None, "")),
-        (b"", (None, "")),
-    ],
-)
-def test_the_key_in_a_body(body, named):
-    """As JSON or as a form. None if the service has to make it: a RANDOM key, or one of an unknown type."""
-    assert key_sent(body) == named
-
-
-def test_the_texts_of_a_body_are_its_texts_and_numbers():
-    """At any depth, and numbers as they were written."""
-    assert texts_of(b'{"a": ["x", 1.50, true, null], "b": {"c": 9}}') == ["x", "1.50", "9"]
-    assert texts_of(b"[" * 100_000) == []
-
-
-def test_a_text_names_a_key_and_not_a_longer_one():
-    """A key may stand in a path or in an address."""
-    assert names("mailto:a@b.example", "a@b.example")
-    assert not names("aa@b.example", "a@b.example")
-    assert not names("123456", "12345")
 
 
 def test_a_synthetic_identifier_is_new_each_time():

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from environments.door.budget import Ending
+from environments.door.ending import Ending
 from environments.door.outgoing import Intent, Sending
 from environments.door.wire import Wire
 from environments.profiles.model import Limits, Profile, ProfileError, Tls

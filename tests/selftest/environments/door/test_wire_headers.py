@@ -2,6 +2,7 @@
 
 import pytest
 
+from environments.door.preflight import preflight
 from spec.exchange import FailureKind
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes, served_by
@@ -47,7 +48,7 @@ def test_a_line_that_is_no_header_is_a_limit_of_the_suite(service, a_run):
 
     assert exchange.failure.kind is FailureKind.LIMIT
     assert exchange.failure.message == "a line of the headers is no header: the suite cannot read the lines after it"
-    assert a_run.client.preflight() == ""
+    assert preflight(a_run.client) == ""
 
 
 @pytest.mark.parametrize(("service", "status"), [(BlankBeforeColon, 0), (NoHeader, 6)], indirect=["service"])

@@ -75,3 +75,10 @@ def test_a_block_leaves_no_line_behind():
     made = template("report.js").environment.from_string("a\n  {% if true %}\nb\n  {% endif %}\nc")
 
     assert made.render() == "a\nb\nc"
+
+
+def test_every_value_is_escaped():
+    """Whatever a template shows."""
+    made = template("report.js").environment.from_string("{{ value }}")
+
+    assert made.render(value="<b>'\"&") == "&lt;b&gt;&#39;&#34;&amp;"

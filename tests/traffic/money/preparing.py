@@ -1,66 +1,26 @@
-"""Transfers that the run prepares for itself, as transactions.prepare says: the code in each answer, and which of them
-were not executed."""
+"""Transfers that the run prepares for itself, as transactions.prepare says, and the code in each answer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
-from environments.door.budget import code_in, is_refused_with_a_transfer, may_have_prepared
+from environments.door.client import Client
+from environments.door.door import NoteAbout
 from environments.door.journal import canonical
+from environments.door.prepared import code_in
 from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
 from spec.answers import data_of, is_granted
 from spec.exchange import Exchange, Purpose
 from spec.facts import facts_of, text_of
-from spec.interface import PREPARING
 from spec.json_text import is_number, leaves_of, read_json
 from spec.requirements import requirements
-
-if TYPE_CHECKING:
-    from environments.door.client import Client
 
 _CODE = re.compile("[!-~]{1,200}")
 _LONGEST_FACTS = 300
 """Characters that say what an answer holds where it has no code."""
-_NOT_SENT = "its code was not sent"
-PERHAPS_PREPARED = "the answer refuses it, and holds a code or a result: it was perhaps prepared"
-
-
-@dataclass
-class Prepared:
-    """Codes of the transfers that the run prepared to execute them, by the number of the exchange that gave each: ""
-    where it gave none that may be sent."""
-
-    codes: dict[int, str] = field(default_factory=dict)
-    _outcomes: dict[str | None, str] = field(default_factory=lambda: {"": "no code at transactions.prepare.code_at"})
-    """By code why it was not executed: "" where it was, or may have been."""
-
-    def settle(self, code: str, outcome: str) -> None:
-        """Remember the outcome of an execution: a reason, or "" where it was executed. That is never taken back."""
-        if self._outcomes.get(code) != "":
-            self._outcomes[code] = outcome
-
-    def has(self, code: str) -> bool:
-        """True if the run prepared the code."""
-        return code in self.codes.values()
-
-    def codes_of(self, exchanges: Iterable[Exchange]) -> list[str]:
-        """The codes in these answers that may be sent."""
-        return [code for exchange in exchanges if (code := self.codes.get(exchange.number))]
-
-    def not_executed(self, sent: Iterable[Exchange], code_at: str = "") -> Iterator[tuple[Exchange, str]]:
-        """Each exchange that may have prepared a transfer, and why that was not executed: "" where it was, or may have
-        been. `sent` is all that was sent."""
-        for exchange in sent:
-            if exchange.operation not in PREPARING or not may_have_prepared(exchange, code_at):
-                continue
-            if is_refused_with_a_transfer(exchange, code_at):
-                yield exchange, PERHAPS_PREPARED
-            else:
-                yield exchange, self._outcomes.get(self.codes.get(exchange.number), _NOT_SENT)
 
 
 def prepare(client: Client, profile: Profile, wanted: int, purpose: Purpose | None = None) -> list[Exchange]:
@@ -82,10 +42,11 @@ def prepare_one(
     exchange = client.send(plan.operation, json=body, valid=True, purpose=purpose)
     if exchange.response and is_granted(exchange):
         code = code_in(exchange.response, plan.code_at)
-        if note := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):
-            door.guard.notes.append(note)
-        door.secrets.learn(CODE, "" if note else code)
-        door.guard.prepared.codes[exchange.number] = "" if note else code
+        if trouble := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):
+            door.note(NoteAbout.SET_UP, trouble)
+            code = ""
+        door.secrets.learn(CODE, code)
+        door.guard.prepared.learn(exchange.number, code)
     return exchange
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from environments.door.budget import Budget, code_in
 from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical, outcome_of
+from environments.door.limits import Budget
 from environments.door.outgoing import NotSentError, Sending
-from environments.door.preparing import Prepared
+from environments.door.prepared import Prepared, code_in
 from spec.answers import answer_in_words, grants_protected_result, is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.interface import PREPARING

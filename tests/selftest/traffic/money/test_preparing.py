@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from environments.door.preparing import filled
 from environments.profiles.loading import load
 from environments.profiles.model import PixKey
+from tests.traffic.money.preparing import filled
 
 
 def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.door.budget import CUT, STOPPED, Ending
+from environments.door.ending import CUT, STOPPED, Ending
 from environments.door.outgoing import LimitError
-from environments.door.preparing import prepare
 from environments.door.run_keys import Keys, KeyState
 from environments.profiles.loading import load
 from spec.exchange import FailureKind
@@ -18,6 +17,7 @@ from tests.selftest.services.one_run import CODE, PREPARE, Run, journal_in
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import HANGS_S, Thread
+from tests.traffic.money.preparing import prepare
 
 ACCOUNT, EMAIL = "ac-0001", "qa@pix-conformance.example"
 DURATION_S = 1000.0

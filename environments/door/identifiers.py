@@ -1,0 +1,181 @@
+"""Accounts and keys that a request names: off a sandbox they are those of the profile, or synthetic.
+
+Whatever a generator draws or a list holds is looked at here, on its way out. A request that a service may take for one
+about all keys of an account, or about a key that nobody can delete again, goes to no account of the profile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, product
+from typing import Any
+from urllib.parse import quote
+
+from environments.door.bodies import NumberText, bodies_of_the_profile, key_sent, leaves_in
+from environments.door.outgoing import Sending
+from environments.door.permission import ForbiddenError
+from environments.door.run_keys import Keys, can_be_named
+from environments.profiles.model import PixKey, Profile, fill
+from spec.interface import KEY_TYPES, MARK, PREPARING, operations, path_parameters_reached
+from spec.json_text import JsonPath, as_bytes
+
+_REGISTER = "registerPixKey"
+_CHANGE_KEYS = (_REGISTER, "deletePixKey")
+_NAME_NOBODY = frozenset({"date", "pixKeyType", "description", "message"})
+"""Members that hold no account and no key. A number under `value` is an amount; a text there may be a key."""
+_AMOUNT = "value"
+_MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
+"""Key types whose empty key asks the service to make one. EVP is the name of the Central Bank for RANDOM."""
+_SYNTHETIC = re.compile(rb"%b[\w-]*" % MARK.encode())
+_MAY_BE_AN_IDENTIFIER = re.compile(rb"[\d@]")
+"""Each key but a RANDOM one has a digit or an at sign, and so has an amount."""
+_RANDOM_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+Leaf = tuple[JsonPath, Any]
+
+
+class Identifiers:
+    """The identifiers that requests to a target may name. `keys` knows those that a run registered."""
+
+    def __init__(self, profile: Profile, keys: Keys) -> None:
+        self._profile, self._keys = profile, keys
+        self._own_keys = frozenset(key.key for key in profile.pix_keys if key.key)
+        self._own_accounts_in_paths = frozenset(chain(*map(_readings_of, profile.accounts)))
+        of_no_key = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
+        texts = chain(*map(self._texts_filled_in, (*profile.pix_keys, *of_no_key)))
+        self._own_texts = frozenset((*texts, *self._own_keys, *profile.accounts, *KEY_TYPES))
+
+    def check(self, sending: Sending) -> None:
+        """Raises ForbiddenError for an account or a key that is neither of the profile nor synthetic, nor one that this
+        run or an earlier one registered; and for a malformed registration or deletion to an account of the
+        profile."""
+        in_path = self._accounts_in_path(sending)
+        own_in_path = in_path & self._own_accounts_in_paths
+        if any(MARK not in account for account in in_path - own_in_path):
+            raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
+        if sending.reaches.isdisjoint((*_CHANGE_KEYS, *PREPARING)):
+            return
+        leaves = leaves_in(sending.sent.body)
+        if leaves is None:
+            _refuse_unreadable(sending.sent.body)
+            leaves = []
+        self._refuse_foreign(sending, leaves)
+        names_own_account = bool(own_in_path) or any(leaf in self._profile.accounts for _, leaf in leaves)
+        if names_own_account and not sending.reaches.isdisjoint(_CHANGE_KEYS):
+            self._refuse_malformed(sending, leaves)
+
+    # -- what a request names ---------------------------------------------------------------------------------
+
+    def _accounts_in_path(self, sending: Sending) -> set[str]:
+        """Everything that a server may read as an account in the path."""
+        with_account = [name for name in sending.reaches if operations()[name].path_parameter == "accountId"]
+        return set(chain(*(path_parameters_reached(name, sending.path) for name in with_account)))
+
+    def _refuse_foreign(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
+        new_key = _new_uuid_in(sending)
+        for path, leaf in leaves:
+            if leaf != new_key and not self._is_permitted(path, leaf):
+                raise ForbiddenError("an account or a key in the body that is neither of the profile nor synthetic")
+
+    def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
+        """True if a text or a number of a body names nobody, or somebody of the profile, or a key that a run
+        registered."""
+        member_is_synthetic = any(MARK in str(name) for name in path)
+        if not isinstance(leaf, str) or member_is_synthetic or not _NAME_NOBODY.isdisjoint(path):
+            return True
+        names_nobody = MARK in leaf or not any(map(str.isalnum, leaf))
+        if names_nobody or leaf in self._own_texts:
+            return True
+        if isinstance(leaf, NumberText):
+            is_amount = _AMOUNT in path
+            may_be_a_key = path and "account" not in path
+            is_below_nothing = float(leaf) < 0 and not may_be_a_key
+            return is_amount or float(leaf) == 0 or is_below_nothing
+        return any(leaf in self._texts_filled_in(key) for key in self._keys.of_runs())
+
+    def _texts_filled_in(self, key: PixKey) -> set[str]:
+        """Every text and number in the bodies of the profile with this key and each of its accounts."""
+        texts = {key.key}
+        for account, (_, template) in product(self._profile.accounts or ("",), bodies_of_the_profile(self._profile)):
+            body = fill(template, account=account, key=key.key, type=key.type)
+            texts.update(leaf for _, leaf in leaves_in(as_bytes(body)) or () if isinstance(leaf, str))
+        return texts
+
+    # -- what is malformed ------------------------------------------------------------------------------------
+
+    def _refuse_malformed(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
+        """A service may take a deletion without a key for one of all keys, and register a key that no list shows. A
+        deletion whose Content-Type is not that of JSON has no key for a service that looks at it."""
+        keys = list(self._keys_in(sending, leaves))
+        can_be_deleted = bool(keys) and all(map(self._can_be_named, keys))
+        is_read = sending.reaches == {_REGISTER} or _is_sent_as_json(sending)
+        if is_read and can_be_deleted:
+            return
+        if not _asks_for_a_new_key(sending) and not self._is_deletion_without_a_key(sending):
+            raise ForbiddenError("a malformed registration or deletion to an account of the profile")
+
+    def _keys_in(self, sending: Sending, leaves: Iterable[Leaf]) -> Iterator[str]:
+        """The texts of a body that may be a key. What the body of the profile has beside the key is none."""
+        no_keys = {*KEY_TYPES, *self._profile.accounts}
+        template = self._profile.requests.get("deletePixKey")
+        if template and "deletePixKey" in sending.reaches:
+            without_a_key = fill(template.json, account="", key="", type="")
+            no_keys.update(leaf for _, leaf in leaves_in(as_bytes(without_a_key)) or () if isinstance(leaf, str))
+        no_keys -= self._own_keys
+        for path, leaf in leaves:
+            if not isinstance(leaf, str) or leaf in no_keys:
+                continue
+            is_foreign_number = isinstance(leaf, NumberText) and leaf not in self._own_texts
+            member_may_hold_a_key = (_NAME_NOBODY | {"account"}).isdisjoint(path)
+            if member_may_hold_a_key and not is_foreign_number:
+                yield leaf
+
+    def _can_be_named(self, key: str) -> bool:
+        """True if a deletion of the key can take no other. The mark with blanks alone is a key only if a run registered
+        it: a service may cut a longer one."""
+        if not can_be_named(key.removeprefix(MARK)):
+            return can_be_named(key) and any(known.key == key for known in self._keys.of_runs())
+        return can_be_named(key)
+
+    def _is_deletion_without_a_key(self, sending: Sending) -> bool:
+        """True for the deletion of the profile if that names no key, and no generator drew it: some services have one
+        key for each account."""
+        template = self._profile.requests.get("deletePixKey")
+        if template is None or "{key}" in str(template.json) or sending.intent.part:
+            return False
+        bodies = [
+            fill(template.json, account=account, key="", type=key_type)
+            for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES))
+        ]
+        return _is_sent_as_json(sending) and sending.sent.body in map(as_bytes, bodies)
+
+
+def _refuse_unreadable(body: bytes) -> None:
+    """A lenient reader may find an identifier or an amount in what is no JSON."""
+    if _MAY_BE_AN_IDENTIFIER.search(_SYNTHETIC.sub(b"", body)):
+        raise ForbiddenError("a body that is no JSON, and that may hold an account, a key or an amount")
+
+
+def _readings_of(account: str) -> frozenset[str]:
+    """Everything that a server may read in a path as this account."""
+    operation = operations()["listPixKeys"]
+    return path_parameters_reached(operation.id, operation.path.replace("{accountId}", quote(account, safe="")))
+
+
+def _is_sent_as_json(sending: Sending) -> bool:
+    return str(sending.request.headers.get("Content-Type", "")).startswith("application/json")
+
+
+def _asks_for_a_new_key(sending: Sending) -> bool:
+    """True for a registration that leaves the key to the service, and that no generator drew."""
+    key, key_type = key_sent(sending.sent.body)
+    is_registration = sending.reaches == {_REGISTER}
+    return is_registration and key_type in _MADE_BY_THE_SERVICE and not key and not sending.intent.part
+
+
+def _new_uuid_in(sending: Sending) -> str | None:
+    """The key of a registration of the type RANDOM if it is a random UUID (RFC 9562 section 5.4): nobody has it."""
+    key, key_type = key_sent(sending.sent.body)
+    is_registration = sending.reaches == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
+    is_random = key is not None and _RANDOM_UUID.fullmatch(key) is not None
+    return key if is_registration and is_random else None

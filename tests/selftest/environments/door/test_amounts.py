@@ -1,0 +1,103 @@
+"""The amounts of transfers, as the door lets them pass."""
+
+import pytest
+
+from environments.door.permission import ForbiddenError
+from tests.selftest.services.guarded import RECEIVER, guarded
+from tests.selftest.services.one_run import ADDRESS
+
+ABOVE_OR_NOTHING = {
+    "above that of the profile": b'{"value": 3.01}',
+    "a huge one": b'{"value": 1e400}',
+    "of many digits": b'{"value": ' + b"9" * 5000 + b"}",
+    "infinite": b'{"value": Infinity}',
+    "nothing": b'{"value": 0}',
+    "below nothing": b'{"value": -1}',
+    "no number": b'{"value": NaN}',
+    "as text": b'{"value": "1"}',
+    "deeper": b'{"transfer": {"value": [{"amount": 4}]}}',
+    "the first of two": b'{"value": 4, "value": 1}',
+    "the last of two": b'{"value": 1, "value": 4}',
+    "not quite JSON": b'{"value": 1,}',
+    "of a form": b"value=1",
+}
+PERMITTED = {
+    "that of the profile": b'{"value": 3}',
+    "less": b'{"value": 0.01}',
+    "twice": b'{"value": 1, "value": 2}',
+    "no amount": b'{"value": null}',
+    "true, which may be read as 1": b'{"value": true}',
+    "text without a digit": b'{"value": "pixconf-1"}',
+    "none": b"{}",
+    "cut short": b'{"pixconf-',
+}
+
+
+def transfer(door, body, operation="transferP2p"):
+    return door.client.send(operation, body=body)
+
+
+@pytest.mark.parametrize("body", ABOVE_OR_NOTHING.values(), ids=ABOVE_OR_NOTHING)
+def test_no_transfer_is_above_the_amount_of_the_profile_or_for_nothing(body, tmp_path):
+    """Off a sandbox the door refuses it, whoever sends it. Nothing leaves."""
+    door = guarded(tmp_path)
+    with pytest.raises(ForbiddenError):
+        transfer(door, body)
+
+    assert door.connections.sent == []
+
+
+@pytest.mark.parametrize("body", PERMITTED.values(), ids=PERMITTED)
+def test_a_transfer_up_to_the_amount_of_the_profile_passes(body, tmp_path):
+    """An amount above 0 and at most that of the profile; and what is no amount."""
+    door = guarded(tmp_path)
+    transfer(door, body)
+
+    assert door.connections.sent == [body]
+
+
+@pytest.mark.parametrize("body", [*ABOVE_OR_NOTHING.values(), *PERMITTED.values()], ids=[*ABOVE_OR_NOTHING, *PERMITTED])
+def test_on_a_sandbox_each_amount_passes(body, tmp_path):
+    """Nothing is worth anything there."""
+    door = guarded(tmp_path, sandbox=ADDRESS)
+    transfer(door, body)
+
+    assert door.connections.sent == [body]
+
+
+@pytest.mark.parametrize(
+    ("operation", "body", "is_sent"),
+    [
+        ("transferExternal", b'{"value": "10.50"}', True),
+        ("transferExternal", b'{"value": "10.51"}', False),
+        ("transferExternal", b'{"value": 0.01}', True),
+        ("transferInternal", b'{"value": 0.01}', True),
+        ("transferInternal", b'{"value": 0.02}', False),
+        ("transferInternal", b'{"value": true}', False),
+    ],
+)
+def test_each_operation_has_the_amounts_of_its_own_body(operation, body, is_sent, tmp_path):
+    """A text is sent as the profile has it. Without a body in the profile a transfer moves 0.01 at most."""
+    door = guarded(tmp_path)
+    if is_sent:
+        transfer(door, body, operation)
+    else:
+        with pytest.raises(ForbiddenError, match=f"{operation}: an amount"):
+            transfer(door, body, operation)
+
+    assert door.connections.sent == [body] * is_sent
+
+
+@pytest.mark.parametrize(("amount", "is_sent"), [(0, True), (-5, True), (0.01, True), (0.02, False)])
+def test_the_amount_of_the_profile_is_sent_as_it_is(amount, is_sent, tmp_path):
+    """Even if it is not above 0: the operator wants to see what the service says."""
+    requests = {"transferP2p": {"json": {"to": RECEIVER, "value": amount if amount <= 0 else 0}}}
+    door = guarded(tmp_path, requests=requests)
+    body = f'{{"to": "{RECEIVER}", "value": {amount}}}'.encode()
+    if is_sent:
+        transfer(door, body)
+    else:
+        with pytest.raises(ForbiddenError):
+            transfer(door, body)
+
+    assert door.connections.sent == [body] * is_sent

@@ -1,0 +1,45 @@
+"""The door of a profile with connections that send nothing, to see what it lets pass."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+from environments.door.opening import open_client, open_planned_door
+from spec.exchange import Response
+from tests.selftest.services.one_run import bank_profile
+
+OWN, RECEIVER = "ac-0001", "ac-9999"
+ALLOW = ["read", "register-keys", "delete-keys", "create-pix", "transfer"]
+BODIES = {
+    "deletePixKey": {"json": {"pixKey": "{key}", "kind": "{type}", "reason": ""}},
+    "transferP2p": {"json": {"from": "{account}", "to": RECEIVER, "bank": 341, "value": 3, "date": 1}},
+    "transferExternal": {"json": {"from": "{account}", "to": RECEIVER, "value": "10.50", "date": 1}},
+}
+
+
+class Connections:
+    """Answers each request with an empty list of keys. `sent` are the bodies of the requests that change something."""
+
+    def __init__(self):
+        self.sent = []
+
+    def attempt(self, sending):
+        if sending.request.method != "GET":
+            self.sent.append(sending.sent.body)
+        return Response(200, (), json.dumps({"code": 0, "data": {"keys": []}}).encode())
+
+    def connect(self, base_url):
+        return ""
+
+    def close(self):
+        pass
+
+
+def guarded(folder, **changes):
+    """The client of a profile that is no sandbox, unless `changes` say so, its door, and what was sent."""
+    changes = {"allow": ALLOW, "requests": BODIES, "transactions": None, "accounts": [OWN, "ac/2"], **changes}
+    profile = bank_profile(folder, **changes)
+    profile = replace(profile, limits=replace(profile.limits, transfers=100))
+    connections = Connections()
+    door = open_planned_door(profile, "a token", connections, resend=())
+    return SimpleNamespace(client=open_client(door, profile), door=door, connections=connections, profile=profile)
