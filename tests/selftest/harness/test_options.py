@@ -111,9 +111,9 @@ def test_an_unknown_option_may_be_that_of_a_plugin_that_is_not_loaded(monkeypatc
     add_group(parser, SimpleNamespace(hasplugin=lambda name: True, has_plugin=is_loaded))
 
     with pytest.raises(pytest.UsageError) as ended:
-        parser.optparser.error("unrecognized arguments: --timeout=3")
+        parser.optparser.error("unrecognized arguments: --reruns=3")
     assert str(ended.value) == (
-        "unrecognized arguments: --timeout=3; pytest --help lists the options; those of an installed plugin need its "
+        "unrecognized arguments: --reruns=3; pytest --help lists the options; those of an installed plugin need its "
         "name: -p timeout or -p xdist"
     )
 
