@@ -5,7 +5,10 @@ ENVIRONMENT ?= sandbox
 # it as a variable.
 override ENVIRONMENT := $(value ENVIRONMENT)
 override OPTIONS := $(value OPTIONS)
-export ENVIRONMENT OPTIONS
+override MODULE := $(value MODULE)
+override SAMPLE := $(or $(value SAMPLE),0)
+override SEED := $(or $(value SEED),0)
+export ENVIRONMENT OPTIONS MODULE SAMPLE SEED
 PYTHON ?= python3
 BIN := .venv/bin
 # The slowest self-test takes 30 s on a busy machine.
@@ -13,7 +16,7 @@ TIMED := -p pytest_timeout --timeout=300
 # Python keeps what it has compiled: each process of the self-tests would compile all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: conformance test quick fast lint messages proof bench witnesses screenshots
+.PHONY: conformance test quick fast lint messages proof bench witnesses screenshots breakages
 
 # One conformance run.
 conformance: .venv/ready
@@ -36,11 +39,12 @@ lint: .venv/contributors
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# An entry in each catalogue of reports/locale for what the suite has learned to say.
+# An entry in each catalogue of reports/locale for what the suite has learned to say. What it no longer says stays at the
+# end as a comment (#~), so that a text that comes back, or was reworded, has its translation at hand.
 POT := $(or $(TMPDIR),/tmp)/pix-conformance.pot
 messages: .venv/ready
 	PYTHONPATH=. $(BIN)/pybabel -q extract -F babel.cfg -k say -k say_many:1,2 --no-location --sort-output -o $(POT) .
-	$(BIN)/pybabel update -D report -i $(POT) -d reports/locale --width=120 --no-fuzzy-matching --ignore-pot-creation-date --ignore-obsolete
+	$(BIN)/pybabel update -D report -i $(POT) -d reports/locale --width=120 --no-fuzzy-matching --ignore-pot-creation-date
 
 .venv/ready: requirements.txt
 	@PYTHON=$(PYTHON) .ci/install --require-hashes --only-binary=:all: --requirement $<
@@ -62,8 +66,17 @@ witnesses: .venv/witnesses/ready
 # Every service of the proof, each replay beside a trial in memory, each operator over HTTP, every requirement selected
 # alone, the report in a browser in every way, the tools of others, and the worked examples of CONTRIBUTING.md.
 proof: .venv/contributors
-	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py \
-		tests/selftest/test_browser.py tests/selftest/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
+	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/proof/test_proof.py tests/selftest/harness/test_selection.py \
+		tests/selftest/promises/test_browser.py tests/selftest/proof/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
+
+# Breaks one module, one change at a time, and prints what its own self-tests do not notice: MODULE=spec/facts.py, and
+# SAMPLE=20 SEED=7 for so many changes that a seed draws. Some changes are equivalent: they change nothing.
+breakages: .venv/breakages/ready
+	PYTHONPATH=. .venv/breakages/bin/python -m tests.selftest.breakages --sample="$$SAMPLE" --seed="$$SEED" "$$MODULE"
+
+.venv/breakages/ready: tests/selftest/breakages/requirements.txt .venv/contributors
+	@VENV=.venv/breakages PYTHON=$(PYTHON) .ci/install --requirement $<
+	@touch $@
 
 # The pictures of the report in docs/screenshots/. Needs Chromium.
 screenshots: .venv/contributors

@@ -13,12 +13,21 @@ from spec.message import Message, Text, Value, changed, joined, say, say_many
 from spec.requirements import read_yaml
 
 TEMPLATES = Path(__file__).with_name("findings.yaml")
+_PARTS = frozenset({"expected", "got", "says", "at", "level"})
 
 
 @cache
 def templates() -> Mapping[str, Mapping[str, str]]:
-    """The templates of every code: `expected`, `got`, `says`, `at`, `level`."""
-    return dict(read_yaml(TEMPLATES))
+    """The templates of every code: `expected`, `got`, `says`, `at`, `level`. Raises ValueError for any other part."""
+    every = dict(read_yaml(TEMPLATES))
+    for code, parts in every.items():
+        for part, text in parts.items():
+            if part not in _PARTS or not isinstance(text, str):
+                raise ValueError(
+                    f"{TEMPLATES.name}: {code}: expected texts under {', '.join(sorted(_PARTS))}, got {part!r}: "
+                    "a text with a comma in braces, or with a colon, needs quotes"
+                )
+    return every
 
 
 @dataclass(frozen=True)

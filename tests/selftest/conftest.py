@@ -2,16 +2,18 @@
 user started."""
 
 import gc
+import inspect
 import os
 import signal
 import tempfile
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType
 
 import pytest
 
 from environments.door import wire
+from tests.selftest.mirror import NOT_MIRRORED
 from tests.selftest.proof import matrix
 from tests.selftest.proof.trial import CONFORMANCE, try_service, try_target
 from tests.selftest.recorded_runs import record, recorded
@@ -19,13 +21,14 @@ from tests.selftest.services.one_run import Run, whole_run
 from tests.selftest.services.running import run, started
 from tests.selftest.services.serving import Raw
 
+HERE = Path(__file__).parent
 RUNS = run, started, try_service, try_target, whole_run, record, recorded, CONFORMANCE
 """What runs the suite inside a self-test."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     os.umask(0)  # what is its owner's alone is so by itself
-    config.addinivalue_line("markers", "slow: a self-test in a module that runs the suite; make quick leaves it out")
+    config.addinivalue_line("markers", "slow: a self-test that runs the suite; make quick leaves it out")
     matrix.pytest_configure(config)
     for name in [name for name in os.environ if name.startswith("GITHUB_")]:
         del os.environ[name]  # a run inside a self-test is no job of its own, and tells GitHub nothing
@@ -47,13 +50,41 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if _runs_the_suite(item.module):
+    """Mark what is slow: in the folders of whole runs each test of a module that runs the suite, because they share runs;
+    elsewhere the test itself."""
+    if item.path.relative_to(HERE).parts[0] in NOT_MIRRORED:
+        if any(value is runs for value in vars(item.module).values() for runs in RUNS):
+            item.add_marker("slow")
+        return
+    fixtures = [definitions[-1].func for definitions in item._fixtureinfo.name2fixturedefs.values()]
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    if any(map(_runs_the_suite, (item.obj, *fixtures, *filter(callable, parameters)))):
         item.add_marker("slow")
 
 
+def _runs_the_suite(called: object, *asked: object) -> bool:
+    """True if a test, or whatever of its module it calls, names something that runs the suite."""
+    function = inspect.unwrap(getattr(getattr(called, "hypothesis", called), "inner_test", called))
+    function = getattr(function, "__func__", function)
+    if not inspect.isfunction(function) or function in asked:
+        return False
+    used = [function.__globals__[name] for name in _names_in(function.__code__) if name in function.__globals__]
+    for value in used:
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)
+        for each in values:
+            if any(each is runs for runs in RUNS):
+                return True
+            is_of_the_module = getattr(each, "__module__", None) == function.__module__
+            if is_of_the_module and _runs_the_suite(each, function, *asked):
+                return True
+    return False
+
+
 @cache
-def _runs_the_suite(module: ModuleType) -> bool:
-    return any(value is runs for value in vars(module).values() for runs in RUNS)
+def _names_in(code: CodeType) -> frozenset[str]:
+    """Names that a function uses, also in the functions inside of it."""
+    inner = [_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return frozenset(code.co_names).union(*inner)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 import re
 import tempfile
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from pathlib import Path
 
 from environments.sandbox import Service
@@ -10,6 +12,17 @@ from tests.selftest.recorded_runs import record
 README = Path(__file__).parents[2] / "README.md"
 IN_README = re.compile(r"(?<=```\n)NON-CONFORMANT.*?(?=```)", re.DOTALL)
 ADDRESS, REPORT = "https://staging.example.test", "reports/runs/staging/latest"
+LINES = {
+    "the verdict, the permissions and the counts": "NON-CONFORMANT",
+    "the target, the transfers and the requests": "staging at ",
+    "which requirement fails, and how it is said": ("FAIL ", "     "),
+    "which requirements are warned about": "WARN ",
+    "how many requirements of a level were tested": "  ",
+    "which files are written": ("report: ", "SHA256 "),
+    "what to do next": "next: ",
+    "the exit status": "verdict: ",
+}
+"""What a line of the summary is about, by its begin. The first that fits counts."""
 DIGEST = re.compile(r"(?<=SHA256SUMS\) = )[0-9a-f]{64}")
 
 
@@ -27,6 +40,22 @@ def sample() -> str:
     output = ended.output.replace(ended.run.base_url, ADDRESS).replace(str(ended.folder), REPORT)
     output = output.replace(f"{folder}/staging.yaml", "staging")
     return DIGEST.sub("9f86d081…b0f00a08", output).partition("\n---")[0].strip() + "\n"
+
+
+def about(line: str) -> str:
+    """What a line of the summary says of a run."""
+    return next((what for what, begins in LINES.items() if line.startswith(begins)), "another line")
+
+
+def changes(in_readme: str, now: str) -> list[str]:
+    """What became different in a run since README.md was written: what it is about, and both lines."""
+    old, new = in_readme.splitlines(), now.splitlines()
+    found = []
+    for _, first, after, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for was, line in zip_longest(old[first:after], new[start:end]):
+            if was != line:
+                found.append(f"{about(line or was)}: README.md has {was!r}, a run says {line!r}")
+    return found
 
 
 if __name__ == "__main__":

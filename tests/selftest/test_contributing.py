@@ -22,15 +22,15 @@ OF_LIMITS = (
     ("/v1/accounts", "/v1/limits"),
 )
 PROVED_BY = (
-    "requirements",
-    "rules",
-    "exchange_list",
-    "sandbox",
-    "explaining",
-    "languages",
-    "documentation",
-    "preflight",
-    "proof",
+    "spec/test_requirements.py",
+    "spec/test_rules.py",
+    "reports/page/test_rendering_exchanges.py",
+    "environments/test_sandbox.py",
+    "reports/test_explanation.py",
+    "reports/test_language.py",
+    "test_documentation.py",
+    "promises/test_preflight.py",
+    "proof/test_proof.py",
 )
 OF_THE_EXAMPLES = (
     "(ExecutionFee or ListLimits or listLimits or catalogue or an_entry or refused_everywhere or told_apart "
@@ -89,7 +89,7 @@ def test_the_worked_examples_can_be_followed(tmp_path):
     run = call(*pytest_, "--no-report", "-k", "executePix.fee or listLimits")
     call(
         *pytest_,
-        *(f"tests/selftest/test_{name}.py" for name in PROVED_BY),
+        *(f"tests/selftest/{name}" for name in PROVED_BY),
         "-k",
         OF_THE_EXAMPLES,
         PIX_PROOF="exhaustive",

@@ -9,7 +9,7 @@ from environments.profiles.parts import PERMISSIONS
 from reports.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
 from spec.requirements import LEVELS
-from tests.selftest.sample import IN_README, README, sample
+from tests.selftest.sample import IN_README, README, changes, sample
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,8 +22,24 @@ def test_requirements_page_is_current():
 
 
 def test_sample_output_in_the_readme_is_current():
-    """`python -m tests.selftest.sample` writes what a run prints into README.md."""
-    assert IN_README.findall(README.read_text("utf-8")) == [sample()], "run: python -m tests.selftest.sample"
+    """A run prints what README.md shows. If it changed on purpose, `python -m tests.selftest.sample` writes it anew."""
+    (in_readme,) = IN_README.findall(README.read_text("utf-8"))
+
+    assert changes(in_readme, sample()) == [], "on purpose? run: python -m tests.selftest.sample"
+
+
+def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
+    """What the line is about, what README.md has, and what a run says now."""
+    (in_readme,) = IN_README.findall(README.read_text("utf-8"))
+    now = in_readme.replace("3 requests", "4 requests").replace("  implied      1 pass\n", "")
+
+    assert changes(in_readme, in_readme) == []
+    assert changes(in_readme, now) == [
+        "the target, the transfers and the requests: README.md has "
+        "'staging at https://staging.example.test, a sandbox: 1 transfer executed, 3 requests', a run says "
+        "'staging at https://staging.example.test, a sandbox: 1 transfer executed, 4 requests'",
+        "how many requirements of a level were tested: README.md has '  implied      1 pass', a run says None",
+    ]
 
 
 FOLDERS = ("spec", "environments", "reports", "tests")

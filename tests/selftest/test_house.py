@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.selftest import mirror
+
 ROOT = Path(__file__).parents[2]
 CHAIN = ("spec", "environments", "reports", "reports/recorded", "tests/harness", "tests/traffic", "tests/conformance")
 """Each folder imports itself and those before it. `conftest.py` and the `__main__.py` files are outside: they wire.
 Nothing else in reports/ imports reports/recorded/, which may open any file, and the network where the user names an address."""
 SELFTESTS = "tests/selftest"
+ABOUT_THE_TREE = ("clocks", "contributing", "dependencies", "documentation", "house", "pipelines")
 MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest", "robustness", "journal"}
 """Rules, scenarios and tests of one section of the document stand in modules of one name."""
 NETWORK = {"requests", "urllib3", "http.client", "schemathesis", "hypothesis"}
@@ -62,8 +65,10 @@ def test_imports_go_to_the_left():
 
 
 def test_names_are_not_shared():
-    """A name leads to one file."""
-    names = Counter(path.stem for path in files_of(*CHAIN, SELFTESTS).values())
+    """A name leads to one file. Self-tests have the names of what they test, in folders of the same names."""
+    product = [path.stem for path in files_of(*CHAIN).values()]
+    of_selftests = [path.stem for path in files_of(SELFTESTS).values() if not path.stem.startswith("test_")]
+    names = Counter([*product, *of_selftests])
 
     assert {name for name, files in names.items() if files > 1} <= MAY_SHARE_A_NAME
 
@@ -123,3 +128,38 @@ def _names_in(expression):
         names.add(getattr(expression, "attr", ""))
         expression = expression.value
     return names | {getattr(expression, "id", "")}
+
+
+# -- the self-tests mirror the product -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", mirror.modules())
+def test_a_module_has_a_self_test_by_its_path(module):
+    """`tests/selftest/<folder>/test_<module>.py`; or mirror.py says which one it shares, or which runs show it."""
+    assert mirror.tests_of(module), f"write {mirror.own_test(module)}"
+    assert [str(test) for test in mirror.tests_of(module) if not (ROOT / test).is_file()] == []
+
+
+def test_a_self_test_in_a_folder_of_the_product_belongs_to_a_module():
+    """A test that is about no module stands in promises/ or proof/, or beside this one if it is about the tree."""
+    folders = [ROOT / SELFTESTS / folder.removeprefix("tests/") for folder in mirror.PRODUCT]
+    tests = {path.relative_to(ROOT) for folder in folders for path in folder.rglob("test_*.py")}
+    of_packages = {mirror.own_test(str(Path(module).parent) + ".py") for module in mirror.modules()}
+    mirrored = {test for module in mirror.modules() for test in mirror.tests_of(module)}
+
+    assert {str(test) for test in tests - mirrored - of_packages} == set()
+
+
+def test_self_tests_at_the_top_are_about_the_tree():
+    """Those of a module stand in the folder of its name."""
+    names = {path.name for path in (ROOT / SELFTESTS).glob("test_*.py")}
+
+    assert names == {f"test_{name}.py" for name in ABOUT_THE_TREE}
+
+
+def test_no_exception_is_left_that_has_a_self_test_of_its_own():
+    """And none of a module that is gone."""
+    named = {**mirror.WITH_A_NEIGHBOUR, **mirror.BY_WHOLE_RUNS}
+    outlived = [module for module in named if (ROOT / mirror.own_test(module)).exists()]
+
+    assert [*outlived, *(module for module in named if module not in mirror.modules())] == []

@@ -13,10 +13,10 @@ import pytest
 
 from environments.sandbox import Server, Service
 from spec.requirements import read_yaml
+from tests.selftest.promises.test_stopped_runs import Acts
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.running import TOKEN, environment, write_profile
 from tests.selftest.services.waiting import await_event
-from tests.selftest.test_stopped_runs import Acts
 
 pytestmark = pytest.mark.slow
 GITHUB = ROOT / ".github/workflows/conformance.yml"

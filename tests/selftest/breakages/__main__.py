@@ -1,0 +1,158 @@
+"""Breaks one module of the product, one change at a time, and prints the changes that its own self-tests do not notice.
+
+`make breakages MODULE=spec/facts.py SAMPLE=20 SEED=7`. The changes are those of cosmic-ray, made in a copy of the tree.
+This runs in the Python of cosmic-ray, and the self-tests in that of the project.
+"""
+
+import argparse
+import ast
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from cosmic_ray.work_db import WorkDB, use_db
+from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem, WorkResult
+
+from tests.selftest.mirror import ROOT, tests_of
+
+PYTHON = ROOT / ".venv" / "bin" / "python"
+LIMIT_S = 10
+"""Seconds for the self-tests of a broken module, beyond what they take of the whole one; and for each of them."""
+NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*cache", "__pycache__", "runs", "node_modules")
+CONFIG = """\
+[cosmic-ray]
+module-path = "{module}"
+timeout = {timeout:.1f}
+excluded-modules = []
+test-command = {command}
+
+[cosmic-ray.distributor]
+name = "local"
+"""
+Place = tuple[int, int]
+
+
+def main() -> None:
+    """Break the module of the command line."""
+    parser = argparse.ArgumentParser(prog="make breakages")
+    parser.add_argument("module", help="a module of the product, such as spec/facts.py")
+    parser.add_argument("--sample", type=int, default=0, help="so many changes, drawn at random; 0: all")
+    parser.add_argument("--seed", type=int, default=0, help="what draws them")
+    options = parser.parse_args()
+    if not (ROOT / options.module).is_file() or not tests_of(options.module):
+        parser.error(f"{options.module} is no module with a self-test of its own")
+
+    with tempfile.TemporaryDirectory(prefix="breakages-") as folder:
+        copy = Path(folder, "tree")
+        shutil.copytree(ROOT, copy, ignore=NOT_COPIED)
+        (copy / ".venv").symlink_to(ROOT / ".venv")
+        results = break_module(copy, options.module, options.sample, options.seed)
+        print(*told(options.module, results), sep="\n")
+
+
+def break_module(copy: Path, module: str, sample: int, seed: int) -> list[tuple[MutationSpec, WorkResult]]:
+    """The changes that were made in the copy, with what the self-tests said."""
+    command, seconds = quick_tests(copy, module)
+    config, session = copy.parent / "config.toml", copy.parent / "session.sqlite"
+    text = CONFIG.format(module=module, timeout=seconds + LIMIT_S, command=_quoted(shlex.join(command)))
+    config.write_text(text, "utf-8")
+    _cosmic_ray("init", str(config), str(session), folder=copy)
+    with use_db(str(session), WorkDB.Mode.open) as database:
+        drawn = draw(database.work_items, (copy / module).read_text("utf-8"), sample, seed)
+        left_out = {item.job_id for item in database.work_items} - {item.job_id for item in drawn}
+        database.set_multiple_results(left_out, WorkResult(worker_outcome=WorkerOutcome.SKIPPED))
+    print(
+        f"{module}: {len(drawn)} changes; unbroken, its tests take {seconds:.0f} s: {shlex.join(command[3:])}",
+        flush=True,
+    )
+    _cosmic_ray("exec", str(config), str(session), folder=copy)
+    with use_db(str(session), WorkDB.Mode.open) as database:
+        results = dict(database.results)
+        return [(item.mutations[0], results[item.job_id]) for item in drawn]
+
+
+def quick_tests(copy: Path, module: str) -> tuple[list[str], float]:
+    """The command that runs the self-tests of a module, and its seconds: without the slow ones, unless all are slow."""
+    tests = [str(test) for test in tests_of(module)]
+    command = [str(PYTHON), "-m", "pytest", *tests, "-x", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "pytest_timeout", f"--timeout={LIMIT_S}", "-m"]
+    for choice in ("not slow", "slow"):
+        start = time.monotonic()
+        ended = subprocess.run([*command, choice], cwd=copy, env=_environment(), capture_output=True, text=True)
+        if ended.returncode == 0:
+            return [*command, choice], time.monotonic() - start
+        if ended.returncode != 5:  # of pytest: no tests were collected
+            sys.exit(
+                f"the self-tests of {module} fail before it is broken:\n{ended.stdout[-3000:]}{ended.stderr[-3000:]}"
+            )
+    sys.exit(f"{module}: none of {', '.join(tests)} was collected")
+
+
+def draw(items: Iterable[WorkItem], source: str, sample: int, seed: int) -> list[WorkItem]:
+    """The changes to be tried, in the order of the file. Annotations are left out, because no run evaluates them."""
+    annotations = list(_annotations(source))
+    found = [item for item in items if not _is_in_any(item.mutations[0], annotations)]
+    found.sort(key=_place)
+    if sample and sample < len(found):
+        found = sorted(random.Random(seed).sample(found, sample), key=_place)
+    return found
+
+
+def _place(item: WorkItem) -> tuple[Place, str, int]:
+    change = item.mutations[0]
+    return tuple(change.start_pos), change.operator_name, change.occurrence
+
+
+def _annotations(source: str) -> Iterator[tuple[Place, Place]]:
+    """Begin and end of each annotation: (line, column)."""
+    for node in ast.walk(ast.parse(source)):
+        for name in ("annotation", "returns"):
+            found = getattr(node, name, None)
+            if found is not None:
+                yield (found.lineno, found.col_offset), (found.end_lineno, found.end_col_offset)
+
+
+def _is_in_any(change: MutationSpec, places: list[tuple[Place, Place]]) -> bool:
+    return any(start <= tuple(change.start_pos) < end for start, end in places)
+
+
+def told(module: str, results: list[tuple[MutationSpec, WorkResult]]) -> Iterator[str]:
+    """The changes that nobody noticed, and how many there were of each outcome."""
+    survivors = [(change, result) for change, result in results if result.test_outcome is TestOutcome.SURVIVED]
+    too_long = [change for change, result in results if result.output == "timeout"]
+    for change, result in survivors:
+        lines = [
+            line for line in (result.diff or "").splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
+        ]
+        yield f"\n{module}:{change.start_pos[0]}: not noticed ({change.operator_name.removeprefix('core/')})"
+        yield from (f"    {line}" for line in lines)
+    yield from (f"\n{module}:{change.start_pos[0]}: took too long ({change.operator_name})" for change in too_long)
+    noticed = len(results) - len(survivors)
+    yield f"\n{module}: {noticed} of {len(results)} changes were noticed, {len(too_long)} of them as they took too long"
+
+
+def _cosmic_ray(*arguments: str, folder: Path) -> None:
+    command = [str(Path(sys.executable).with_name("cosmic-ray")), *arguments]
+    subprocess.run(command, cwd=folder, env=_environment(), check=True)
+
+
+def _environment() -> dict[str, str]:
+    """That of this process, without what would lead the self-tests back to the tree."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIX_PROOF")}
+
+
+def _quoted(text: str) -> str:
+    """A text as a string of TOML."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+if __name__ == "__main__":
+    main()

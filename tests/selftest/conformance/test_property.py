@@ -1,0 +1,23 @@
+"""What the tests of generated traffic say if there is nothing to judge."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.conformance import test_property as module
+from tests.harness.judging import NotExercised
+
+
+@pytest.mark.parametrize(
+    ("cut", "why"), [("", "nothing to send: supply accounts"), ("limits.requests", "limits.requests")]
+)
+def test_why_nothing_was_generated(cut, why):
+    """A limit that cut it short is the first cause, and stands among what was cut."""
+    findings = SimpleNamespace(taken=[], cut=cut)
+    generated = SimpleNamespace(take=lambda operation, exchanges: None, cut=[])
+    session = SimpleNamespace(run=SimpleNamespace(generated=generated))
+
+    with pytest.raises(NotExercised) as ended:
+        module.test_generated_requests("listEntries", SimpleNamespace(judge=lambda operation: findings), None, session)
+    assert str(ended.value.why) == why
+    assert generated.cut == ([f"listEntries was cut after 0 requests: {cut}"] if cut else [])

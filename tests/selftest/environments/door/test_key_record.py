@@ -1,0 +1,84 @@
+"""The key record: the last event of each key that a run registered."""
+
+import stat
+
+import pytest
+
+from environments.door.event_log import LogKey
+from environments.door.key_record import GONE, MAYBE, REGISTERED, KeyRecord
+
+ACCOUNT, EMAIL, MADE = "ac-0001", "qa@bank.example", "pixconf-1a2b3c4d@example.com"
+
+
+@pytest.fixture
+def record(tmp_path):
+    """The record of one run, or of another one, at an address."""
+
+    def of(run="one", base_url="https://bank.example"):
+        return KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), "staging", run, base_url=base_url)
+
+    return of
+
+
+def test_the_record_has_the_last_event_of_a_key(record):
+    """It is closed by `gone`."""
+    record().note(ACCOUNT, "EMAIL", EMAIL, MAYBE, ours=False)
+    record().note(ACCOUNT, "EMAIL", EMAIL, REGISTERED, ours=False)
+    record().note(ACCOUNT, "EMAIL", MADE, REGISTERED, ours=True)
+    assert record("two").state(ACCOUNT, "EMAIL", EMAIL) == REGISTERED
+    assert len(record().events()) == 2
+
+    record("two").note(ACCOUNT, "EMAIL", EMAIL, GONE, ours=False)
+    assert record().state(ACCOUNT, "EMAIL", EMAIL) == ""
+    assert [event["key"] for event in record().events()] == [MADE]
+
+
+def test_a_key_of_the_profile_stands_in_the_record_by_its_digest_alone(record, tmp_path):
+    """A synthetic one stands in clear, because nothing else could name it later. The file is its owner's alone."""
+    record().note(ACCOUNT, "EMAIL", EMAIL, REGISTERED, ours=False)
+    record().note(ACCOUNT, "EMAIL", MADE, REGISTERED, ours=True)
+    text = (tmp_path / "keys.jsonl").read_text()
+
+    assert (EMAIL in text, ACCOUNT in text, MADE in text) == (False, False, True)
+    assert {stat.S_IMODE(file.stat().st_mode) & 0o077 for file in tmp_path.iterdir()} == {0}
+
+
+def test_a_record_belongs_to_an_address_and_an_account(record):
+    """Elsewhere the same key may be a customer's. The events of the other address are kept."""
+    record().note(ACCOUNT, "EMAIL", MADE, REGISTERED, ours=True)
+    other = record(base_url="https://other.example")
+    other.note("ac-0002", "EMAIL", MADE, MAYBE, ours=True)
+
+    assert (other.state(ACCOUNT, "EMAIL", MADE), other.state("ac-0002", "EMAIL", MADE)) == ("", MAYBE)
+    assert [account for account, _ in other.left([ACCOUNT])] == [""]
+    assert [account for account, _ in record().left([ACCOUNT, "ac-0002"])] == [ACCOUNT]
+    assert list(record().left([])) == [("", record().events()[0])]
+    assert len(record().events()) == 2
+
+
+def test_keys_of_the_profile_are_not_among_those_that_are_left(record):
+    """The profile names them, and says what becomes of them."""
+    record().note(ACCOUNT, "EMAIL", EMAIL, REGISTERED, ours=False)
+
+    assert list(record().left([ACCOUNT])) == []
+
+
+def test_one_event_stands_for_all_unknown_keys_of_a_run(record):
+    """A record without a run closes those of all."""
+    for run in ("one", "one", "two"):
+        record(run).note(ACCOUNT, "RANDOM", None, MAYBE, ours=True)
+    assert [event["run"] for event in record().events()] == ["one", "two"]
+
+    record("two").note(ACCOUNT, "RANDOM", None, GONE, ours=True)
+    assert record("two").state(ACCOUNT, "RANDOM", None) == MAYBE
+    record("").note(ACCOUNT, "RANDOM", None, GONE, ours=True)
+    assert record().events() == []
+
+
+def test_half_a_line_is_not_read(record, tmp_path):
+    """It is what a killed run left: nothing was sent for it."""
+    record().note(ACCOUNT, "EMAIL", MADE, REGISTERED, ours=True)
+    with (tmp_path / "keys.jsonl").open("a") as file:
+        file.write(record().path.read_text().rstrip("\n"))
+
+    assert len(record().events()) == 1

@@ -1,0 +1,85 @@
+"""Permission to send a request, and what a body names."""
+
+import pytest
+import requests
+
+from environments.door.outgoing import Intent, Sending
+from environments.door.permission import ForbiddenError, Permission, synthetic
+from environments.door.wrong_tokens import RESTORABLE
+from environments.secret_values import Secrets
+from spec.interface import MARK
+
+BASE = "https://bank.example/pix"
+CODE = "TX-1"
+EXECUTE = f"{BASE}/v1/execute/pix"
+
+
+def sent(method, url, allow=("read", "execute"), *, credential="valid", with_token=True):
+    """Ask whether a request may be sent."""
+    request = requests.Request(method, url).prepare()
+    sending = Sending(request, Intent("", credential=credential), with_token=with_token)
+    permission = Permission(BASE, frozenset(allow), Secrets({"code": (CODE,)}))
+    sending.path = permission.path(request)
+    permission.check(sending)
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "why"),
+    [
+        ("GET", "https://other.example/pix/v1/accounts", "a request to another origin than base_url"),
+        ("GET", "http://bank.example/pix/v1/accounts", "a request to another origin than base_url"),
+        ("GET", f"{BASE}/v1/nothing", "an undocumented path that is not synthetic"),
+        ("POST", f"{BASE}/v1/pix/keys/ac-1", "POST needs register-keys in allow"),
+        ("GET", f"{EXECUTE}/TX-2", "a transaction code that is neither known nor synthetic"),
+        ("GET", f"{EXECUTE}/x/{CODE}", "an undocumented path that is not synthetic"),
+        ("HEAD", f"{EXECUTE}/TX-2", "a transaction code that is neither known nor synthetic"),
+    ],
+)
+def test_what_is_not_sent(method, url, why):
+    """A GET executes a transfer: permission goes by operation, never by method."""
+    with pytest.raises(ForbiddenError, match=f"^{why}"):
+        sent(method, url)
+
+
+@pytest.mark.parametrize(
+    ("url", "with_token"),
+    [
+        (f"{BASE}/v1/accounts", True),
+        (f"{BASE}/v1/{MARK}1", True),
+        (f"{EXECUTE}/{CODE}", True),
+        (f"{EXECUTE}/{MARK}1", True),
+        (f"{EXECUTE}//{CODE}", False),
+    ],
+)
+def test_what_is_sent(url, with_token):
+    """A known code, a synthetic identifier, and without the token a known code in another spelling, too."""
+    sent("GET", url, with_token=with_token)
+
+
+def test_without_the_permission_of_the_operation_nothing_goes_to_it():
+    """Not even a synthetic code."""
+    with pytest.raises(ForbiddenError, match=r"^GET needs execute in allow"):
+        sent("GET", f"{EXECUTE}/{MARK}1", allow=("read",))
+
+
+def test_a_credential_that_tells_the_token_needs_fuzz():
+    """Such as the token cut short."""
+    credential = next(iter(RESTORABLE))
+    with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
+        sent("GET", f"{BASE}/v1/accounts", credential=credential)
+    sent("GET", f"{BASE}/v1/accounts", allow=("read", "fuzz"), credential=credential)
+
+
+def test_the_code_in_a_path_is_found_in_whatever_segment():
+    """Percent-encoded, too. A synthetic one is no real code."""
+    permission = Permission(BASE, frozenset(), Secrets({"code": ("TX/1",)}))
+    urls = (f"{EXECUTE}/TX%2F1", f"{EXECUTE}/TX%2F1/x", f"{EXECUTE}/{MARK}1")
+    found = [permission.code_in(requests.Request("GET", url).prepare()) for url in urls]
+
+    assert found == ["TX/1", "TX/1", None]
+
+
+def test_a_synthetic_identifier_is_new_each_time():
+    """It begins with the mark of the suite."""
+    assert synthetic() != synthetic()
+    assert synthetic().startswith(MARK)

@@ -1,0 +1,136 @@
+"""From a request to the sandbox to its response: routes, the token, bodies and numbers."""
+
+import json
+
+import pytest
+
+from environments.sandbox import Request, Service
+from environments.sandbox.protocol import MAX_BODY, MAX_NUMBER, Refusal, integer, text
+
+TOKEN = "sandbox-token"
+ACCOUNTS, BALANCE, KEYS, PIX = "/v1/accounts", "/v1/accounts/balance/ac-0001", "/v1/pix/keys/ac-0001", "/v1/pix"
+
+
+def ask(method, path, body=b"", *, authorization=f"Bearer {TOKEN}", content_type="application/json"):
+    """The response to one request."""
+    headers = {"authorization": authorization, "content-type": content_type}
+    return Service(token=TOKEN).respond(Request(method, path, "", headers, body))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", ACCOUNTS, 200),
+        ("GET", BALANCE, 200),
+        ("GET", f"{BALANCE}/more", 404),
+        ("GET", "/v1/nothing", 404),
+        ("GET", "/v2/accounts", 404),
+        ("PATCH", KEYS, 405),
+        ("GET", "/v1/accounts/balance/%FF", 400),
+        ("GET", "/v1/accounts/balance/ac-000%31", 200),
+    ],
+)
+def test_a_path_leads_to_one_operation(method, path, status):
+    """Its parameter is one segment, and is decoded as UTF-8."""
+    response = ask(method, path)
+
+    assert response.status == status
+    assert json.loads(response.body)["code"] == (0 if status == 200 else status)
+
+
+def test_a_method_that_a_path_does_not_have_names_those_that_it_has():
+    """In the order of the alphabet."""
+    assert dict(ask("PATCH", KEYS).headers)["Allow"] == "DELETE, GET, POST"
+
+
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        (f"Bearer {TOKEN}", 200),
+        (f"bearer {TOKEN}", 200),
+        (TOKEN, 401),
+        (f"Basic {TOKEN}", 401),
+        (f"Bearer {TOKEN} ", 401),
+        (f"Bearer {TOKEN[:-1]}", 401),
+        ("Bearer \u20ac", 401),
+        ("", 401),
+    ],
+)
+def test_every_operation_needs_the_token(authorization, status):
+    """Under the scheme Bearer, in any letter case. The refusal names it."""
+    response = ask("GET", ACCOUNTS, authorization=authorization)
+
+    assert response.status == status
+    assert dict(response.headers).get("WWW-Authenticate") == (None if status == 200 else "Bearer")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b"", 400, "The body is not JSON in UTF-8."),
+        (b"{", 400, "The body is not JSON in UTF-8."),
+        (b'{"account": "\xff"}', 400, "The body is not JSON in UTF-8."),
+        (b'{"account": "\\ud800"}', 400, "The body is not JSON in UTF-8."),
+        (b"[" * 100_000, 400, "The body is not JSON in UTF-8."),
+        (b"[]", 400, "The body is not an object of JSON."),
+        (b'{"account": 7}', 400, "The field account holds a string."),
+        (b" " * (MAX_BODY + 1), 413, f"A body has at most {MAX_BODY} bytes."),
+        (b" " * MAX_BODY, 400, "The body is not JSON in UTF-8."),
+    ],
+    ids=["empty", "cut", "no UTF-8", "half a pair", "deep", "an array", "a number", "too large", "as large as may be"],
+)
+def test_what_is_no_body(body, status, said):
+    """The text repeats nothing of the request."""
+    response = ask("POST", PIX, body)
+
+    assert (response.status, json.loads(response.body)["data"]["error"]) == (status, said)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/json", 400),
+        ('Application/JSON; charset="UTF-8"', 400),
+        ("text/plain", 415),
+        ("application/json; charset=latin-1", 415),
+        ("", 415),
+    ],
+)
+def test_a_body_is_json_by_its_header(content_type, status):
+    """What is in it is looked at afterwards."""
+    assert ask("POST", PIX, b"{}", content_type=content_type).status == status
+
+
+@pytest.mark.parametrize(
+    ("value", "cents"),
+    [(0.01, 1), (1.5, 150), (7, 700), (MAX_NUMBER, MAX_NUMBER * 100), (MAX_NUMBER - 1, (MAX_NUMBER - 1) * 100)],
+)
+def test_an_amount_is_an_integer_of_cents(value, cents):
+    """As it is written, without the error of a float."""
+    assert integer({"value": value}, "value", 100) == cents
+
+
+@pytest.mark.parametrize(
+    "value", [0, -1, True, False, None, "1", [], MAX_NUMBER + 1, 0.001, float("nan"), float("inf")]
+)
+def test_what_is_no_amount(value):
+    """A boolean is none, nor is a text, nor what has more than two decimals."""
+    with pytest.raises(Refusal) as refused:
+        integer({"value": value}, "value", 100)
+    assert refused.value.status == 400
+
+
+def test_a_text_is_required_without_a_default():
+    """A default stands for one that is not there, and for none of another type."""
+    assert (text({"a": "x"}, "a"), text({}, "a", "y")) == ("x", "y")
+    for body, default in (({}, None), ({"a": None}, "y"), ({"a": 1}, None)):
+        with pytest.raises(Refusal):
+            text(body, "a", default)
+
+
+def test_text_of_any_script_is_written_as_it_is():
+    """The answer is UTF-8."""
+    service = Service(token=TOKEN)
+
+    assert service.render(200, {"a": "ção"}).body == '{"a": "ção"}'.encode()
+    assert type(service.now()) is int

@@ -1,0 +1,45 @@
+"""An exception that nobody catches: one line, exit status 3, and nothing of its message."""
+
+import pytest
+
+from environments.uncaught import _end_with_one_line, place_of
+from spec.requirements import read_yaml
+
+
+def caught(act):
+    """The exception that an act raises."""
+    try:
+        act()
+    except BaseException as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def fails():
+    raise ValueError("t0ken")
+
+
+@pytest.mark.parametrize(
+    ("act", "status", "line"),
+    [
+        (fails, 3, "error: ValueError (tests/selftest/environments/test_uncaught.py:"),
+        (lambda: read_yaml("no such file"), 3, "error: AttributeError (spec/requirements.py:"),
+        (lambda: (_ for _ in ()).throw(KeyboardInterrupt), 2, "error: interrupted\n"),
+    ],
+)
+def test_it_is_one_line_and_no_verdict_on_the_service(act, status, line, capsys):
+    """The last place in our own files is named, and the message is not."""
+    error = caught(act)
+
+    with pytest.raises(SystemExit) as ended:
+        _end_with_one_line(type(error), error, error.__traceback__)
+    said = capsys.readouterr().err
+    assert ended.value.code == status
+    assert said.startswith(line)
+    assert said.count("\n") == 1
+    assert "t0ken" not in said
+
+
+def test_without_a_place_in_our_files_none_is_named():
+    """Such as an exception without a traceback."""
+    assert place_of(None) == ""

@@ -1,0 +1,226 @@
+"""A selection sends the operations that its requirements are about and what these need first, and nothing else.
+
+What was sent is what the service itself has seen. A few requirements are tried by default; PIX_PROOF=exhaustive tries
+every one.
+"""
+
+import os
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+import pytest
+
+import tests.selftest.proof.mutants  # noqa: F401 - registers its services
+from environments.profiles.loading import load
+from environments.sandbox import Server, Service
+from spec.interface import MONEY, READS, operations_reached
+from spec.requirements import requirements
+from tests.harness.selection import ids_of, reach_of, selection
+from tests.selftest.planned import plan_of
+from tests.selftest.proof.directly import collected, try_in_memory
+from tests.selftest.proof.gate import plain
+from tests.selftest.proof.registry import MUTANTS
+from tests.selftest.proof.trial import CONFORMANCE
+from tests.selftest.recorded_runs import record
+from tests.selftest.services.running import TOKEN, run, write_profile
+
+EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
+PROFILE = load("sandbox")
+SANDBOX = replace(PROFILE, limits=replace(PROFILE.limits, examples=2))
+SAMPLE = (
+    "executePix.id.present", "executePix.exists", "executePix.repeated", "executePix.refusal",
+    "registerPixKey.token.required", "deletePixKey.exists", "getBalance.shape", "createPix.status",
+    "general.versionPrefix", "general.codeValues",
+)  # fmt: skip
+"""One of each way in which a test asks for traffic."""
+MISSED_EASILY = (
+    "CreatePixIsGone", "NoPrefix", "RegistrationRefusesTheToken", "ExecutionRefusesTheToken",
+    "RegisterPixKeyFailsForAMissingKind",
+)  # fmt: skip
+"""Mutants whose fault only the exchanges of other operations make certain, or which one kind of request shows."""
+PREFLIGHT = {"listAccounts"}
+
+
+class Logs(Service):
+    """The sandbox, which counts what was sent to which operation."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.sent = Counter()
+
+    def finish(self, request, operation, response):
+        if operation or not operations_reached(request.method, request.path):
+            self.sent[operation] += 1
+        return response
+
+
+def test_k_takes_ids_and_groups_of_ids():
+    """A group is a prefix that ends at a dot."""
+    account = {f"executePix.account.{what}" for what in ("present", "type", "spelling")}
+    taken = {
+        "executePix.account": account,
+        "executePix.account.type or listAccounts.exists": {"executePix.account.type", "listAccounts.exists"},
+        "executePix.account and not (executePix.account.type or general)": account - {"executePix.account.type"},
+        " not executePix and executePix.id ": set(),
+        "executePix": {name for name in requirements() if name.startswith("executePix.")},
+        "not general": {name for name in requirements() if not name.startswith("general.")},
+    }
+
+    assert {expression: ids_of(expression) for expression in taken} == taken
+
+
+EXPECTED = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
+
+
+@pytest.mark.parametrize(
+    ("expression", "line"),
+    [
+        ("executePix.dat", '-k: executePix.dat: no such requirement; did you mean "executePix.date"?'),
+        ("registerPixKeys", '-k: registerPixKeys: no such requirement; did you mean "registerPixKey"?'),
+        ("executepix.json", '-k: executepix.json: no such requirement; did you mean "executePix.json"?'),
+        ("executePix or test_existence", "-k: test_existence: no such requirement; pytest --list names them all"),
+        ("executePix.", f"-k: executePix.: {EXPECTED}"),
+        ("executePix listAccounts", f"-k: executePix listAccounts: {EXPECTED}"),
+        ("__import__('os').sep", "-k: __import__('os').sep: no such requirement; pytest --list names them all"),
+        ("'executePix'", f"-k: 'executePix': {EXPECTED}"),
+        (" ", f"-k: : {EXPECTED}"),
+        ("(" * 300, f"-k: {'(' * 100}…: {EXPECTED}"),
+    ],
+)
+def test_k_refuses_other_words_in_one_line(expression, line):
+    """With the nearest requirement. The name of a test is none."""
+    with pytest.raises(pytest.UsageError) as refused:
+        ids_of(expression)
+
+    assert str(refused.value) == line
+
+
+def test_what_any_answer_shows_moves_no_money():
+    """Where nothing else is permitted, nothing is sent for it."""
+    only_money = reach_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY))
+
+    assert (only_money.operations, only_money.spends_codes) == (frozenset(), False)
+
+
+def by_traffic(names):
+    """The requirements, in groups for which the same is sent: one selection shows it of a whole group."""
+    groups = defaultdict(set)
+    for name in names:
+        sent = plan_of(SANDBOX, {name}, generated=True).sent
+        traffic = Counter((one.operation, one.valid, one.credential, bool(one.part)) for one in sent)
+        groups[frozenset(traffic.items()), reach_of({name}, SANDBOX).operations].add(name)
+    return groups
+
+
+@pytest.mark.slow
+def test_a_requirement_alone_sends_what_the_table_says():
+    """It sends to its own operation and to its prerequisites, no more than --plan says of the same selection but for
+    what few answers ask for, and that is enough for the verdict that it gets in a whole run."""
+    names = [row.id for row in requirements().values() if not row.untestable] if EXHAUSTIVE else SAMPLE
+    whole, alone, beyond, errors = plain("sandbox").rows, {}, {}, []
+    for (_, reached), group in by_traffic(names).items():
+        service, plan = Logs(), plan_of(SANDBOX, group, generated=True)
+        trial = try_in_memory(service, ids=group, generated=True)
+        errors += trial.errors
+        alone |= {name: trial.rows[name].verdict for name in group & trial.rows.keys()}
+        allowed = {name: len(plan.to(name)) + 9 for name in reached | PREFLIGHT}
+        more = {name: count for name, count in service.sent.items() if name and count > allowed.get(name, 0)}
+        beyond |= {min(group): more} if more else {}
+
+    assert (errors, beyond) == ([], {})
+    assert alone == {name: whole[name].verdict for name in alone}
+    assert set(names) - alone.keys() == set(names) - whole.keys()
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        mutant
+        for name, mutant in MUTANTS.specimens.items()
+        if name in MISSED_EASILY or (EXHAUSTIVE and not mutant.on_the_wire and mutant.fails)
+    ],
+    ids=lambda mutant: mutant.name,
+)
+def test_a_fault_is_caught_by_its_requirement_alone(mutant):
+    """What the selection leaves out is not what shows the fault."""
+    alone = {min(mutant.fails)}
+
+    assert try_in_memory(mutant.make(), mutant.environment, ids=alone).failing == alone
+
+
+NODE = f"{CONFORMANCE}/test_existence.py::test_endpoint_exists[createPix.exists]"
+
+
+@pytest.mark.parametrize(
+    ("options", "reached"),
+    [
+        (["-k", "listAccounts"], set(READS)),
+        ([NODE], {"createPix", *READS}),
+    ],
+    ids=["-k", "a node id"],
+)
+def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
+    """The verdict is about the requirements selected, and at best partial."""
+    services = []
+
+    def service(**options):
+        services.append(Logs(**options))
+        return services[0]
+
+    result = record(tmp_path, service, "-m", "not property", *options)
+
+    assert (result.status, result.document["verdict"]) == (0, "partial")
+    assert result.document["selection"] == " ".join([*options, "-m not property"])
+    assert services[0].sent.keys() - {None} <= reached | PREFLIGHT
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("last_failed", "--last-failed"), ("stepwise", "--stepwise"), ("deselect", "--deselect"), ("ignore", "--ignore"),
+        ("ignore_glob", "--ignore-glob"), ("markexpr", "-m ['x']"),
+    ],
+)  # fmt: skip
+def test_what_leaves_tests_out_narrows(name, option, monkeypatch):
+    """The verdict of what failed last time is about that alone."""
+    config = collected().config
+    before = selection(config)
+    monkeypatch.setattr(config.option, name, ["x"], raising=False)
+    after = selection(config)
+
+    assert (before, after) == (None, option)
+
+
+class FailsInThreePlaces(Service):
+    """Both results have a member of another type, and one list fails."""
+
+    def execution_result(self, transfer):
+        return super().execution_result(transfer) | {"digit": 6}
+
+    def registration_result(self, registration):
+        return super().registration_result(registration) | {"Message": 7}
+
+    def finish(self, request, operation, response):
+        return replace(response, status=500) if operation == "listEntries" else response
+
+
+def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
+    """Of a test that judges many requirements only what failed counts. A run about something else keeps the failures."""
+    runs = []
+    for service, selected in (
+        (FailsInThreePlaces, ["-k", "executePix or registerPixKey or listEntries"]),
+        (Service, ["-k", "listAccounts.json"]),
+        (FailsInThreePlaces, ["--last-failed"]),
+        (Service, ["--last-failed"]),
+    ):
+        with Server(service(token=TOKEN["PIX_TOKEN"])) as server:
+            profile = write_profile(tmp_path, server.base_url, allow=["read", "register-keys", "execute"])
+            result = run(profile, *selected)
+            runs.append({row["id"]: row["verdict"] for row in result.document["requirements"]})
+    whole, other, again, fixed = runs
+
+    failed = {id for id, verdict in whole.items() if verdict == "fail"}
+    assert failed == {"executePix.digit.type", "registerPixKey.Message.type", "listEntries.serverError"}
+    assert other.keys() == {"listAccounts.json"}
+    assert again == dict.fromkeys(failed, "fail")
+    assert fixed == dict.fromkeys(failed, "pass")

@@ -1,0 +1,110 @@
+"""Which self-tests are about a module of the product.
+
+`spec/facts.py` is tested by `tests/selftest/spec/test_facts.py`, and by files beside it whose name goes on, such as
+`test_facts_of_lists.py`. This module imports nothing of ours, because the mutation tester reads it from another Python.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SELFTESTS = Path("tests/selftest")
+PRODUCT = ("spec", "environments", "reports", "tests/harness", "tests/traffic", "tests/conformance")
+NOT_MIRRORED = ("promises", "proof")
+"""Folders of self-tests about whole runs, and about services of the proof."""
+
+WITH_A_NEIGHBOUR: Mapping[str, str] = {
+    "environments/door/client.py": "environments/door/test_door.py",
+    "environments/door/limits.py": "environments/door/test_ending.py",
+    "environments/door/liveness.py": "environments/door/test_backoff.py",
+    "environments/door/outgoing.py": "environments/door/test_door.py",
+    "environments/profiles/addresses.py": "environments/profiles/test_loading.py",
+    "environments/profiles/model.py": "environments/profiles/test_loading.py",
+    "environments/profiles/parts.py": "environments/profiles/test_loading.py",
+    "environments/sandbox/double_entry.py": "environments/test_sandbox.py",
+    "environments/sandbox/server.py": "environments/test_sandbox.py",
+    "environments/sandbox/service.py": "environments/test_sandbox.py",
+    "reports/document.py": "reports/formats/test_conformance_json.py",
+    "reports/json_schemas.py": "reports/formats/test_conformance_json.py",
+    "reports/published.py": "reports/formats/test_conformance_json.py",
+    "reports/run_verdict.py": "reports/test_verdicts.py",
+    "reports/page/figures.py": "reports/page/test_rendering.py",
+    "reports/recorded/content.py": "reports/recorded/test_entry.py",
+    "reports/recorded/har.py": "reports/recorded/test_entry.py",
+    "spec/rules/results.py": "spec/test_rules.py",
+    "spec/rules/success.py": "spec/test_rules.py",
+    "tests/harness/watching.py": "harness/test_judging.py",
+}
+"""Modules that do one thing together with another one, and the self-test of both."""
+
+BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
+    "environments/door/guard.py": ("promises/test_money.py", "environments/door/test_journal.py"),
+    "environments/door/key_changes.py": ("promises/test_keys_of_others.py",),
+    "environments/door/preflight.py": ("promises/test_preflight.py",),
+    "environments/door/prepared.py": ("promises/test_transfers.py",),
+    "environments/door/opening.py": ("promises/test_promises.py", "environments/door/test_journal.py"),
+    "reports/run.py": ("reports/test_verdicts.py", "reports/test_headline.py"),
+    "reports/terminal.py": ("reports/test_causes.py", "promises/test_command_line.py"),
+    "tests/conformance/conftest.py": ("harness/test_selection.py",),
+    "tests/conformance/test_deletion.py": ("promises/test_keys.py",),
+    "tests/conformance/test_execution.py": ("promises/test_money.py",),
+    "tests/conformance/test_existence.py": ("promises/test_passing_trouble.py",),
+    "tests/conformance/test_observations.py": ("traffic/test_observations.py",),
+    "tests/conformance/test_robustness.py": ("promises/test_unseen_off_a_sandbox.py",),
+    "tests/conformance/test_stateful.py": ("promises/test_generated_traffic.py",),
+    "tests/harness/collector.py": ("promises/test_reproducing.py",),
+    "tests/harness/configuration.py": ("promises/test_command_line.py",),
+    "tests/harness/door_notes.py": ("promises/test_preflight.py",),
+    "tests/harness/pen.py": ("promises/test_canary.py",),
+    "tests/harness/plugin.py": ("promises/test_command_line.py",),
+    "tests/harness/reporter.py": ("promises/test_exit_status.py",),
+    "tests/harness/session.py": ("promises/test_stopped_runs.py",),
+    "tests/harness/starting.py": ("promises/test_preflight.py",),
+    "tests/traffic/case.py": ("promises/test_transfers.py",),
+    "tests/traffic/collecting.py": ("promises/test_generated_traffic.py",),
+    "tests/traffic/described.py": ("traffic/test_observations.py",),
+    "tests/traffic/execution.py": ("promises/test_money.py", "promises/test_offered_codes.py"),
+    "tests/traffic/existence.py": ("promises/test_passing_trouble.py",),
+    "tests/traffic/invalid.py": ("promises/test_transfers.py",),
+    "tests/traffic/key_types.py": ("promises/test_keys.py",),
+    "tests/traffic/phases.py": ("harness/test_selection.py", "promises/test_stopped_runs.py"),
+    "tests/traffic/refused_credentials.py": ("promises/test_open_token_checks.py",),
+    "tests/traffic/registrar.py": ("promises/test_keys.py",),
+    "tests/traffic/registration.py": ("promises/test_keys.py",),
+    "tests/traffic/robustness.py": ("promises/test_unseen_off_a_sandbox.py",),
+    "tests/traffic/scenario.py": ("reports/test_plan.py",),
+    "tests/traffic/undescribed.py": ("traffic/test_observations.py",),
+}
+"""Modules that show what they do in a run alone, and the self-tests with such runs. A test of a pure function of theirs
+stands in a file of their own: with it the entry goes."""
+
+
+def modules() -> list[str]:
+    """Modules of the product, as paths from the root."""
+    found = [path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")]
+    names = [path.relative_to(ROOT).as_posix() for path in sorted(found)]
+    return [name for name in names if not name.endswith(("__init__.py", "__main__.py"))]
+
+
+def own_test(module: str) -> Path:
+    """The place of the self-test of a module, whether or not there is one."""
+    path = Path(module.removeprefix("tests/"))
+    return SELFTESTS / path.parent / f"test_{path.stem.removeprefix('test_')}.py"
+
+
+def tests_of(module: str) -> list[Path]:
+    """The self-tests of a module: its own, else those that the tables name."""
+    own = own_test(module)
+    if (ROOT / own).exists():
+        siblings = {own_test(other).stem for other in modules() if own_test(other).parent == own.parent} - {own.stem}
+        further = [path.relative_to(ROOT) for path in sorted((ROOT / own).parent.glob(f"{own.stem}_*.py"))]
+        return [own, *(path for path in further if not _begins_with_any(path.stem, siblings, own.stem))]
+    elsewhere = BY_WHOLE_RUNS.get(module, ())
+    if module in WITH_A_NEIGHBOUR:
+        elsewhere = (WITH_A_NEIGHBOUR[module],)
+    return [SELFTESTS / test for test in elsewhere]
+
+
+def _begins_with_any(name: str, others: set[str], own: str) -> bool:
+    """True if a module with a longer name than `own` has a better claim on a test of this name."""
+    return any(len(other) > len(own) and f"{name}_".startswith(f"{other}_") for other in others)

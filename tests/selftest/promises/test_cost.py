@@ -1,0 +1,329 @@
+"""What an answer costs is bounded by counts of work, whatever its shape; `make bench OPTIONS=--scenario=large` measures it.
+
+A limit of the suite is said as that: it is no fault of the service, and hides none.
+"""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+import spec.exchange
+from environments.door import wire
+from environments.door.event_log import LogKey, event_in
+from environments.door.journal import outcome_of
+from environments.door.key_record import MAYBE, REGISTERED, KeyRecord
+from environments.door.wire import ALWAYS_READ
+from environments.door.wrong_tokens import NO_HEADER
+from environments.sandbox import Response, Service
+from environments.secret_values import Secrets
+from reports.json_tokens import tokens
+from reports.show import CUT, Display
+from spec.exchange import VALID, json_error
+from spec.findings import MOST_POINTERS, Conclusion
+from spec.json_text import MAX_VALUES
+from spec.key_list import Listing
+from spec.observed import answer_of
+from spec.rules import RULES, judge
+from tests.selftest.exchanges import EXECUTION, answer, execution
+from tests.selftest.recorded_runs import record
+from tests.selftest.services.keys_of_others import ACCOUNT, OfACustomer
+from tests.selftest.services.one_run import Run
+from tests.selftest.services.running import TOKEN, run, write_profile
+from tests.selftest.services.serving import Raw, as_bytes, real_codes
+
+LONG = 200_000
+WIDE = {f"member{number}": number for number in range(30_000)}
+NESTED = b"[" * LONG
+RULES_OF_EXECUTION = [id for id in RULES if id.startswith("executePix.")]
+OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
+KEYS = 50
+MOST_CALLS = 700
+"""Calls of functions for each value of an answer, over both operations. An array of 20 levels needs most of them."""
+SMALL_WEIGHT = 5_000_000
+"""A tenth of what a run reads of long answers, so that these tests need no answers of their full length."""
+MANY_VALUES = 9_900
+LISTS_THAT_ARE_READ = 5
+"""Lists of so many values that have the small weight."""
+BEYOND = "longer than the suite reads after many long answers"
+
+
+@pytest.fixture
+def small_weight(monkeypatch):
+    """A run reads a tenth of the weight of long answers."""
+    monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
+
+
+def ended(service, folder, selected, **changes):
+    """A run against the service over HTTP, in this process."""
+    return record(folder, lambda token: service, "-m", "not property", "-k", selected, **changes)
+
+
+def of_a_bank(folder):
+    """What makes the profile one of a target that is no sandbox, with a key that a run may delete."""
+    keys = [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}]
+    return {
+        "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "pix_keys": keys,
+        "key_at": "/data/keys/*/pixKey", "accounts": [ACCOUNT], "transactions": None,
+        "journal": str(folder / "journal.jsonl"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [NESTED[:4_000], b"[]," * 1_300, b'{"a":' * 800], ids=range(3))
+def test_a_body_is_shown_in_a_bounded_number_of_tokens(body):
+    """The rest is counted in bytes, as what is longer than a screen or two is."""
+    shown = Display(Secrets({})).body(body)
+
+    assert shown.endswith(f"… ({len(body)}{CUT}")
+    assert len(list(tokens(shown.partition("…")[0]))) <= 1_000
+
+
+def test_a_finding_points_to_a_bounded_number_of_members():
+    """The message counts all of them."""
+    (found,) = judge("executePix.fields.extra", execution(EXECUTION | WIDE)).findings
+
+    assert len(found.pointers) == MOST_POINTERS
+    assert "29990 more" in str(found.statement)
+
+
+def test_a_repeated_member_is_shown_at_a_bounded_number_of_places():
+    """However often it is repeated, and in however many objects."""
+    item = b'{"a": 1, "a": 2}'
+    body = b'{"code": 0, "data": {"x": [%b]}}' % b",".join([item] * 10_000)
+    (found,) = judge("executePix.json.unique", answer("executePix", body)).findings
+
+    assert 1 <= len(found.pointers) <= MOST_POINTERS
+
+
+def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
+    """Also if the answers differ, and are judged requirement by requirement; equal bodies are read once together."""
+    read, times = spec.exchange.read_json, []
+    monkeypatch.setattr(spec.exchange, "read_json", lambda body: times.append(len(body)) or read(body))
+    bodies = [EXECUTION | {"message": f"{number} " + "x" * LONG} for number in range(20)]
+    exchanges = [execution(data) for data in (*bodies, bodies[-1], bodies[-1])]
+    judged = [judge(id, exchange).conclusion for id in RULES_OF_EXECUTION for exchange in exchanges]
+    errors = {json_error(exchange.response) for exchange in exchanges}  # as the lines that reproduce ask for it
+
+    assert Conclusion.DEVIATES not in judged
+    assert errors == {""}
+    assert len(times) == len(bodies)
+
+
+@pytest.mark.parametrize(
+    "body", [NESTED, b'{"code": 0, "data": [%b1]}' % (b"1," * MAX_VALUES)], ids=["nested", "many values"]
+)
+def test_a_limit_of_the_suite_is_no_fault_and_hides_none(body):
+    """The rules on what it could not read come to no conclusion; that on the status fails."""
+    beyond = {id: judge(id, answer("executePix", body)).conclusion for id in RULES_OF_EXECUTION}
+    failing = judge("executePix.serverError", answer("executePix", body, status=500))
+
+    assert Conclusion.DEVIATES not in beyond.values()
+    assert beyond["executePix.json"] is Conclusion.INCONCLUSIVE
+    assert failing.deviates
+
+
+def test_a_line_of_the_key_record_is_read_once(tmp_path):
+    """However often the record changes: each registration and each deletion of a run changes it twice."""
+    record = KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), run="now")
+    event_in.cache_clear()
+    for event in (MAYBE, REGISTERED):
+        for number in range(KEYS):
+            record.note(ACCOUNT, "EMAIL", f"pixconf-{number}@example.com", event, ours=True)
+
+    assert len(record.events()) == KEYS
+    assert event_in.cache_info().misses == 2 * KEYS
+
+
+KEY = "qa@example.com"
+OF_GROWING_SIZE = {
+    "members": lambda size: EXECUTION | {f"member{number}": number for number in range(size)},
+    "objects": lambda size: EXECUTION | {"list": [{"id": f"x{number}"} for number in range(size)]},
+    "numbers": lambda size: EXECUTION | {"list": [12345678] * size},
+    "texts with an object": lambda size: EXECUTION | {"list": ['{"status": "DONE"}'] * size},
+    "traces": lambda size: EXECUTION | {"list": ["Traceback (most recent call last):"] * size},
+    "the same key": lambda size: EXECUTION | {"keys": [{"key": KEY, "type": "EMAIL"}] * size},
+    "many keys": lambda size: EXECUTION | {"keys": [{"key": f"qa{number}@example.com"} for number in range(size)]},
+    "many telephones": lambda size: EXECUTION | {"keys": [f"+55119{number:08}" for number in range(size)]},
+    "arrays in arrays": lambda size: EXECUTION | {"list": [json.loads("[" * 20 + "1" + "]" * 20)] * size},
+    "the tax document": lambda size: EXECUTION | {"list": ["529.982.247-25"] * size},
+}
+"""The data of answers, by a number of values."""
+
+
+def calls_of(act):
+    """Calls of functions that an action needs."""
+    calls = Counter()
+    sys.setprofile(lambda frame, event, _: calls.update([event]))
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return calls["call"] + calls["c_call"]
+
+
+def take(data):
+    """What a run does with each answer of a service that says the same to everything."""
+    body = json.dumps({"code": 0, "data": data}).encode()
+    execution_answer, list_of_keys = answer("executePix", body), answer("listPixKeys", body)
+    for requirement_id in RULES_OF_EXECUTION:
+        judge(requirement_id, execution_answer)
+    outcome_of(execution_answer, executes=True)
+    answer_of(list_of_keys)
+    for listing in (Listing(list_of_keys, "/data/keys/*/key"), Listing(list_of_keys)):
+        for number in range(3):
+            listing.may_show(f"+551190000000{number}")
+        _ = listing.shows(KEY), listing.marks_of(KEY), listing.incomplete
+
+
+@pytest.mark.parametrize("shape", OF_GROWING_SIZE)
+def test_the_work_for_an_answer_grows_with_its_size(shape):
+    """Twice as many values cost at most twice the work, and each value a bounded number of calls."""
+    values = OF_GROWING_SIZE[shape]
+    take(values(1))
+    some, many = calls_of(partial(take, values(100))), calls_of(partial(take, values(200)))
+
+    assert many <= 2 * some
+    assert many - some < 100 * MOST_CALLS
+
+
+class Long(Raw):
+    """Gives a long list to each read; everything else is as by the sandbox."""
+
+    ITEM = {"id": "0123456789", "value": 10.5, "date": "2026-01-01", "description": "x" * 100}
+
+    def answer(self, connection, request):
+        response = self.service.respond(request)
+        if response.status == 200 and request.path.startswith("/v1/accounts/entries"):
+            body = json.dumps({"code": 0, "data": {"entries": [self.ITEM] * 10_000}}).encode()
+            response = Response(200, body, (("Content-Type", "application/json"),))
+        connection.sendall(as_bytes(response))
+
+
+class ExecutesAtLength(Raw):
+    """Executes with any token, and says so with a status and a long text before the result."""
+
+    def __init__(self, status):
+        super().__init__()
+        self.status = status
+
+    def answer(self, connection, request):
+        body = json.dumps({"code": 0, "text": "x" * 20_000, "data": EXECUTION}).encode()
+        connection.sendall(as_bytes(Response(self.status, body, (("Content-Type", "application/json"),))))
+
+
+class AnswersAtLength(Service):
+    """Each answer has many values beside the documented members. The first one of executePix is a refusal."""
+
+    FILLING = b', "filling": [%b1]}' % (b"1," * MANY_VALUES)
+
+    def respond(self, request):
+        response = super().respond(request)
+        return replace(response, body=response.body.rstrip().removesuffix(b"}") + self.FILLING)
+
+
+class ListsAtLength(OfACustomer):
+    """Its lists of keys have so many values beside the keys."""
+
+    def __init__(self, values):
+        super().__init__()
+        self.filling = [1] * values
+        self.lists = 0
+        self.lists_before_deletions = []
+
+    def respond(self, request):
+        response = super().respond(request)
+        if request.method == "DELETE":
+            self.lists_before_deletions.append(self.lists)
+        if request.method != "GET" or "/pix/keys/" not in request.path or response.status != 200:
+            return response
+        self.lists += 1
+        envelope = json.loads(response.body)
+        envelope["data"]["filling"] = self.filling
+        return replace(response, body=json.dumps(envelope).encode())
+
+
+class Huge(Raw):
+    """Says the same to everything: 20,000 values."""
+
+    BODY = json.dumps({"code": 0, "data": {"list": list(range(20_000))}}).encode()
+
+    def answer(self, connection, request):
+        connection.sendall(as_bytes(Response(200, self.BODY, (("Content-Type", "application/json"),))))
+
+
+def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
+    """Past it only the beginning is read, but for the first long answer of each operation. The reason is said."""
+    monkeypatch.setattr(wire, "MOST_WEIGHT", 5_000_000)
+    with Huge() as service:
+        a_run = Run(service, tmp_path, response_bytes=1_000_000)
+        balances = [a_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
+        first_of_another = a_run.client.send("listAccounts").response
+
+    assert len(service.BODY) > ALWAYS_READ
+    assert [response.cut for response in balances] == [""] * 3 + [BEYOND] * 5
+    assert {response.json.limit for response in balances[3:]} == {BEYOND}
+    assert first_of_another.cut == ""
+
+
+@pytest.mark.parametrize("status", [200, 400, 409])
+@pytest.mark.parametrize("credential", [VALID, NO_HEADER])
+def test_an_execution_whose_answer_is_cut_is_unknown(status, credential, tmp_path, monkeypatch):
+    """The part that is not read may carry the result, or refuse in a 200. The code is not sent again."""
+    monkeypatch.setattr(wire, "MOST_WEIGHT", 0)
+    with ExecutesAtLength(status) as service:
+        a_run = Run(service, tmp_path)
+        a_run.client.send("executePix", "pixconf-1")
+        exchange = a_run.execute(credential=credential)
+        again = a_run.execute()
+
+    assert (exchange.response.cut, again.response) == (BEYOND, None)
+    assert a_run.door.guard.unknown == [exchange.number]
+    assert a_run.door.guard.executed == 0
+    assert len(real_codes(service)) == 1
+
+
+@pytest.mark.usefixtures("small_weight")
+def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
+    """Lists past the weight cannot be read: no deletion follows one, and the summary says why."""
+    long = ListsAtLength(MANY_VALUES)
+    result = ended(long, tmp_path, OF_KEYS, **of_a_bank(tmp_path))
+
+    assert long.lists > LISTS_THAT_ARE_READ
+    assert len(long.lists_before_deletions) > 0
+    assert max(long.lists_before_deletions) <= LISTS_THAT_ARE_READ
+    assert long.lost == set()
+    assert f"answers are {BEYOND}: their JSON is not judged" in result.output
+    assert "could not be read, so no key is deleted" in result.output
+
+
+@pytest.mark.usefixtures("small_weight")
+def test_a_short_list_is_deleted_by(tmp_path):
+    """The same run goes on with deletions if the lists are short."""
+    short = ListsAtLength(values=0)
+    ended(short, tmp_path, OF_KEYS, **of_a_bank(tmp_path))
+
+    assert max(short.lists_before_deletions) > LISTS_THAT_ARE_READ
+
+
+@pytest.mark.usefixtures("small_weight")
+def test_a_run_past_the_weight_is_incomplete_and_says_why(tmp_path):
+    """Nothing failed: what no answer shows any more is not exercised, with the name of the limit."""
+    service = AnswersAtLength(token=TOKEN["PIX_TOKEN"])
+    result = ended(service, tmp_path, "executePix or listAccounts or getBalance")
+
+    assert (result.document["verdict"], result.status) == ("incomplete", 6), result.output[-2000:]
+    assert f"answers are {BEYOND}: their JSON is not judged" in result.output
+    assert "it may have moved money" in result.output
+    assert result.rows("fail") == {}
+
+
+def test_a_list_of_10_000_entries_is_ordinary(tmp_path):
+    """It is judged and observed; no limit makes a run red or incomplete."""
+    with Long() as service:
+        result = run(write_profile(tmp_path, service.base_url), "-k", "listEntries")
+
+    assert result.document["verdict"] == "partial", result.output[-2000:]
+    assert result.rows("not-exercised") == {}

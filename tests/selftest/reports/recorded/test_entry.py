@@ -1,0 +1,475 @@
+"""What recorders leave out, cut and write otherwise: no fault of the service, and no reason to miss one.
+
+The files of har/ were recorded against the sandbox with mitmproxy, Playwright and axios-har-tracker.
+"""
+
+import gzip
+import json
+import zlib
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reports.recorded.content import body_of_request, body_of_response
+from reports.recorded.entry import RecordedExchange, exchange_of
+from reports.recorded.tally import Counting
+from reports.run_verdict import result_of_run
+from spec.message import Message
+from tests.selftest.exchanges import EXECUTION
+from tests.selftest.recorded_runs import run_here
+from tests.selftest.reports.recorded.test_reading import (
+    BASE,
+    BODY,
+    PROFILE,
+    TOKEN,
+    changed,
+    entry,
+    har,
+    headers,
+    in_base64,
+    judged,
+    registration,
+)
+
+RECORDED = Path(__file__).with_name("har")
+SANDBOX = "http://127.0.0.1:8080"
+NO_BODY = "not judged, the body is not recorded as it was sent"
+NO_TOKEN = "judged in part, without a token that was granted something before"
+NO_REQUEST_BODY = "judged in part, without the body of the request"
+NO_MEDIA_TYPE = "judged in part, without the Content-Type of the answer"
+
+
+def failing(run):
+    return [row.id for row, result in result_of_run(run).results if result.fails]
+
+
+def said(run):
+    """The lines of a run, up to their numbers."""
+    return [str(note.text).rpartition(": ")[0] for note in result_of_run(run).notes]
+
+
+# -- files of real recorders ------------------------------------------------------------------------------------------
+
+
+def entries_of(recorder):
+    """The answered entries of a file. The last request of Playwright and of axios-har-tracker has no answer."""
+    entries = json.loads((RECORDED / f"{recorder}.har").read_text())["log"]["entries"]
+    return [each for each in entries if each["response"]["status"] not in (-1, "")]
+
+
+def recorded_by(folder, recorder, entries):
+    file = har(folder, *entries, name=f"{recorder}.har")
+    return run_here(f"--recorded={file}", f"--base-url={SANDBOX}", "--no-report")
+
+
+@pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
+def test_a_conforming_service_passes(recorder, tmp_path):
+    """Executions, registrations, deletions and lists were judged: most requirements were tested."""
+    result = recorded_by(tmp_path, recorder, entries_of(recorder))
+
+    assert (result.status, failing(result.run)) == (0, [])
+    verdicts = {one.id: requirement.verdict for one, requirement in result_of_run(result.run).results}
+    assert {verdicts[f"{operation}.json"] for operation in ("executePix", "registerPixKey", "deletePixKey")} == {"pass"}
+
+
+@pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
+def test_a_deletion_that_is_no_envelope_is_found(recorder, tmp_path):
+    """mitmproxy writes no body of the request for DELETE: its answer is judged all the same, and a line says so."""
+    entries = entries_of(recorder)
+    [deletion] = [each for each in entries if each["request"]["method"].upper() == "DELETE"][:1]
+    text = '{"deleted": true}'
+    deletion["response"]["content"] |= {"text": text, "size": len(text)}
+    deletion["response"]["headers"] = headers(content_type="application/json", content_length=str(len(text)))
+    result = recorded_by(tmp_path, recorder, entries)
+
+    assert (result.status, failing(result.run)[0]) == (1, "deletePixKey.envelope.code.present")
+    assert (NO_REQUEST_BODY in said(result.run)) == (recorder == "mitmproxy")
+
+
+@pytest.mark.parametrize("recorder", ["playwright-omit", "playwright-attach"])
+def test_a_recording_without_any_body_is_incomplete(recorder, tmp_path):
+    """Not one answer can be judged as a success: exit status 6."""
+    result = recorded_by(tmp_path, recorder, entries_of(recorder))
+
+    assert (result.status, failing(result.run)) == (6, [])
+    assert str(result_of_run(result.run).why).startswith("no recorded answer could be judged as a success")
+    assert NO_BODY in said(result.run)
+
+
+# -- bodies of requests -----------------------------------------------------------------------------------------------
+
+DELETED = '{"deleted": true}'
+"""A success without the envelope."""
+
+
+def deletion(text=DELETED, *, posted=None, **request):
+    """The deletion of a key, whose body is recorded as `posted` says."""
+    found = entry(path="/v1/pix/keys/ac-1", method="DELETE", text=text)
+    found["request"] |= {
+        "headers": headers(authorization=f"Bearer {TOKEN}", content_type="application/json"),
+        **request,
+    }
+    if posted is not None:
+        found["request"]["postData"] = posted
+    return found
+
+
+NAMED = '{"pixKey": "ana@example.com"}'
+LEFT_OUT = {
+    "no postData": deletion(bodySize=40),
+    "no postData, no size": deletion(),
+    "an empty text": deletion(posted={"mimeType": "application/json", "text": ""}, bodySize=40),
+    "no text": deletion(posted={"mimeType": "application/json", "text": None}),
+    "params": deletion(posted={"mimeType": "application/json", "params": [{"name": NAMED, "value": ""}]}),
+    "_file": deletion(posted={"mimeType": "application/json", "text": "", "_file": "5f0c.json"}),
+    "postData is no object": deletion(posted="?"),
+    "cut": deletion(posted={"text": NAMED[:9]}, headers=headers(authorization=f"Bearer {TOKEN}", content_length="29")),
+}
+
+
+@pytest.mark.parametrize("how", LEFT_OUT)
+def test_a_request_body_that_is_not_recorded_was_not_necessarily_absent(how, tmp_path):
+    """The answer is judged as in a live run, and a line counts the request."""
+    run = judged(tmp_path, entry(), LEFT_OUT[how])
+
+    assert failing(run)[0] == "deletePixKey.envelope.code.present"
+    assert said(run) == [NO_REQUEST_BODY]
+
+
+JSON_ALONE = headers(authorization=f"Bearer {TOKEN}")
+WRITTEN_ELSEWHERE = {
+    "request.content": deletion(content={"mimeType": "text/html", "text": NAMED, "size": 29}),
+    "the media type in postData alone": deletion(
+        posted={"mimeType": "application/json; charset=utf-8", "text": NAMED}, headers=JSON_ALONE
+    ),
+    "method in small letters": deletion(posted={"text": NAMED}, method="delete"),
+    "a header without a value": deletion(
+        posted={"text": NAMED}, headers=[*headers(content_type="application/json"), {"name": "X-A"}, *JSON_ALONE]
+    ),
+    "base64": deletion(posted={"encoding": "base64", "text": b64encode(NAMED.encode()).decode()}),
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN_ELSEWHERE)
+def test_a_request_that_is_written_otherwise_is_judged(how, tmp_path):
+    """The field of another form is lost, and not the entry."""
+    run = judged(tmp_path, entry(), WRITTEN_ELSEWHERE[how])
+
+    assert failing(run)[0] == "deletePixKey.envelope.code.present"
+    assert said(run) == []
+
+
+NOT_DOCUMENTED = {
+    "no body, as the header says": deletion(
+        headers=headers(authorization=f"Bearer {TOKEN}", content_type="application/json", content_length="0")
+    ),
+    "no body, as the size says": deletion(bodySize=0),
+    "a form": deletion(
+        posted={"mimeType": "application/x-www-form-urlencoded", "params": [{"name": "pixKey", "value": "a"}]},
+        headers=JSON_ALONE,
+    ),
+    "another media type": deletion(posted={"text": NAMED}, headers=headers(content_type="text/plain")),
+}
+
+
+@pytest.mark.parametrize("how", NOT_DOCUMENTED)
+def test_a_request_that_is_not_as_documented_promises_no_success(how, tmp_path):
+    """A service may answer it in any way."""
+    assert failing(judged(tmp_path, entry(), NOT_DOCUMENTED[how])) == []
+
+
+# -- tokens -----------------------------------------------------------------------------------------------------------
+
+
+def empty(**changes):
+    """An execution that is answered with 200 and nothing else."""
+    found = entry(**changes)
+    found["response"] |= {"content": {"size": 0, "mimeType": "application/json", "text": ""}, "bodySize": 0}
+    return found
+
+
+TOKENS = [
+    "12|AbCdEfGhIjKlMnOp",
+    "secret-token-of-production",
+    "00000000-0000-0000-0000-000000000000",
+    "eyJhbGciOi.xxxMaskRedact...aaaaaaaaaa.b-_",
+]
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_a_token_is_known_by_what_it_was_granted(token, tmp_path):
+    """Its letters say nothing: an empty 200 fails once the token was granted something."""
+    assert failing(judged(tmp_path, entry(token=token), empty(token=token))) == ["executePix.json"]
+
+
+@pytest.mark.parametrize("token", [*TOKENS, "***", "[REDACTED]", "<token>", ""])
+def test_a_token_that_was_granted_nothing_is_unknown(token, tmp_path):
+    """A line says how many requests that concerns."""
+    run = judged(tmp_path, empty(token=token), entry(), empty(token=token))
+
+    assert failing(run) == []
+    assert [str(note.text) for note in result_of_run(run).notes] == [
+        f"{NO_TOKEN}: 2, first at entry 1 of {tmp_path}/traffic.har"
+    ]
+
+
+def test_a_recording_without_tokens_says_so(tmp_path):
+    """Chrome leaves Authorization out by default: what carries no result cannot be judged."""
+    accounts = entry({"accounts": []}, path="/v1/accounts")
+    accounts["request"]["headers"] = []
+    run = judged(tmp_path, accounts)
+
+    assert (result_of_run(run).verdict, said(run)) == ("incomplete", [NO_TOKEN])
+
+
+# -- bodies of answers ------------------------------------------------------------------------------------------------
+
+
+def answer(content, **changes):
+    """An execution whose answer is recorded in this way; its token is known to be valid."""
+    found = entry()
+    found["response"] |= {"content": {"mimeType": "application/json"} | content, **changes}
+    return found
+
+
+SIZE = len(BODY)
+GZIP, DEFLATE = gzip.compress(BODY), zlib.compress(BODY)
+ANSWERS_NOT_RECORDED = {
+    "Chrome 51: no text": answer({"size": SIZE}),
+    "Firefox 47: an empty text": answer({"size": SIZE, "text": ""}),
+    "null": answer({"size": SIZE, "text": None}),
+    "size of the wire alone": answer({"text": ""}, bodySize=SIZE),
+    "nothing said": answer({}),
+    "cut": answer({"size": SIZE, "text": BODY.decode()[:-9]}),
+    "cut base64": answer({"text": b64encode(BODY).decode()[:-3], "encoding": "base64"}),
+    "cut base64, at a whole byte": answer({"size": SIZE, "text": b64encode(BODY[:99]).decode(), "encoding": "base64"}),
+    "broke off": answer({"size": 0, "text": ""}, bodySize=0, _error="net::ERR_ABORTED"),
+    "text is an object": answer({"size": SIZE, "text": {"code": 0}}),
+    "content is no object": entry() | {"response": entry()["response"] | {"content": "?"}},
+    "br": in_base64(b"\x8b\x01\x80{}\x03", content_encoding="br"),
+    "zstd": in_base64(b"\x28\xb5\x2f\xfd\x04\x00\x01", content_encoding="zstd"),
+    "a coding as text": answer(
+        {"text": GZIP.decode("latin-1")}, headers=headers(content_type="application/json", content_encoding="gzip")
+    ),
+    "cut deflate": in_base64(DEFLATE[:-9], content_encoding="deflate"),
+    "damaged gzip, and cut": in_base64(
+        GZIP[:20] + b"\xff" + GZIP[21:], content_encoding="gzip", content_length=str(len(GZIP) + 9)
+    ),
+}
+
+
+@pytest.mark.parametrize("how", ANSWERS_NOT_RECORDED)
+def test_an_answer_that_is_not_recorded_is_no_fault_of_the_service(how, tmp_path):
+    """A line counts it."""
+    run = judged(tmp_path, entry(), ANSWERS_NOT_RECORDED[how])
+
+    assert failing(run) == []
+    assert said(run) == [NO_BODY]
+
+
+EMPTY = {
+    "Chrome: no text, and no bytes": answer({"size": 0}, bodySize=0),
+    "an empty text": answer({"size": 0, "text": ""}, bodySize=0),
+    "an empty text alone": answer({"text": ""}),
+    "the header says so": answer({}, headers=headers(content_type="application/json", content_length="0")),
+}
+
+
+@pytest.mark.parametrize("how", EMPTY)
+def test_an_answer_that_was_empty_fails(how, tmp_path):
+    """It is recorded that there was nothing."""
+    run = judged(tmp_path, entry(), EMPTY[how])
+
+    assert (failing(run), said(run)) == (["executePix.json"], [])
+
+
+def wrapped(raw):
+    text = b64encode(raw).decode()
+    return "\r\n".join(text[at : at + 76] for at in range(0, len(text), 76))
+
+
+PLAIN = BODY.decode()
+BODIES_IN_OTHER_FORMS = {
+    "plain JSON beside base64": lambda text: answer({"text": text, "encoding": "base64"}),
+    "base64 in lines": lambda text: answer({"text": wrapped(text.encode()), "encoding": "BASE64"}),
+    "base64, counted as such": lambda text: answer(
+        {"text": b64encode(text.encode()).decode(), "encoding": "base64", "size": len(b64encode(text.encode()))}
+    ),
+    "deflate": lambda text: in_base64(zlib.compress(text.encode()), content_encoding="deflate"),
+    "deflate without its header": lambda text: in_base64(zlib.compress(text.encode())[2:-4], content_encoding="deflate"),
+    "gzip twice": lambda text: in_base64(gzip.compress(gzip.compress(text.encode())), content_encoding="gzip, gzip"),
+    "undone already": lambda text: in_base64(text.encode(), content_encoding="br", content_length="7"),
+    "a byte order mark that is gone": lambda text: answer({"text": text, "size": len(text) + 3}),
+    "written anew": lambda text: answer(
+        {"text": text, "size": len(text)}, bodySize=len(text),
+        headers=headers(content_type="application/json", content_length=str(len(text) + 40)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", BODIES_IN_OTHER_FORMS)
+def test_a_body_in_another_form_is_judged(how, tmp_path):
+    """A right one passes, and one that lacks a field fails."""
+    write = BODIES_IN_OTHER_FORMS[how]
+    right = judged(tmp_path, entry(), write(PLAIN))
+    wrong = json.dumps({"code": 0, "data": {name: value for name, value in EXECUTION.items() if name != "digit"}})
+
+    assert (failing(right), said(right)) == ([], [])
+    assert failing(judged(tmp_path, entry(), write(wrong))) == ["executePix.digit.present"]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+def test_a_broken_content_coding_is_told(coding, tmp_path):
+    """The bytes are as they were sent: the service broke them."""
+    raw = {"gzip": GZIP, "deflate": DEFLATE}[coding]
+    damaged = raw[:20] + b"\xff" * 9 + raw[29:]
+    length = {"content_length": str(len(damaged))} if coding == "deflate" else {}
+    run = judged(tmp_path, entry(), in_base64(damaged, content_encoding=coding, **length))
+    [message] = [str(result.message) for row, result in result_of_run(run).results if result.fails]
+
+    assert failing(run) == ["executePix.json"]
+    assert message.endswith(f"not JSON: the content coding is {coding}, the body is not")
+
+
+# -- other fields -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["0001-01-01T00:00:00+01:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00", "yesterday", 7, None, ["?"]],
+    ids=str,
+)
+def test_an_odd_moment_is_unknown(moment, tmp_path):
+    """The entry is judged, and the other entries tell when the traffic was recorded."""
+    run = judged(tmp_path, entry(), changed("startedDateTime", moment))
+
+    assert result_of_run(run).verdict == "partial"
+    assert str(run.recorded.in_words).endswith("2 exchanges, from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC")
+
+
+def test_a_moment_without_a_time_zone_is_utc(tmp_path):
+    """A report says the same on every machine."""
+    run = judged(tmp_path, changed("startedDateTime", "2026-11-24T12:30:00"))
+
+    assert str(run.recorded.in_words).endswith("from 2026-11-24 12:30:00 UTC to 2026-11-24 12:30:00 UTC")
+
+
+@pytest.mark.parametrize("lost", ["time", "response.statusText", "response.redirectURL", "response.bodySize", "cache"])
+@pytest.mark.parametrize("value", ["?", float("nan"), {}, [1], None], ids=str)
+def test_a_field_that_is_not_as_in_har_is_lost(lost, value, tmp_path):
+    """And not the entry."""
+    run = judged(tmp_path, changed(lost, value))
+
+    assert (result_of_run(run).verdict, said(run)) == ("partial", [])
+
+
+@pytest.mark.parametrize("status", [0, -1, "", None, "?", 7, 1_000], ids=str)
+def test_an_entry_without_a_status_has_no_response(status):
+    """Browsers write 0 or -1 for a request that was aborted."""
+    assert str(exchange_of(changed("response.status", status), 1, BASE)) == "without a response"
+
+
+def media_type(listed, **content):
+    found = entry()
+    found["response"] |= {"headers": listed, "content": {"text": PLAIN, "size": SIZE} | content}
+    return found
+
+
+MEDIA_TYPES = {
+    "not recorded at all": (media_type([]), [], [NO_MEDIA_TYPE]),
+    "its value is lost": (media_type([{"name": "Content-Type"}]), [], [NO_MEDIA_TYPE]),
+    "in the content alone": (media_type(headers(date="x"), mimeType="application/json"), [], []),
+    "not sent": (media_type(headers(date="x"), mimeType="x-unknown"), ["executePix.json.mediaType"], []),
+    "another one": (media_type([], mimeType="text/plain"), ["executePix.json.mediaType"], []),
+}
+
+
+@pytest.mark.parametrize("how", MEDIA_TYPES)
+def test_a_media_type_that_is_not_recorded_is_not_judged(how, tmp_path):
+    """One that was not sent, or is not that of JSON, is."""
+    recorded, fails, lines = MEDIA_TYPES[how]
+    run = judged(tmp_path, recorded)
+    told = [row.id for row, result in result_of_run(run).results if result.verdict in ("fail", "warn")]
+
+    assert (told, said(run)) == (fails, lines)
+
+
+def test_a_registration_without_its_body_names_no_key_type(tmp_path):
+    """Nothing says which type was registered."""
+    without = registration()
+    del without["request"]["postData"]
+    run = judged(tmp_path, without)
+    verdicts = {row.id: result.verdict for row, result in result_of_run(run).results}
+
+    assert (verdicts["registerPixKey.Success.text"], said(run)) == ("pass", [NO_REQUEST_BODY])
+    assert verdicts["registerPixKey.pixKeyType.EMAIL"] == "not-exercised"
+
+
+@pytest.mark.parametrize("part", [{}, {"postData": []}, {"postData": {"text": 7}}, {"content": None}], ids=str)
+def test_a_body_of_any_form_is_read(part):
+    """What is none is not recorded."""
+    assert not body_of_request(part, {}).is_recorded
+    assert not body_of_response({"content": part}, 200, {}).is_recorded
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["base64", "0", "gzip", "{}"]),
+    lambda part: st.lists(part, max_size=3) | st.dictionaries(st.sampled_from(["name", "value", "text", "x"]), part),
+    max_leaves=4,
+)
+PLACES = [
+    *("startedDateTime", "time", "request", "request.method", "request.url", "request.headers", "request.postData"),
+    *("request.bodySize", "response", "response.status", "response.headers", "response.content", "response.bodySize"),
+    *("response.content.size", "response.content.text", "response.content.encoding", "response.content.mimeType"),
+]
+
+
+@given(st.sampled_from(PLACES), ANYTHING)
+@settings(deadline=None)
+def test_whatever_stands_in_an_entry_is_read(place, value):
+    """It is an exchange or a reason, and no error: one entry never costs the run."""
+    found = exchange_of(changed(place, value), 1, BASE)
+
+    assert isinstance(found, RecordedExchange | Message)
+    if isinstance(found, RecordedExchange):
+        counting = Counting("traffic.har", PROFILE)
+        counting.take(found)
+        assert counting.finished().times["exchanges",] == 1
+
+
+# -- the command line -------------------------------------------------------------------------------------------------
+
+
+def test_each_path_that_leads_to_nothing_is_named(tmp_path):
+    """Exit status 4, although another path leads to a file."""
+    paths = [har(tmp_path, entry()), tmp_path / "absent.har", tmp_path / "none-*.har"]
+    result = run_here(*(f"--recorded={path}" for path in paths), f"--base-url={BASE}", "--no-report")
+
+    assert (result.status, result.output.strip().splitlines()[-1]) == (
+        4,
+        f"ERROR: --recorded: no file there: {paths[1]}, {paths[2]}; expected HAR files, a folder or a glob",
+    )
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_path_that_exists_is_no_pattern(scheme, tmp_path):
+    """Firefox names a file api.bank.example_Archive [26-11-24 10-20-30].har."""
+    file = har(tmp_path, entry(), name="api.bank.example_Archive [26-11-24 10-20-30].har")
+    result = run_here(f"--recorded={scheme}{file}", f"--base-url={BASE}", "--no-report")
+
+    assert result.status == 0
+
+
+def test_an_address_that_leads_to_nothing_is_named(tmp_path):
+    """As a path that does."""
+    result = run_here(f"--recorded=file://{tmp_path}/absent.har", f"--base-url={BASE}", "--no-report")
+
+    assert (result.status, "no file there: file://" in result.output) == (4, True)

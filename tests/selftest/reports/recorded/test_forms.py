@@ -1,0 +1,37 @@
+"""Forms of recorded answers: what is remembered of one is what each answer shows."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reports.recorded.entry import exchange_of
+from reports.recorded.forms import Forms
+from spec.rules import RULES, judge
+from tests.selftest.exchanges import EXECUTION
+from tests.selftest.reports.recorded.test_reading import BASE, BODY, entry
+
+ANSWERS = [
+    *(
+        {"data": EXECUTION | change}
+        for change in ({}, {"status": "PENDING"}, {"type": "EMAIL"}, {"error": "x"}, {"id": 7})
+    ),
+    {"data": EXECUTION | {"document": "123.456.789-09"}},
+    {"text": BODY.decode().replace('"digit"', '"digit": "1", "digit"')},
+    *({"status": status} for status in (201, 204, 404, 405, 500, 501)),
+    *(
+        {"text": text}
+        for text in ("[]", "1", "1.5", "NaN", "Traceback (most recent call last):", '{"code": 5, "data": {}}')
+    ),
+]
+
+
+@given(st.permutations(ANSWERS * 2))
+@settings(deadline=None, max_examples=5)
+def test_what_is_remembered_of_a_form_is_what_each_answer_shows(answers):
+    """Whatever came before, the rules that deviate are those that deviate alone."""
+    forms = Forms()
+    exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
+    alone = [{id for id in RULES if judge(id, one).deviates} for one in exchanges]
+    told = [{id for id, _ in forms.broken(one, one.response)} for one in exchanges]
+
+    assert [each - {"executePix.exists"} for each in told] == alone
+    assert sum(forms.held.values()) == 2 * len(answers)

@@ -1,0 +1,34 @@
+"""The run that recorded traffic makes: which requirements one answer settles."""
+
+from reports.recorded.recorded_run import take_tally
+from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, HELD, Seen, Tally
+from reports.run import Run
+from reports.verdicts import Verdict
+from spec.findings import finding
+from tests.selftest.hand_made import SANDBOX
+
+EXISTS = "listAccounts.exists"
+OUTLINE = {"request": {}, "response": {}, "operation": "listAccounts", "result": 404}
+
+
+def verdict_of(requirement_id, code, *, held, broken):
+    """Verdict after so many recorded exchanges that hold, and others with a finding of this code."""
+    tally = Tally()
+    tally.times.update({(EXCHANGES,): held + broken, (HELD, requirement_id): held, (BROKEN, requirement_id): broken})
+    key = (ALIKE, requirement_id, code)
+    tally.times[key] = broken
+    tally.first[key] = [Seen("traffic.har", 1, (finding(code, status=404), dict(OUTLINE)))]
+    run = Run(SANDBOX, "http://bank.example")
+    take_tally(run, tally)
+    return {result.id: result.verdict for result in run.results}[requirement_id]
+
+
+def test_an_endpoint_exists_if_one_recorded_answer_shows_it():
+    """A 405 or 501 beside it may be that of another release, or of a gateway."""
+    assert verdict_of(EXISTS, "no-endpoint", held=1, broken=1) == Verdict.PASS
+    assert verdict_of(EXISTS, "no-endpoint", held=0, broken=1) == Verdict.FAIL
+
+
+def test_a_field_is_missing_however_many_answers_have_it():
+    """A requirement of every answer fails with one."""
+    assert verdict_of("executePix.digit.present", "missing", held=999, broken=1) == Verdict.FAIL

@@ -1,0 +1,46 @@
+"""Tallies of recorded traffic merge in any order."""
+
+from functools import cache, reduce
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reports.recorded.reading import tally_of
+from reports.recorded.tally import Tally, merge
+from reports.run_verdict import result_of_run
+from tests.selftest.reports.recorded.test_reading import (
+    NOT_JUDGED,
+    PROFILE,
+    entry,
+    har,
+    registration,
+    run_of,
+    without_digit,
+)
+
+
+@cache
+def tallies(folder):
+    """The tally of each of a few files."""
+    of = (
+        [entry()],
+        [without_digit()] * 2,
+        [registration(), registration(pixKeyType="IBAN")],
+        [NOT_JUDGED["without a response"]],
+    )
+    several = [[*part, *other] for part in of for other in of]
+    return [tally_of(str(har(folder, *each, name=f"{at}.har")), PROFILE) for at, each in enumerate(several)]
+
+
+@pytest.mark.slow
+@given(st.permutations(range(16)), st.integers(0, 16))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_tallies_merge_in_any_order(tmp_path_factory, order, cut):
+    """Merging is associative and commutative: files, in whichever order and groups, give one tally."""
+    parts = tallies(tmp_path_factory.getbasetemp())
+    groups = [[parts[at] for at in order[:cut]], [parts[at] for at in order[cut:]]]
+    merged = merge(*(reduce(merge, group, Tally()) for group in groups))
+
+    assert merged == reduce(merge, parts, Tally())
+    assert result_of_run(run_of(merged)) == result_of_run(run_of(reduce(merge, parts, Tally())))

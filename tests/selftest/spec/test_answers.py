@@ -1,0 +1,125 @@
+"""How an answer is read: what refuses, what a refusal is about, and what grants."""
+
+import pytest
+
+from spec.answers import (
+    RefusalKind,
+    execution_results,
+    grants_protected_result,
+    is_refusal,
+    may_be_registered,
+    refusal_kind,
+    refusal_of_the_caller,
+    refuses_the_token,
+)
+from spec.exchange import FailureKind, Response
+from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
+
+
+def refused(status, body=b"", *headers):
+    return Response(status, headers, body)
+
+
+@pytest.mark.parametrize(
+    ("response", "kind"),
+    [
+        (refused(400, b"No required SSL certificate was sent"), RefusalKind.CERTIFICATE),
+        (refused(403, b"", ("Retry-After", "1")), RefusalKind.LOCK),
+        (refused(200, b'{"code": 5}'), RefusalKind.ENVELOPE),
+        (refused(202, b'{"code": 5}'), None),
+        (refused(200), None),
+        (refused(204), None),
+    ],
+)
+def test_for_some_the_header_or_the_body_decides(response, kind):
+    """A success is no refusal."""
+    assert refusal_kind(response) is kind
+
+
+def test_what_refuses_the_token():
+    """401, as status or in the envelope of a refusal."""
+    unknown = b'{"code": 401}'
+
+    assert all(map(refuses_the_token, (refused(401), refused(200, unknown), refused(403, unknown))))
+    assert not any(map(refuses_the_token, (refused(201, unknown), refused(403))))
+
+
+@pytest.mark.parametrize(
+    ("body", "is_so"),
+    [
+        ({"code": -1}, True),
+        ({"code": "5", "data": {}}, False),
+        ({"code": 5, "data": {"status": "DONE"}}, False),
+        ({"code": 5, "data": {"before": {"id": "x", "status": "DONE"}}}, True),
+        ({"code": 5, "status": "DONE"}, False),
+        ({"code": 5, "data": {"key": {"Success": "TRUE"}}}, False),
+        ({"code": 5, "data": {"Success": "False"}}, True),
+    ],
+)
+def test_refusals_with_status_200(body, is_so):
+    """A 200 refuses only with an integer code other than 0 and no sign of success."""
+    assert is_refusal(answer("executePix", body).response) is is_so
+
+
+@pytest.mark.parametrize(
+    ("exchange", "granted"),
+    [
+        (execution(valid=False, status=201), True),
+        (execution(valid=False, status=401), False),
+        (execution(dict.fromkeys(EXECUTION), valid=False), False),
+        (registration({**REGISTRATION, "Success": "True"}, valid=False), True),
+        (answer("executePix", b"<html>login</html>", valid=False), False),
+    ],
+)
+def test_what_a_bad_credential_must_not_get(exchange, granted):
+    """Only the shape of the good result counts as granted."""
+    assert grants_protected_result(exchange) is granted
+
+
+@pytest.mark.parametrize(
+    ("exchange", "unknown"),
+    [
+        (failed(FailureKind.TIMEOUT, "registerPixKey"), True),
+        (failed(FailureKind.NO_CONNECTION, "registerPixKey"), False),
+        (answer("registerPixKey", b"<html>"), True),
+        (answer("registerPixKey", b"<html>", status=404), False),
+        (answer("registerPixKey", b"", status=504), True),
+        (answer("registerPixKey", b"", status=500), False),
+    ],
+)
+def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange, unknown):
+    """It is listed among what a run leaves behind. A gateway that gave up answers for nobody but itself."""
+    assert may_be_registered(exchange) is unknown
+
+
+@pytest.mark.parametrize(
+    ("response", "kind"),
+    [
+        (refused(401), RefusalKind.TOKEN),
+        (refused(200, b'{"code": 401}'), RefusalKind.TOKEN),
+        (refused(403), RefusalKind.FORBIDDEN),
+        (refused(495), RefusalKind.CERTIFICATE),
+        (refused(400, b"No required SSL certificate was sent"), RefusalKind.CERTIFICATE),
+        (refused(302), RefusalKind.REDIRECT),
+        (refused(200, b"<html>log in</html>"), RefusalKind.REDIRECT),
+        (refused(404), None),
+        (refused(429), None),
+        (refused(503), None),
+        (refused(200, b'{"code": 5}'), None),
+        (refused(200, b"{}"), None),
+    ],
+)
+def test_what_is_about_the_caller(response, kind):
+    """Another caller may get another answer: the token, its scope, the certificate, or a page to log in."""
+    assert refusal_of_the_caller(response) is kind
+
+
+@pytest.mark.parametrize("empty", [None, "", 0])
+def test_a_member_without_a_value_is_no_part_of_a_result(empty):
+    """Three that are filled make one; many services send all members, without values, in a refusal."""
+    skeleton = dict.fromkeys(EXECUTION, empty)
+    filled = {name: EXECUTION[name] for name in ("bank", "branch", "account")}
+
+    assert execution_results(execution(skeleton, status=409).response) == []
+    assert len(execution_results(execution({**skeleton, **filled}, status=409).response)) > 0
+    assert execution_results(execution({**skeleton, "bank": "341", "branch": "1"}, status=409).response) == []

@@ -1,0 +1,66 @@
+"""Findings: data from the rule to the report."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reports.verdicts import RequirementResult, Verdict, merged
+from spec import findings
+from spec.findings import Finding, finding, merged_findings, templates
+from spec.message import say
+
+ROOT = Path(__file__).parents[3]
+STATUS = finding("status", status=201)
+
+
+def test_the_parts_of_a_finding():
+    """What was expected, what was got, both in one, and how it was shown."""
+    generated = replace(STATUS, shown_by=say("body, null"), times=2, seed=7, exchanges=(4,), alone=False)
+
+    assert (str(STATUS.expected), str(STATUS.got)) == ("status 200", "201")
+    assert str(generated.in_full) == (
+        "body, null: expected status 200, got 201 (only with other requests in flight) "
+        "(2 times with --seed=7, smallest: exchange 4)"
+    )
+
+
+def test_what_is_found_twice_is_one_finding():
+    """It has the exchanges of both; two tests that say the same give one result."""
+    found = [replace(STATUS, exchanges=(number,)) for number in (1, 2)]
+    other = finding("missing", name="digit")
+    results = [RequirementResult("executePix.status", Verdict.FAIL, findings=(each,)) for each in [*found, other]]
+
+    assert merged_findings(found) == (replace(STATUS, exchanges=(1, 2)),)
+    assert str(merged(results)["executePix.status"].message) == "expected status 200, got 201; digit is missing"
+
+
+def test_every_code_has_templates():
+    """And every template is used. Another code is an error where the finding is made."""
+    folders = ("spec", "tests/traffic", "tests/conformance")
+    sources = "".join(file.read_text("utf-8") for folder in folders for file in (ROOT / folder).rglob("*.py"))
+
+    assert [code for code in templates() if f'"{code}"' not in sources] == []
+    with pytest.raises(KeyError):
+        str(Finding("unknown").statement)
+
+
+@pytest.mark.parametrize(
+    ("entry", "part"),
+    [
+        ("cut: {expected: JSON, got: none, and no body}", "and no body"),
+        ("cut: {expected: JSON, gott: none}", "gott"),
+        ("number: {expected: JSON, got: 404}", "got"),
+        ("empty: {expected: JSON, got: }", "got"),
+    ],
+)
+def test_a_template_that_is_cut_is_refused(entry, part, tmp_path, monkeypatch):
+    """A comma in a text without quotes would end it in silence. The line names the code, and says what to do."""
+    file = tmp_path / "findings.yaml"
+    file.write_text(f'whole: {{expected: JSON, says: "not JSON, at all"}}\n{entry}\n')
+    monkeypatch.setattr(findings, "TEMPLATES", file)
+
+    with pytest.raises(
+        ValueError, match=rf"^findings\.yaml: {entry.partition(':')[0]}: .*, got '{part}': .* needs quotes$"
+    ):
+        templates.__wrapped__()

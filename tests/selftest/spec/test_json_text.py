@@ -1,0 +1,49 @@
+"""How strictly JSON is read, and which numbers it holds."""
+
+from decimal import Decimal
+
+import pytest
+
+from spec.json_text import is_integer, is_number, read_json
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"", "the body is empty"),
+        (b"NaN", "NaN is not a JSON value"),
+        (b"{} {}", "Extra data at character 3"),
+        (b'"\xff"', "byte 1 is not UTF-8"),
+        (b"\x1f\x8b", "the body is gzip, not text"),
+    ],
+)
+def test_what_is_no_json(body, error):
+    """The reason is said in a few words."""
+    assert str(read_json(body).error) == error
+
+
+@pytest.mark.parametrize(
+    ("body", "limit"),
+    [
+        (b"[" * 100_000 + b"]" * 100_000, "nested deeper than 100 levels"),
+        (b"[" + b"0," * 100_001 + b"0]", "more than 100000 values"),
+        (b'{"text": "' + b",[]" * 30_000 + b'"}', ""),
+    ],
+    ids=["deep", "numbers", "one text"],
+)
+def test_limits_are_no_errors(body, limit):
+    """What is too deep or too much for the suite is said, and is no fault of the service."""
+    text = read_json(body)
+
+    assert (text.error, str(text.limit)) == ("", limit)
+
+
+def test_integers_and_numbers():
+    """Integers of any size and with a zero fraction are integers; fractions, booleans, texts and null are none. Python's
+    own idea of a boolean does not count."""
+    integers = (b"1", b"1.0", b"-0.0", b"1e2", b"1" * 50_000, b"1e5000", b"12e-0")
+    others = (b"1.5", b"1e-1", b"true", b'"1"', b"null", b"1e-5000")
+
+    assert [text for text in integers if not is_integer(read_json(text).value)] == []
+    assert [text for text in others if is_integer(read_json(text).value)] == []
+    assert (is_number(True), is_number(Decimal("1.5"))) == (False, True)

@@ -1,0 +1,23 @@
+"""Bodies that prepare a transfer."""
+
+from dataclasses import replace
+
+from environments.profiles.loading import load
+from environments.profiles.model import PixKey
+from tests.traffic.money.preparing import filled
+
+
+def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
+    """In the order of the profile; a RANDOM key that the service makes is none."""
+    keys = [PixKey("RANDOM", ""), PixKey("PHONE", "a"), PixKey("CNPJ", "b"), PixKey("CPF", "c")]
+    profile = replace(load("sandbox"), pix_keys=tuple(keys))
+    body = {"from": "{account}", "to": "{key}", "kind": "{type}"}
+    prepared = [filled(body, profile, place) for place in range(4)]
+
+    assert [(one["to"], one["kind"]) for one in prepared] == [
+        ("a", "PHONE"),
+        ("b", "CNPJ"),
+        ("c", "CPF"),
+        ("a", "PHONE"),
+    ]
+    assert filled(body, replace(profile, pix_keys=tuple(keys[:1]))) == {"from": "ac-0001", "to": "", "kind": ""}
