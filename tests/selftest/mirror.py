@@ -14,6 +14,7 @@ NOT_MIRRORED = ("promises", "proof")
 """Folders of self-tests about whole runs, and about services of the proof."""
 
 WITH_A_NEIGHBOUR: Mapping[str, str] = {
+    "environments/commands/suggestions.py": "environments/commands/test_check.py",
     "environments/door/client.py": "environments/door/test_door.py",
     "environments/door/limits.py": "environments/door/test_ending.py",
     "environments/door/liveness.py": "environments/door/test_backoff.py",
@@ -34,6 +35,7 @@ WITH_A_NEIGHBOUR: Mapping[str, str] = {
     "spec/rules/results.py": "spec/test_rules.py",
     "spec/rules/success.py": "spec/test_rules.py",
     "tests/harness/watching.py": "harness/test_judging.py",
+    "tests/traffic/keys/purposes.py": "traffic/keys/test_listed.py",
 }
 """Modules that do one thing together with another one, and the self-test of both."""
 
@@ -66,11 +68,11 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "tests/traffic/execution.py": ("promises/test_money.py", "promises/test_offered_codes.py"),
     "tests/traffic/existence.py": ("promises/test_passing_trouble.py",),
     "tests/traffic/invalid.py": ("promises/test_transfers.py",),
-    "tests/traffic/key_types.py": ("promises/test_keys.py",),
+    "tests/traffic/keys/refused_types.py": ("traffic/keys/test_listed.py", "promises/test_keys.py"),
+    "tests/traffic/keys/registrar.py": ("promises/test_keys.py",),
+    "tests/traffic/keys/registration.py": ("promises/test_keys.py",),
     "tests/traffic/phases.py": ("harness/test_selection.py", "promises/test_stopped_runs.py"),
     "tests/traffic/refused_credentials.py": ("promises/test_open_token_checks.py",),
-    "tests/traffic/registrar.py": ("promises/test_keys.py",),
-    "tests/traffic/registration.py": ("promises/test_keys.py",),
     "tests/traffic/robustness.py": ("promises/test_unseen_off_a_sandbox.py",),
     "tests/traffic/scenario.py": ("reports/test_plan.py",),
     "tests/traffic/undescribed.py": ("traffic/test_observations.py",),
