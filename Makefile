@@ -23,7 +23,7 @@ conformance: .venv/ready
 	@printf 'asking the service of environment %s: %s\n' "$$ENVIRONMENT" "$(BIN)/pytest --environment=$$ENVIRONMENT"
 	@$(BIN)/pytest --environment="$$ENVIRONMENT"
 
-# All self-tests, with the default choice of the proof: every mutant that a replay shows, and some of all others.
+# All self-tests, with the default choice of the proof: of its services those that show what no other one shows.
 test: .venv/contributors
 	$(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
 

@@ -70,11 +70,10 @@ class Specimen:
 
 
 class Registry:
-    """Specimens by name. A declaration lists the requirements that fail, or those that warn. By default each is chosen
-    whose trial is a replay, unless `replays` is False: it takes a fifth of the time of another trial."""
+    """Specimens by name. A declaration lists the requirements that fail, or those that warn."""
 
-    def __init__(self, lists: str, *, replays: bool = True) -> None:
-        self.lists, self.replays = lists, replays
+    def __init__(self, lists: str) -> None:
+        self.lists = lists
         self.specimens: dict[str, Specimen] = {}
 
     def declare(self, operator: str, *requirements: str, **expected: Any) -> Callable[[ServiceClass], ServiceClass]:
@@ -107,9 +106,8 @@ class Registry:
         shown: set[object] = set()
         chosen = []
         for specimen in self.specimens.values():
-            is_replay = self.replays and specimen.is_sent_the_same
-            shows_more = not specimen.slow and not specimen.shows <= shown
-            if is_replay or shows_more:
+            shows_more = not specimen.shows <= shown
+            if shows_more and not specimen.slow:
                 chosen.append(specimen)
                 shown |= specimen.shows
         return chosen
@@ -130,7 +128,7 @@ def rows_of(operation: str, *rows: str) -> tuple[str, ...]:
 
 MUTANTS = Registry(lists="fails")
 """Services that break the requirements they name, and no others; what is implied, or an example, warns."""
-VARIANTS = Registry(lists="fails", replays=False)
+VARIANTS = Registry(lists="fails")
 """Services that are lawful, and different. What they show cannot be told from a declaration: it is that nothing fails."""
 BORDERLINE = Registry(lists="warns")
 """Services that get exactly the warnings they name, and do not fail."""
