@@ -43,11 +43,16 @@ LIKE_ANSWERS = (
 NO_REFUSAL = ("listAccounts.refusal",)
 """The accounts are never refused, or not in a way that can be told from an answer."""
 
+HIDDEN_BY = {
+    "429AndComeAgain": ("executePix.token.scheme", "registerPixKey.token.scheme"),
+}
+"""What no answer shows, because no more wrong tokens are sent after the second lock."""
+
 for _name, _way in WAYS.items():
     lawful(
         "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokens,
         say_no=staticmethod(_way), SENT_THE_SAME="429" not in _name,
-        hides=NO_REFUSAL if _name in LIKE_ANSWERS else ("registerPixKey.token.scheme",) if "429" in _name else (),
+        hides=HIDDEN_BY.get(_name, NO_REFUSAL if _name in LIKE_ANSWERS else ()),
     )  # fmt: skip
 
 

@@ -155,7 +155,7 @@ lawful(
 )  # fmt: skip
 
 
-@variant("rate limit")
+@variant("rate limit", hides=_OF_TWO_REFUSALS)
 class LocksOutAfterBadTokens(Window):
     """Ten bad tokens in a second are too many: every request is refused until the second is over."""
 
