@@ -29,9 +29,9 @@ from environments.door.liveness import UnreachableError
 from environments.door.opening import open_client, open_door
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
-from reports.show import Display
-from reports.terminal import print_lines
-from reports.writing import write
+from reports.outputs.terminal import print_lines
+from reports.outputs.writing import write
+from reports.showing.show import Display
 from spec.interface import PREPARING
 
 

@@ -19,7 +19,7 @@ _ROOT = Path(__file__).parents[1]
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """The last place in our own files that an exception passed through, such as ` (reports/run.py:12)`."""
+    """The last place in our own files that an exception passed through, such as ` (reports/result/run.py:12)`."""
     frames = [frame for frame in traceback.extract_tb(trace) if Path(frame.filename).is_relative_to(_ROOT)]
     ours = [frame for frame in frames if ".venv" not in Path(frame.filename).parts]
     return f" ({Path(ours[-1].filename).relative_to(_ROOT)}:{ours[-1].lineno})" if ours else ""

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from environments.secret_values import Secrets
-from reports.comparison import compared, lists_of, result_line
-from reports.document import EarlierRun
-from reports.earlier_runs import UnreadableError, read_run
+from reports.observed.comparison import compared, lists_of, result_line
+from reports.observed.earlier_runs import UnreadableError, read_run
+from reports.outputs.terminal import print_lines
 from reports.recorded.reading import judge_files
-from reports.show import Display
-from reports.terminal import print_lines
-from reports.wording import one_line
+from reports.result.document import EarlierRun
+from reports.sentences.wording import one_line
+from reports.showing.show import Display
 from spec.requirements import requirements
 
 SAME, WORSE, WRONG_USE = 0, 1, 2

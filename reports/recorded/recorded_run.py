@@ -9,12 +9,12 @@ from functools import partial
 from math import isfinite
 
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
-from reports.grants import Grants
 from reports.recorded.entry import IN_PART, NOT_OURS
 from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, Seen, Tally
-from reports.run import Note, NoteKind, Recording, Run
-from reports.verdicts import RequirementResult, Verdict, deviation
-from reports.wording import moment_in_words, written
+from reports.result.grants import Grants
+from reports.result.run import Note, NoteKind, Recording, Run
+from reports.result.verdicts import RequirementResult, Verdict, deviation
+from reports.sentences.wording import moment_in_words, written
 from spec.findings import Finding, templates
 from spec.interface import operations
 from spec.message import Text, say, say_many

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from environments.profiles.model import Profile
 from environments.profiles.parts import SECRET_HEADER
 from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
-from reports.evidence import Evidence, outline
 from reports.recorded.entry import NO_BODY, NO_TOKEN, NOT_OURS, UNKNOWN, RecordedExchange, named
 from reports.recorded.forms import Forms, declines, grants_something
-from reports.show import Display
-from reports.wording import grouped
+from reports.sentences.wording import grouped
+from reports.showing.evidence import Evidence, outline
+from reports.showing.show import Display
 from spec.exchange import Exchange, Response
 from spec.findings import Finding
 from spec.interface import operations

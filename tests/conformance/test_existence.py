@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.grants import NOTHING_GRANTED
+from reports.result.grants import NOTHING_GRANTED
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import assert_found, assert_holds, operations_with, require_supplied, requirement, rules_of
 from tests.traffic.existence import endpoint_exists, find_out, prefix_is_served

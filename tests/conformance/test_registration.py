@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from environments.profiles.loading import missing_for_deletions
-from reports.wording import listed
+from reports.sentences.wording import listed
 from spec.answers import answers_in_words, registered
 from spec.findings import finding
 from spec.interface import KEY_TYPES

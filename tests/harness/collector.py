@@ -11,12 +11,12 @@ from environments.door.prepared import PERHAPS_PREPARED
 from environments.profiles.loading import named
 from environments.profiles.model import EMBEDDED
 from environments.secret_values import Secrets
-from reports.evidence import Evidence, Resending, evidence, outline
-from reports.grants import Grants
-from reports.run import LeftKey, Run
-from reports.show import Display
-from reports.verdicts import RequirementResult, Verdict
-from reports.wording import first_few, grouped, listed
+from reports.result.grants import Grants
+from reports.result.run import LeftKey, Run
+from reports.result.verdicts import RequirementResult, Verdict
+from reports.sentences.wording import first_few, grouped, listed
+from reports.showing.evidence import Evidence, Resending, evidence, outline
+from reports.showing.show import Display
 from spec.answers import declines, is_granted
 from spec.exchange import Exchange
 from spec.facts import renamed

@@ -19,15 +19,15 @@ from environments.door.preflight import Preflight
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets
-from reports.earlier_runs import UnreadableError, read_run
-from reports.explanation import LastRun, explanation, last_run, last_run_about, listing
-from reports.formats.github import append_to_summary, usage_error_summary
-from reports.plan import Plan, plan_lines, purposes_in_words
-from reports.run import Note, NoteKind
-from reports.show import Display
-from reports.terminal import print_lines
-from reports.wording import one_line
-from reports.writing import runs_folder
+from reports.observed.earlier_runs import UnreadableError, read_run
+from reports.outputs.github import append_to_summary, usage_error_summary
+from reports.outputs.terminal import print_lines
+from reports.outputs.writing import runs_folder
+from reports.result.run import Note, NoteKind
+from reports.sentences.explanation import LastRun, explanation, last_run, last_run_about, listing
+from reports.sentences.plan import Plan, plan_lines, purposes_in_words
+from reports.sentences.wording import one_line
+from reports.showing.show import Display
 from spec.message import Text, say
 from spec.requirements import Requirement, requirements
 from tests.harness.options import HELPING, PRINTING, SHOWING, options_given, refuse_options

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from environments.door.door import Door
 from environments.door.journal import Outcome
 from environments.secret_values import ACCOUNT
-from reports.run import Note, NoteKind, outcome_unknown
+from reports.result.run import Note, NoteKind, outcome_unknown
 from spec.answers import (
     ABOUT_THE_REQUEST,
     PASSING,

@@ -14,8 +14,8 @@ from typing import ClassVar
 import pytest
 from _pytest.outcomes import Skipped
 
-from reports.run import Observation
-from reports.verdicts import RequirementResult, Verdict
+from reports.result.run import Observation
+from reports.result.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.facts import Facts, said
 from spec.findings import Conclusion, Finding, Judgement

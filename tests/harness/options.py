@@ -12,7 +12,7 @@ import pytest
 
 from environments.credentials import NOT_FROM_A_VARIABLE
 from environments.profiles.model import Profile
-from reports.language import ENGLISH, catalogues
+from reports.sentences.language import ENGLISH, catalogues
 
 DEFAULT_EXAMPLES = 20
 """Valid registrations, and as many deletions. A fault in one answer of four is then missed once in 300 runs."""

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from reports.show import Display, printable
+from reports.showing.show import Display, printable
 from tests.harness.process import INTERNAL_ERROR
 
 _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")

@@ -17,9 +17,8 @@ import pytest
 from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
-from reports.behaviour import behaviour_of, drifts
-from reports.document import EarlierRun, RunDocument
-from reports.earlier_runs import (
+from reports.observed.behaviour import behaviour_of, drifts
+from reports.observed.earlier_runs import (
     accepting,
     comparison_of,
     newest_comparable,
@@ -28,18 +27,12 @@ from reports.earlier_runs import (
     runs_of,
     write_record,
 )
-from reports.formats.conformance_json import FILE, document_of, without_a_part_of_the_report
-from reports.formats.github import append_to_summary, step_summary, workflow_commands
-from reports.language import language
-from reports.page.rendering import page_title, summary_html
-from reports.page.templates import frame
-from reports.run import Run
-from reports.run_verdict import result_of_run
-from reports.show import printable
-from reports.terminal import summary
-from reports.verdicts import TESTED
-from reports.wording import first_few
-from reports.writing import (
+from reports.outputs.conformance_json import FILE, document_of, without_a_part_of_the_report
+from reports.outputs.github import append_to_summary, step_summary, workflow_commands
+from reports.outputs.page.rendering import page_title, summary_html
+from reports.outputs.page.templates import frame
+from reports.outputs.terminal import summary
+from reports.outputs.writing import (
     PAGE,
     SUMS,
     point_latest,
@@ -50,6 +43,13 @@ from reports.writing import (
     write_outputs,
     write_sums,
 )
+from reports.result.document import EarlierRun, RunDocument
+from reports.result.run import Run
+from reports.result.run_verdict import result_of_run
+from reports.result.verdicts import TESTED
+from reports.sentences.language import language
+from reports.sentences.wording import first_few
+from reports.showing.show import printable
 from spec.message import say, say_many
 from tests.harness.pen import OurLine
 from tests.harness.process import lost_output

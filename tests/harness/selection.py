@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.model import Profile
-from reports.show import printable
-from reports.wording import listed, missing_permission, one_line, shortened
+from reports.sentences.wording import listed, missing_permission, one_line, shortened
+from reports.showing.show import printable
 from spec.interface import PREPARING, READS, operations
 from spec.message import Text, say
 from spec.requirements import Requirement, requirements

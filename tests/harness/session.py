@@ -15,7 +15,7 @@ import pytest
 from environments.door.client import Client
 from environments.door.door import Door
 from environments.profiles.model import Profile
-from reports.run import Run
+from reports.result.run import Run
 from tests.harness.collector import Collector
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)

@@ -13,13 +13,13 @@ from environments.credentials import forget_variables, open_target
 from environments.door.opening import open_client, open_door
 from environments.profiles.model import Profile
 from environments.secret_values import listed_secrets
-from reports.earlier_runs import read_record
-from reports.provenance import ci_job
+from reports.observed.earlier_runs import read_record
+from reports.outputs.writing import PAGE, UnsafeFolderError, make_folder, run_folder
 from reports.recorded.reading import files_of, tally_of_all
 from reports.recorded.recorded_run import recorded_profile, take_tally
-from reports.run import Recording, Run
-from reports.show import Display
-from reports.writing import PAGE, UnsafeFolderError, make_folder, run_folder
+from reports.result.provenance import ci_job
+from reports.result.run import Recording, Run
+from reports.showing.show import Display
 from tests.harness.collector import Collector
 from tests.harness.options import examples_of
 from tests.harness.pen import Pen

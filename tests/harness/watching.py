@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from environments.profiles.model import Profile, today
-from reports.verdicts import RequirementResult, Verdict, deviation
-from reports.wording import grouped
+from reports.result.verdicts import RequirementResult, Verdict, deviation
+from reports.sentences.wording import grouped
 from spec.findings import templates
 from spec.message import Text, changed, joined
 from spec.requirements import requirements

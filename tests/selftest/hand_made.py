@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from environments.profiles.loading import load
-from reports.document import ReportedRequirement, RunDocument
-from reports.formats.conformance_json import document_of
-from reports.grants import Grants
-from reports.run import Run
-from reports.verdicts import RequirementResult, Verdict
+from reports.outputs.conformance_json import document_of
+from reports.result.document import ReportedRequirement, RunDocument
+from reports.result.grants import Grants
+from reports.result.run import Run
+from reports.result.verdicts import RequirementResult, Verdict
 from spec.findings import Finding
 from spec.requirements import requirements
 

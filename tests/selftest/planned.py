@@ -3,7 +3,7 @@
 from collections.abc import Container
 
 from environments.profiles.model import Profile
-from reports.plan import Plan
+from reports.sentences.plan import Plan
 from tests.selftest.proof.directly import collected, conformance_tests
 from tests.traffic.phases import planned
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from reports.document import RunDocument
-from reports.formats.conformance_json import as_json
+from reports.outputs.conformance_json import as_json
+from reports.result.document import RunDocument
 
 ROOT = Path(__file__).parents[2]
 CONFORMANCE = ROOT / "reports" / "conformance.schema.json"

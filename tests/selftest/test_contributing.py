@@ -24,10 +24,10 @@ OF_LIMITS = (
 PROVED_BY = (
     "spec/test_requirements.py",
     "spec/test_rules.py",
-    "reports/page/test_rendering_exchanges.py",
+    "reports/outputs/page/test_rendering_exchanges.py",
     "environments/test_sandbox.py",
-    "reports/test_explanation.py",
-    "reports/test_language.py",
+    "reports/sentences/test_explanation.py",
+    "reports/sentences/test_language.py",
     "test_documentation.py",
     "promises/test_preflight.py",
     "proof/test_proof.py",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from environments.door.door import Door
 from environments.profiles.parts import PERMISSIONS
-from reports.verdicts import RunVerdict, Verdict
+from reports.result.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
 from spec.requirements import LEVELS
 from tests.selftest.sample import IN_README, README, changes, sample

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from reports.verdicts import RequirementResult, Verdict, deviation
+from reports.result.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import answer_in_words, refused_or_lost
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from reports.behaviour import NOT_REQUIRED, REQUIRED
+from reports.observed.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import data_of, find, is_judged_as_success, refusal_of_the_caller, registered, succeeded
 from spec.exchange import Exchange
 from spec.facts import is_plain_value

@@ -39,7 +39,7 @@ from schemathesis.generation.feedback import FeedbackSources
 from schemathesis.generation.overrides import Override
 
 from environments.profiles.model import Profile
-from reports.writing import RUNS
+from reports.outputs.writing import RUNS
 from spec.interface import MARK, READS, openapi, operations
 from spec.json_text import as_bytes
 from tests.traffic.case import (

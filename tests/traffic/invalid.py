@@ -17,7 +17,7 @@ from environments.door.limits import WANT_THE_TOKEN
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
 from environments.profiles.model import Profile
-from reports.wording import grouped
+from reports.sentences.wording import grouped
 from spec.interface import MARK, PREPARING, READS, operations
 from spec.json_text import as_bytes
 from spec.message import Text, in_a_row, joined, say

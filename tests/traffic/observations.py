@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
-from reports.behaviour import NOT_REQUIRED, REQUIRED
+from reports.observed.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import (
     RefusalKind,
     answers_in_words,

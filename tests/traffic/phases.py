@@ -32,7 +32,7 @@ from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
-from reports.plan import Plan
+from reports.sentences.plan import Plan
 from spec.exchange import VALID, Exchange, Response
 from spec.interface import PREPARING, operations
 from spec.json_text import parts_of_pointer

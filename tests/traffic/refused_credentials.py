@@ -7,7 +7,7 @@ from itertools import count
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
-from reports.wording import capped
+from reports.sentences.wording import capped
 from spec.exchange import Exchange
 from spec.message import Text, joined, say
 from tests.traffic.scenario import Traffic

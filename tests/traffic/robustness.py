@@ -9,7 +9,7 @@ from typing import Any
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from environments.profiles.model import Profile, fill
-from reports.verdicts import RequirementResult, Verdict
+from reports.result.verdicts import RequirementResult, Verdict
 from spec.answers import is_refusal
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import KEY_TYPES, PREPARING

@@ -32,7 +32,7 @@ runpy.run_module({command!r}, run_name="__main__", alter_sys=True)
     [
         ("pytest", "tests.harness.configuration"),
         ("environments", "environments.door.client"),
-        ("reports", "reports.comparison"),
+        ("reports", "reports.observed.comparison"),
         ("spec", "spec.requirements"),
     ],
 )

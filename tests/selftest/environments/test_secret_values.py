@@ -5,7 +5,7 @@ import pytest
 from environments.credentials import Target
 from environments.door.wrong_tokens import wrong_tokens
 from environments.secret_values import Secrets
-from reports.show import Display
+from reports.showing.show import Display
 from tests.selftest.services.one_run import CODE
 from tests.selftest.services.signed import Signing
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reports.verdicts import RequirementResult, Verdict
+from reports.result.verdicts import RequirementResult, Verdict
 from spec.findings import finding, holds, inconclusive
 from spec.rules import Reproduction
 from tests.harness.judging import (

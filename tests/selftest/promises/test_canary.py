@@ -12,8 +12,8 @@ import pytest
 from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Key, Server, Service
 from environments.secret_values import Secrets
-from reports.show import Display
-from reports.writing import OUTPUTS, PAGE, RUNS, SUMS
+from reports.outputs.writing import OUTPUTS, PAGE, RUNS, SUMS
+from reports.showing.show import Display
 from spec.exchange import LARGE
 from tests.harness.pen import Pen
 from tests.selftest.services.echoing import PERSONAL, Echoes, EchoesInTurn, encodings

@@ -8,7 +8,7 @@ import pytest
 
 from environments.credentials import NOT_FROM_A_VARIABLE
 from environments.sandbox import Service
-from reports.writing import RUNS
+from reports.outputs.writing import RUNS
 from spec.requirements import requirements
 from tests.selftest.junit_files import written
 from tests.selftest.proof.trial import CONFORMANCE

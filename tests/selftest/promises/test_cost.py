@@ -20,8 +20,8 @@ from environments.door.wire import ALWAYS_READ
 from environments.door.wrong_tokens import NO_HEADER
 from environments.sandbox import Response, Service
 from environments.secret_values import Secrets
-from reports.json_tokens import tokens
-from reports.show import CUT, Display
+from reports.showing.json_tokens import tokens
+from reports.showing.show import CUT, Display
 from spec.exchange import VALID, json_error
 from spec.findings import MOST_POINTERS, Conclusion
 from spec.json_text import MAX_VALUES

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from environments.profiles.loading import load
 from environments.sandbox import Service
-from reports.run import NoteKind
-from reports.run_verdict import result_of_run
+from reports.result.run import NoteKind
+from reports.result.run_verdict import result_of_run
 from spec.interface import operations
 from tests.selftest.proof.directly import run_in_memory
 

@@ -228,7 +228,7 @@ def test_what_the_user_asks_others_for_is_printed(tmp_path):
     ("command", "module", "name"),
     [
         (("environments", "check", "staging"), "environments.profiles.loading", "load"),
-        (("reports", "compare", "a", "b"), "reports.earlier_runs", "read_run"),
+        (("reports", "compare", "a", "b"), "reports.observed.earlier_runs", "read_run"),
         (("spec",), "spec.requirements", "requirements"),
     ],
     ids=["environments", "reports", "spec"],

@@ -4,7 +4,7 @@ import pytest
 from junitparser import JUnitXml
 
 from environments.sandbox import Response, Service
-from reports.writing import OUTPUTS, PAGE, SUMS
+from reports.outputs.writing import OUTPUTS, PAGE, SUMS
 from spec.exchange import FailureKind
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services import hostile

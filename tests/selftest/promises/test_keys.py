@@ -9,7 +9,7 @@ import pytest
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.sandbox import Response, Service
-from reports.run_verdict import result_of_run
+from reports.result.run_verdict import result_of_run
 from spec.interface import MARK
 from spec.key_list import UUID
 from tests.selftest.proof.borderline import EvpAndDigitsAreTheOneRandomKey

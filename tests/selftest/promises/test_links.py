@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from environments.sandbox import Service
-from reports import writing
-from reports.writing import OUTPUTS, PAGE, SUMS, make_folder, point_latest, run_folder
+from reports.outputs import writing
+from reports.outputs.writing import OUTPUTS, PAGE, SUMS, make_folder, point_latest, run_folder
 from tests.selftest.recorded_runs import PYTEST, record, run_here
 
 PART = ("-k", "listAccounts.shape")

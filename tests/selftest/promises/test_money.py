@@ -11,7 +11,7 @@ from environments.door.permission import ForbiddenError
 from environments.door.wrong_tokens import RESTORABLE
 from environments.profiles.model import ProfileError
 from environments.sandbox import Response
-from reports.run_verdict import result_of_run
+from reports.result.run_verdict import result_of_run
 from spec.interface import operations, operations_reached
 from tests.harness.configuration import code_to_resend, start_journal
 from tests.selftest.recorded_runs import run_here

@@ -7,8 +7,8 @@ import pytest
 
 from environments.door.preflight import preflight
 from environments.sandbox import Refusal, Response, Service
-from reports.run_verdict import result_of_run
-from reports.verdicts import RunVerdict
+from reports.result.run_verdict import result_of_run
+from reports.result.verdicts import RunVerdict
 from spec.exchange import Failure, FailureKind
 from spec.interface import READS, operations
 from spec.requirements import LEVELS

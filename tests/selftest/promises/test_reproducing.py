@@ -16,8 +16,8 @@ from environments.profiles.loading import load
 from environments.profiles.model import Auth
 from environments.sandbox import Server, Service
 from environments.secret_values import Secrets, identifiers
-from reports.evidence import EXECUTES, OFFERED, Resending, evidence
-from reports.show import Display
+from reports.showing.evidence import EXECUTES, OFFERED, Resending, evidence
+from reports.showing.show import Display
 from spec.exchange import Request
 from spec.key_list import UUID
 from tests.harness.session import SESSION

@@ -17,7 +17,7 @@ from junitparser import JUnitXml
 from environments.__main__ import main
 from environments.door.opening import journal_of
 from environments.profiles.loading import load
-from reports.writing import OUTPUTS, PAGE, SUMS
+from reports.outputs.writing import OUTPUTS, PAGE, SUMS
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.services.one_run import PREPARE
 from tests.selftest.services.running import ROOT, TOKEN, arguments, environment, run, started, write_profile

@@ -15,7 +15,7 @@ import pytest
 
 from environments.door.prepared import may_have_prepared
 from environments.sandbox import Request, Response
-from reports.run_verdict import result_of_run
+from reports.result.run_verdict import result_of_run
 from spec.exchange import Response as Answer
 from spec.interface import MARK, PREPARING, operations
 from spec.json_text import leaves_of

@@ -31,10 +31,10 @@ from environments.profiles.loading import load
 from environments.profiles.model import EMBEDDED, Profile
 from environments.sandbox import Request, Server, Service
 from environments.secret_values import listed_secrets
-from reports.evidence import outline
-from reports.run import Observation, Run
-from reports.run_verdict import result_of_run
-from reports.verdicts import RequirementResult
+from reports.result.run import Observation, Run
+from reports.result.run_verdict import result_of_run
+from reports.result.verdicts import RequirementResult
+from reports.showing.evidence import outline
 from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.findings import Judgement

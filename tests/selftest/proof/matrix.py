@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from reports.provenance import VERSION
-from reports.writing import write
+from reports.outputs.writing import write
+from reports.result.provenance import VERSION
 from spec.requirements import LEVELS, requirements
 
 SUMMARY = Path(__file__).parents[3] / "reports" / "proof" / "summary.json"

@@ -13,7 +13,7 @@ import tests.selftest.proof.borderline
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.sandbox import Service
-from reports.verdicts import RequirementResult, Verdict
+from reports.result.verdicts import RequirementResult, Verdict
 from spec.rules import RULES
 from tests.selftest.proof import matrix
 from tests.selftest.proof.directly import of_the_sandbox, replay, sent_in_memory, try_in_memory, try_over_http

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from reports.json_schemas import FOLDER, MODELS
+from reports.result.json_schemas import FOLDER, MODELS
 from tests.selftest.proof.trial import results_of, run_of, try_target
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.services.running import sandbox_at

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from environments.sandbox import Server, Service
-from reports.formats.conformance_json import document_of
-from reports.run import Run
-from reports.run_verdict import result_of_run
-from reports.verdicts import RequirementResult, Verdict
+from reports.outputs.conformance_json import document_of
+from reports.result.run import Run
+from reports.result.run_verdict import result_of_run
+from reports.result.verdicts import RequirementResult, Verdict
 from tests.selftest.schemas import problems
 from tests.selftest.services.running import sandbox_at
 

@@ -15,10 +15,10 @@ from environments.profiles.loading import load
 from environments.profiles.model import Limits, Profile, Tls
 from environments.sandbox import Request, Response, Service
 from environments.secret_values import Secrets
-from reports.formats.conformance_json import as_json, document_of
-from reports.run import Run as Model
-from reports.run_verdict import result_of_run
-from reports.terminal import summary
+from reports.outputs.conformance_json import as_json, document_of
+from reports.outputs.terminal import summary
+from reports.result.run import Run as Model
+from reports.result.run_verdict import result_of_run
 from spec.exchange import VALID
 from spec.interface import operations
 from spec.log import Log

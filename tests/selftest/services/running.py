@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from environments.profiles.loading import path_of
-from reports.run import Run
+from reports.result.run import Run
 from spec.requirements import read_yaml
 from tests.selftest.schemas import problems
 from tests.selftest.services.forking import ROOT, run_pytest

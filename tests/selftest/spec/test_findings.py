@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.verdicts import RequirementResult, Verdict, merged
+from reports.result.verdicts import RequirementResult, Verdict, merged
 from spec import findings
 from spec.findings import Finding, finding, merged_findings, templates
 from spec.message import say

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from openapi_spec_validator import validate
 
-from reports.provenance import VERSION
+from reports.result.provenance import VERSION
 from spec.interface import OPENAPI, operations
 from spec.requirements import LEVELS, SOURCE, read_yaml, requirements
 from spec.rules import RULES

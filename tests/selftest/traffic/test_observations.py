@@ -8,8 +8,8 @@ import pytest
 
 from environments.profiles.loading import load
 from environments.sandbox import Service
-from reports.behaviour import data_of_behaviour, drifts
-from reports.run_verdict import result_of_run
+from reports.observed.behaviour import data_of_behaviour, drifts
+from reports.result.run_verdict import result_of_run
 from spec.exchange import FailureKind
 from spec.rules import Reproduction
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed

@@ -13,7 +13,7 @@ from environments.door.event_log import JournalError, LogKey
 from environments.door.journal import Journal, Outcome, outcome_of
 from environments.profiles.loading import load
 from environments.profiles.model import ProfileError
-from reports.run_verdict import result_of_run
+from reports.result.run_verdict import result_of_run
 from spec.exchange import FailureKind
 from tests.harness.configuration import code_from, code_to_resend, start_journal
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed

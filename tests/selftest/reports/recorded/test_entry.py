@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reports.recorded.content import body_of_request, body_of_response
 from reports.recorded.entry import RecordedExchange, exchange_of
 from reports.recorded.tally import Counting
-from reports.run_verdict import result_of_run
+from reports.result.run_verdict import result_of_run
 from spec.message import Message
 from tests.selftest.exchanges import EXECUTION
 from tests.selftest.recorded_runs import run_here

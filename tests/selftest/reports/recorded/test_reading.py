@@ -12,13 +12,13 @@ import pytest
 
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
-from reports.formats.conformance_json import document_of
+from reports.outputs.conformance_json import document_of
 from reports.recorded.entry import exchange_of
 from reports.recorded.reading import judge_files, tally_of
 from reports.recorded.recorded_run import take_tally
 from reports.recorded.tally import GAP, Tally, merge
-from reports.run import Recording, Run
-from reports.run_verdict import result_of_run
+from reports.result.run import Recording, Run
+from reports.result.run_verdict import result_of_run
 from tests.selftest.exchanges import EXECUTION, REGISTRATION
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.proof.directly import sent_in_memory

@@ -2,8 +2,8 @@
 
 from reports.recorded.recorded_run import take_tally
 from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, HELD, Seen, Tally
-from reports.run import Run
-from reports.verdicts import Verdict
+from reports.result.run import Run
+from reports.result.verdicts import Verdict
 from spec.findings import finding
 from tests.selftest.hand_made import SANDBOX
 

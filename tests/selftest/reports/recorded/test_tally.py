@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reports.recorded.reading import tally_of
 from reports.recorded.tally import Tally, merge
-from reports.run_verdict import result_of_run
+from reports.result.run_verdict import result_of_run
 from tests.selftest.reports.recorded.test_reading import (
     NOT_JUDGED,
     PROFILE,

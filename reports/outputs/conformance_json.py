@@ -1,0 +1,264 @@
+"""The document of a run, built from its record, and the text of conformance.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from math import ceil
+from pathlib import Path
+
+from environments.profiles.model import EMBEDDED
+from reports.observed.behaviour import data_of_behaviour, in_words
+from reports.result.causes import findings
+from reports.result.document import (
+    FORMAT,
+    AcceptedRecord,
+    Alert,
+    CutShort,
+    Environment,
+    GeneratedTraffic,
+    KeyNotCleanedUp,
+    Latency,
+    ListedExchange,
+    ObservationInWords,
+    Provenance,
+    ReportedRequirement,
+    RunDocument,
+    SuiteVersion,
+    Traffic,
+    VersionHeader,
+)
+from reports.result.provenance import VERSION, profile_digest, service_version
+from reports.result.run import LeftKey, Run
+from reports.result.run_verdict import RunResult, result_of_run
+from reports.result.verdicts import RequirementResult, RunVerdict, counts, coverage
+from reports.sentences.headline import headline
+from reports.sentences.wording import grouped, written
+from reports.showing.evidence import EXECUTES, MAY_MOVE, OFFERED, Evidence
+from spec.interface import READS, operations
+from spec.message import Text, say
+from spec.requirements import Requirement
+
+FILE = "conformance.json"
+_MONEY = (EXECUTES, OFFERED, MAY_MOVE)
+
+
+def as_json(document: RunDocument) -> str:
+    """The text of conformance.json."""
+    return json.dumps(document.model_dump(mode="json", by_alias=True), indent=1) + "\n"
+
+
+def document_of(run: Run) -> RunDocument:
+    """The document of a run, which is compared with no other one yet."""
+    result = result_of_run(run)
+    finished = run.finished or datetime.now(UTC)
+    granted = run.grants.granted
+    requirements = [_requirement(*pair, run) for pair in result.results]
+    document = RunDocument(
+        format=FORMAT,
+        suite=SuiteVersion(version=VERSION, proof=_proof_line()),
+        provenance=_provenance(run, finished),
+        environment=_environment(run),
+        started=written(run.started),
+        duration_s=round((finished - run.started).total_seconds(), 2),
+        verdict=result.verdict,
+        incomplete=result.why,
+        exit_status=result.verdict.exit_status,
+        selection=run.selection,
+        recorded=run.recorded.in_words if run.recorded else "",
+        alerts=tuple(Alert(kind=note.kind, text=note.text) for note in result.notes if note.is_alert),
+        notes=tuple(note.text for note in result.notes),
+        traffic=Traffic(requests=run.requests, executions=run.executions, unknown_outcomes=run.unknown_outcomes),
+        generated=_generated(run),
+        counts=counts(result.results),
+        coverage=coverage(result.results),
+        cut=tuple(CutShort(why=why, operations=tuple(names)) for why, names in run.unsent.items()),
+        granted=tuple(sorted(granted)),
+        granted_nothing=tuple(name for name in run.grants.asked(result.operations) if name not in granted),
+        findings=tuple(findings(requirements, partial(_line_that_reproduces, run.exchanges))),
+        requirements=tuple(requirements),
+        observations=tuple(_observations(run, result)),
+        observed=data_of_behaviour(result.behaviour),
+        drift=tuple(run.drift),
+        record=_accepted_record(run),
+        left_behind=tuple(run.not_cleaned_up_in_words),
+        not_cleaned_up=tuple(_key(key) for key in run.not_cleaned_up),
+        comparison=None,
+        latency=latency(run.exchanges.values()),
+        exchanges=tuple(_listed(run.exchanges[number], run.started) for number in sorted(run.exchanges)),
+        headline="",
+    )
+    return document.model_copy(update={"headline": str(headline(document))})
+
+
+def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
+    """The document of a run of whose report a part cannot be written: it is not green."""
+    if document.exit_status:
+        return document
+    verdict = RunVerdict.INTERNAL_ERROR
+    why = say("a part of the report cannot be written")
+    changes = {"verdict": verdict, "exit_status": verdict.exit_status, "incomplete": why}
+    document = document.model_copy(update=changes)
+    return document.model_copy(update={"headline": str(headline(document))})
+
+
+def _provenance(run: Run, finished: datetime) -> Provenance:
+    suite = run.suite
+    return Provenance(
+        suite_version=suite.version,
+        suite_commit=suite.commit,
+        ledger_sha256=suite.ledger_sha256,
+        schema_sha256=suite.schema_sha256,
+        profile_sha256=profile_digest(run.profile),
+        seed=run.seed,
+        started=written(run.started),
+        finished=written(finished),
+        service_version=tuple(
+            VersionHeader(header=name, value=value) for name, value in service_version(run.exchanges.values())
+        ),
+        ci_job=run.ci_job,
+    )
+
+
+def _environment(run: Run) -> Environment:
+    profile = run.profile
+    return Environment(
+        name=profile.name,
+        base_url=run.base_url,
+        redirected=profile.redirected is not None,
+        embedded=profile.base_url == EMBEDDED,
+        sandbox=profile.is_sandbox,
+        allow=tuple(sorted(profile.allow)),
+        fail_on=tuple(sorted(profile.fail_on)),
+        drift=profile.drift,
+    )
+
+
+def _generated(run: Run) -> GeneratedTraffic:
+    generated = run.generated
+    return GeneratedTraffic(
+        seed=run.seed,
+        examples=run.examples,
+        accepted=dict(generated.accepted),
+        refused={
+            operation: {str(answer): count for answer, count in answers.items()}
+            for operation, answers in generated.refused.items()
+        },
+        harmless=tuple(sorted(generated.refused.keys() & READS)),
+        cut=tuple(generated.cut),
+        notes=tuple(generated.notes(run.grants.granted)),
+    )
+
+
+def _requirement(requirement: Requirement, result: RequirementResult, run: Run) -> ReportedRequirement:
+    return ReportedRequirement(
+        id=requirement.id,
+        section=requirement.section,
+        level=requirement.level,
+        operation=requirement.operation,
+        text=requirement.text,
+        verdict=result.verdict,
+        message=result.message,
+        found=result.findings,
+        expected=result.expected if result.findings else None,
+        got=result.got if result.findings else None,
+        exchanges=result.exchanges,
+        elapsed_s=round(run.elapsed_s.get(requirement.id, 0.0), 3),
+        known_failure=result.known or None,
+        known_until=result.known_until.isoformat() if result.known_until else None,
+    )
+
+
+def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
+    """The observations of each requirement in words; those that are said before all others stand first."""
+    exchanges = {requirement.id: found.exchanges for requirement, found in result.results}
+    urgent = {observation.id for observation in run.observations if observation.first}
+    urgent_first = sorted(result.behaviour, key=lambda requirement_id: requirement_id not in urgent)
+    return [
+        ObservationInWords(
+            id=requirement_id,
+            value=in_words(result.behaviour[requirement_id]),
+            exchanges=exchanges.get(requirement_id, ()),
+        )
+        for requirement_id in urgent_first
+    ]
+
+
+def _accepted_record(run: Run) -> AcceptedRecord | None:
+    if run.record is None:
+        return None
+    return AcceptedRecord(accepted=run.record.accepted, suite_version=run.record.suite_version)
+
+
+def _line_that_reproduces(exchanges: Mapping[int, Evidence], numbers: Sequence[int]) -> str:
+    """A line that sends one of these exchanges again, if possible one that moves no money; empty if there is none."""
+    lines = [exchanges[number]["curl"] for number in numbers if number in exchanges]
+    return min(filter(None, lines), key=lambda line: [line.startswith(each) for each in _MONEY], default="")
+
+
+def _key(key: LeftKey) -> KeyNotCleanedUp:
+    return KeyNotCleanedUp(what=key.what, why=key.why, of_the_profile=key.of_the_profile, exchanges=key.exchanges)
+
+
+def _listed(exchange: Evidence, start: datetime) -> ListedExchange:
+    return ListedExchange(
+        number=exchange["number"],
+        operation=exchange["operation"],
+        elapsed_ms=exchange["elapsed_ms"],
+        beside=exchange["beside"],
+        request=f"{exchange['request']['method']} {exchange['request']['url']}",
+        result=exchange["response"]["status"] if "response" in exchange else exchange.get("kind"),
+        at_ms=round((exchange["started"] - start.timestamp()) * 1000, 1),
+        part=exchange["part"] or None,
+        purpose=exchange["purpose"] or None,
+    )
+
+
+SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
+"""Written by `make proof`."""
+
+
+def _proof_line() -> Text:
+    """Numbers of seeded faults caught and of conforming services passed; empty where there is no summary."""
+    try:
+        proof = json.loads(SUMMARY.read_text("utf-8"))
+        return say(
+            "this suite catches {caught} of {faults} seeded faults and passes {passed} of {services} "
+            "conforming services (as proved on {date})",
+            caught=proof["mutants"]["right"],
+            faults=proof["mutants"]["total"],
+            passed=proof["variants"]["right"],
+            services=proof["variants"]["total"],
+            date=proof["date"][:10],
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def latency(exchanges: Iterable[Evidence]) -> dict[str, Latency]:
+    """Number of answers and times of each operation, in the order of the interface document. Refusals count, too."""
+    answered = (exchange for exchange in exchanges if "response" in exchange)
+    by_operation = grouped(answered, lambda exchange: exchange["operation"])
+    times = {
+        operation: sorted(exchange["elapsed_ms"] for exchange in group) for operation, group in by_operation.items()
+    }
+    return {operation: _latency(times[operation]) for operation in operations() if operation in times}
+
+
+def _latency(times: Sequence[float]) -> Latency:
+    return Latency(
+        count=len(times),
+        min_ms=_nearest_rank(times, 0.0),
+        p25_ms=_nearest_rank(times, 0.25),
+        median_ms=_nearest_rank(times, 0.5),
+        p75_ms=_nearest_rank(times, 0.75),
+        p95_ms=_nearest_rank(times, 0.95),
+        max_ms=_nearest_rank(times, 1.0),
+    )
+
+
+def _nearest_rank(times: Sequence[float], share: float) -> float:
+    """The time that this share of the times, the shortest first, took at most."""
+    return times[max(ceil(share * len(times)), 1) - 1]

@@ -1,0 +1,170 @@
+"""Output for GitHub: a summary of the job in Markdown, and annotations as workflow commands.
+
+The job of a public repository is public: here are ids and texts of requirements, words of the suite and counts, and
+no text of the service, its address, the profile or the command line. One summary has more: if a job is red and no
+requirement says why, it has the environment, the target and the alerts as the terminal prints them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from reports.outputs.writing import no_link
+from reports.result.document import ReportedFinding, RunDocument
+from reports.result.verdicts import Verdict
+from reports.sentences.headline import drift_in_words, exception, permitted, result_line, run_line, sent
+from reports.sentences.wording import capped, one_line
+from spec.message import joined, message_of, say_many
+from spec.requirements import requirements
+
+_MOST_SHOWN = 20
+
+
+# -- the summary of the job ---------------------------------------------------------------------------------------
+
+
+def step_summary(document: RunDocument) -> str:
+    """Markdown to be appended to the file of $GITHUB_STEP_SUMMARY."""
+    return "\n".join(_summary(document)) + "\n"
+
+
+def _summary(document: RunDocument) -> Iterator[str]:
+    yield f"## PIX conformance: {joined((document.verdict, exception(document)), ' ')}"
+    yield ""
+    yield f"{sentence(document)}."
+    yield ""
+    yield from _cause(document) if document.is_red_without_a_failure else _alerts(document)
+    yield from _counts(document)
+    yield from _table("Failing", [finding for finding in document.findings if finding.fails])
+    yield from _table("Known failures", [finding for finding in document.findings if finding.is_known])
+    yield from _table("Warnings", [finding for finding in document.findings if finding.verdict == Verdict.WARN])
+    yield from _drift(document)
+    yield from _changes(document)
+    yield f"Suite {document.suite.version}, seed {document.provenance.seed}. The report has the evidence."
+
+
+def sentence(document: RunDocument) -> str:
+    """The permissions, the result, and the traffic in one sentence."""
+    parts = [
+        permitted(document.environment.allow),
+        *["only a part of the requirements was selected"] * (document.selection is not None),
+        document.incomplete,
+        result_line(document),
+        *["cut short"] * bool(document.cut),
+        sent(document),
+    ]
+    return str(joined(parts))
+
+
+def _cause(document: RunDocument) -> Iterator[str]:
+    """Why a run is red, if no requirement says it: the environment and the target, and each alert with its advice. The
+    lines are code, so that nothing in them is Markdown."""
+    yield "```text"
+    yield one_line(str(run_line(document)))
+    yield from (f"! {one_line(str(alert.text))}" for alert in document.alerts)
+    yield "```"
+    yield ""
+
+
+def usage_error_summary(environment: str, error: str) -> str:
+    """Markdown about a run that did not start, because the command line or the profile is wrong."""
+    return f"## PIX conformance: no run\n\n```text\n{one_line(environment)}\nerror: {one_line(error)}\n```\n"
+
+
+def append_to_summary(path: str, text: str) -> None:
+    """Append to the summary of a job. Raises OSError."""
+    with open(path, "a", encoding="utf-8", opener=no_link) as file:
+        file.write(text)
+
+
+def _alerts(document: RunDocument) -> Iterator[str]:
+    """Kinds of alerts, and how many there are of each: the report has their texts."""
+    tally = Counter(alert.kind for alert in document.alerts)
+    yield from (f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind}" for kind, count in tally.items())
+    yield from [""] * bool(tally)
+
+
+def _counts(document: RunDocument) -> Iterator[str]:
+    """A table of verdicts by level."""
+    yield f"| level | {' | '.join(Verdict)} |"
+    yield f"|---|{'---:|' * len(Verdict)}"
+    for level, tally in document.counts.items():
+        yield f"| {level} | {' | '.join(str(tally.get(verdict, 0)) for verdict in Verdict)} |"
+    yield ""
+
+
+def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
+    """Findings of one sort: the requirement that leads, its level and statement, and how many more have its cause."""
+    if not findings:
+        return
+    yield f"### {title}"
+    yield ""
+    yield "| requirement | level | statement | got |"
+    yield "|---|---|---|---|"
+    for finding in findings[:_MOST_SHOWN]:
+        statement = _statement(finding.cause).replace("|", "\\|")
+        yield f"| `{finding.cause}`{_also(finding)} | {finding.level} | {statement} | {_got(finding)} |"
+    if len(findings) > _MOST_SHOWN:
+        yield f"| {len(findings) - _MOST_SHOWN} more | | | |"
+    yield ""
+
+
+def _drift(document: RunDocument) -> Iterator[str]:
+    """Requirements that drift, each with the number of places."""
+    if not document.drift:
+        return
+    tally = Counter(drift.id for drift in document.drift)
+    yield f"### D{str(drift_in_words(document))[1:]}"
+    yield ""
+    lines = [f"`{id}`: {say_many('{n} place', '{n} places', n=count)}" for id, count in tally.most_common()]
+    yield from (f"- {line}" for line in capped(lines, _MOST_SHOWN))
+    yield ""
+
+
+def _also(finding: ReportedFinding) -> str:
+    others = len(finding.requirements) - 1
+    return f" and {others} more" if others else ""
+
+
+def _got(finding: ReportedFinding) -> str:
+    """The words and numbers of what was got; a text of the service is left out."""
+    return str(message_of(finding.got or "").map(lambda text: "…"))
+
+
+def _statement(requirement_id: str) -> str:
+    requirement = requirements()[requirement_id]
+    return f"{requirement.text} ({requirement.section})"
+
+
+def _changes(document: RunDocument) -> Iterator[str]:
+    """Changes since the last comparable run, in numbers. The line of any other run names its environment."""
+    comparison = document.comparison
+    if comparison and comparison.comparable:
+        yield f"Changes {comparison.line}."
+        yield ""
+
+
+# -- annotations --------------------------------------------------------------------------------------------------
+
+
+def workflow_commands(document: RunDocument) -> Iterator[str]:
+    """Workflow commands: an error for each failing cause, or for a run that no requirement explains. GitHub shows the
+    first ten of a step."""
+    if document.is_red_without_a_failure:
+        yield error_command(f"PIX conformance: {document.verdict}", sentence(document))
+    for finding in document.findings:
+        if finding.fails:
+            statement = _statement(finding.cause)
+            yield error_command(f"{finding.cause}{_also(finding)}", f"{finding.level}: {statement}")
+
+
+def error_command(title: str, message: str) -> str:
+    """The workflow command of an error, escaped as the runner of GitHub reads it."""
+    return f"::error title={_escaped(title, ':', ',')}::{_escaped(message)}"
+
+
+def _escaped(text: str, *more: str) -> str:
+    for sign in ("%", "\r", "\n", *more):
+        text = text.replace(sign, f"%{ord(sign):02X}")
+    return text

@@ -1,0 +1,129 @@
+"""Output of a run on the terminal: the verdict, the findings by cause, and the rest, each once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from shlex import quote
+
+from environments.profiles.loading import named
+from reports.result.document import ReportedFinding, RunDocument
+from reports.result.run import Run
+from reports.result.verdicts import RunVerdict, Verdict
+from reports.sentences.headline import count_lines, drift_in_words, drift_lines, headline, left_out, run_line
+from reports.sentences.wording import capped, exchanges_in_words, first_few, grouped, listed
+from spec.message import Text, joined, leaves_of
+
+_MOST_SAID = 5
+"""Lines about what was not exercised: the report has all of them."""
+_NEXT = {
+    RunVerdict.INCOMPLETE: "see to what the lines above name as missing, and run again",
+    RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
+    RunVerdict.UNREACHABLE: "python -m environments check {name} asks the address in the profile step by step",
+    RunVerdict.INTERNAL_ERROR: "run it with -v to see where the suite failed",
+}
+"""Steps after a verdict, where nothing failed."""
+
+
+def summary(document: RunDocument, run: Run, report: str, sums: str = "") -> Iterator[str]:
+    """The lines that close a run: the verdict, the alerts, the findings, and all that can wait. `report` is the path of
+    its page, `sums` the digest of its SHA256SUMS."""
+    yield str(headline(document))
+    yield str(run_line(document))
+    yield from (f"! {alert.text}" for alert in document.alerts)
+    for finding in document.findings:
+        yield from _failure(finding) if finding.verdict == Verdict.FAIL else _warning(finding)
+    if document.comparison:
+        yield str(document.comparison.line)
+    yield from _drift(document)
+    yield from (f"not exercised: {line}" for line in capped(_untested(document), _MOST_SAID))
+    yield from (f"{left.counted}: {left.why}" for left in left_out(document) if left.verdict == Verdict.OUT_OF_SCOPE)
+    yield from _unseen(document)
+    for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
+        yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
+    yield from (f"not cleaned up: {left}" for left in document.not_executed)
+    yield from (f"note: {note}" for note in document.other_notes)
+    yield from (f"  {line}" for line in count_lines(document))
+    if run.accepted:
+        yield run.accepted
+    if report:
+        yield f"report: {report}"
+    if sums:
+        yield f"SHA256 (SHA256SUMS) = {sums}"
+    if next_step := _next_step(document, run):
+        yield f"next: {next_step}"
+    yield f"verdict: {headline(document).word}, exit status {document.exit_status}"
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print what is no run, in any encoding. A reader that closes the pipe has enough, also of what is printed after
+    it."""
+    try:
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        print(*lines, sep="\n", flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _next_step(document: RunDocument, run: Run) -> str:
+    """One line on what to do about the verdict; empty where there is nothing to do."""
+    failing = [each.cause for each in document.findings if each.verdict == Verdict.FAIL]
+    name = named(run.profile)
+    if failing and not run.grants.refused_all:
+        return f"pytest --environment={name} --explain={failing[0]} says what usually fixes it"
+    if run.profile.redirected:
+        return f"python -m environments new NAME --base-url={quote(run.base_url)} writes a profile; check NAME tries it"
+    if document.recorded:
+        return ""
+    if document.selection and document.verdict == RunVerdict.PARTIAL:
+        return "run it without the selection: this verdict is about what was selected alone"
+    limit = next(leaves_of(joined((document.incomplete, *_untested(document)[:1])), "setting"), "")
+    if limit and document.verdict == RunVerdict.INCOMPLETE:
+        return f"raise limits.{limit} in {run.profile.path.name}, and run again"
+    verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document.verdict
+    return _NEXT.get(verdict, "").format(name=name)
+
+
+def _failure(finding: ReportedFinding) -> Iterator[str]:
+    known = f" [known: {finding.known_failure}]" if finding.is_known else ""
+    yield f"FAIL {finding.cause}{known}"
+    yield f"     {finding.text} ({finding.section})"
+    yield f"     {finding.message}"
+    if finding.requirements[1:]:
+        yield f"     also: {', '.join(finding.requirements[1:])}"
+    if numbers := finding.exchanges:
+        yield f"     {exchanges_in_words(numbers)}"
+    if finding.reproduce:
+        yield from f"     reproduce: {finding.reproduce}".replace("\n", "\n     ").splitlines()
+
+
+def _warning(finding: ReportedFinding) -> Iterator[str]:
+    others = first_few(finding.requirements[1:])
+    yield f"WARN {finding.cause}{f' ({others})' if others else ''}: {finding.message}"
+
+
+def _drift(document: RunDocument) -> Iterator[str]:
+    if document.drift:
+        yield str(drift_in_words(document))
+        yield from (f"     {line}" for line in drift_lines(document))
+
+
+def _unseen(document: RunDocument) -> Iterator[str]:
+    """One line about the classes of malformed requests that tested nothing, whatever the verdicts say."""
+    names = dict.fromkeys(name for entry in document.requirements for name in leaves_of(entry.message, "unseen"))
+    if names:
+        yield (
+            f"unseen outside a sandbox: malformed requests to {listed([*names])}, answered like valid ones for an "
+            "unknown account (the report names them)"
+        )
+
+
+def _untested(document: RunDocument) -> list[Text]:
+    """Requirements that the verdict misses, of the levels that count for it, by why they were not exercised; the reason
+    of most requirements first."""
+    counting = [entry for entry in document.requirements if entry.level in document.environment.fail_on]
+    missing = [entry for entry in counting if entry.verdict == Verdict.NOT_EXERCISED]
+    groups = sorted(grouped(missing, attrgetter("message")).values(), key=len, reverse=True)
+    return [joined((first_few([entry.id for entry in group]), group[0].message), ": ") for group in groups]

@@ -1,0 +1,102 @@
+"""Base of the models of what the suite publishes: conformance.json, what is read of another run, and the record.
+
+A model is the only place that says which members a file has and what each means. The docstring below a field is its
+description. Files, validation and the JSON schemas in reports/ come from it. `python -m reports.result.json_schemas`
+writes the schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
+
+from environments.profiles.parts import one_of, written_as
+from spec.message import Text
+from spec.requirements import LEVELS
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+ShownText = Annotated[Text, written_as(Any), PlainSerializer(str, return_type=str)]
+"""A message, which the page translates. Other formats have it in English."""
+Count = Annotated[int, Field(ge=0)]
+ExchangeNumbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(description="Numbers of exchanges.")]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Moment = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+Day = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+RequirementId = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(\.[A-Za-z0-9]+)+$")]
+OperationId = Annotated[str, Field(pattern="^[a-z][A-Za-z0-9]{0,49}$")]
+LevelName = Annotated[str, one_of(*LEVELS)]
+Place = Annotated[str, Field(pattern="^(?:/[^/]{0,60}){0,20}$")]
+"""A place in an answer, as in `spec/facts.py`."""
+_Facts = Annotated[list[Annotated[str, Field(max_length=2000)]], Field(min_length=1, max_length=200)]
+_FactsByPlace = Annotated[
+    dict[Place, _Facts],
+    Field(
+        max_length=5000,
+        description="The empty place is the answer as a whole, / its body, every other one a JSON pointer in which * "
+        "is any item or name.",
+    ),
+]
+_Situations = Annotated[dict[Annotated[str, Field(max_length=200)], _FactsByPlace], Field(max_length=200)]
+BehaviourData = Annotated[dict[RequirementId, _Situations], Field(max_length=500)]
+"""By requirement, by what was sent and by place, what was seen there: a status and media type, types, or words."""
+
+
+# -- models -----------------------------------------------------------------------------------------------------------
+
+
+class Published(BaseModel):
+    """Part of a file that the suite writes. It has exactly these members.
+
+    A member with a default was added after format 1.0: earlier files do not have it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Untrusted(BaseModel):
+    """Part of a file that anybody may have written. Members that are not read may have any form."""
+
+    model_config = ConfigDict(frozen=True, strict=True, use_attribute_docstrings=True, hide_input_in_errors=True)
+
+
+def left_out_without_a_value(**options: Any) -> Any:
+    """The default of a member that a file has only if there is a value for it."""
+    return Field(default=None, exclude_if=_is_none, **options)
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+# -- schemas ----------------------------------------------------------------------------------------------------------
+
+
+class _Generator(GenerateJsonSchema):
+    def model_field_schema(self, schema: Any) -> JsonSchemaValue:
+        """A member that is left out without a value is never null."""
+        inner = schema["schema"]
+        if "serialization_exclude_if" in schema:
+            inner = inner["schema"]["schema"]  # of `default` and of `nullable`
+        return self.generate_inner(inner)
+
+    def dict_schema(self, schema: Any) -> JsonSchemaValue:
+        """An object whose names have a form has no other names: `patternProperties` alone would permit them."""
+        written = super().dict_schema(schema)
+        for pattern, values in written.pop("patternProperties", {}).items():
+            written |= {"propertyNames": {"pattern": pattern}, "additionalProperties": values}
+        return written
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Pydantic would make a title of each name, which says nothing more."""
+        return False
+
+
+def schema_of(model: type[BaseModel], title: str) -> Mapping[str, Any]:
+    """The JSON Schema (2020-12) of the files that a model describes."""
+    mode: JsonSchemaMode = "validation" if issubclass(model, Untrusted) else "serialization"
+    schema = model.model_json_schema(schema_generator=_Generator, mode=mode)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **schema, "title": title}

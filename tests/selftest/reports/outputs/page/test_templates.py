@@ -1,0 +1,84 @@
+"""Filters of the page: what is translated, what is marked as English, and what is in no language."""
+
+import pytest
+
+from reports.outputs.page.templates import frame, template
+from reports.sentences.language import ENGLISH
+from spec.message import say
+
+PORTUGUESE = "pt-BR"
+TRANSLATED, WORD, UNKNOWN = "nothing was tested", "pass", "this sentence is in no catalogue"
+
+
+def shown(name, *arguments, tag=PORTUGUESE):
+    """What a filter of the page makes of these arguments."""
+    return str(template("report.js", tag).environment.filters[name](*arguments))
+
+
+def test_a_sentence_without_a_translation_is_marked_as_english():
+    """So that a screen reader reads it as that. A lone word may be the same in both languages."""
+    assert shown("said", UNKNOWN) == f'<span lang="en">{UNKNOWN}</span>'
+    assert shown("said", say("a {what} of 100 <b>", what="test")) == '<span lang="en">a test of 100 &lt;b&gt;</span>'
+    assert shown("said", "executePix") == "executePix"
+
+
+def test_a_translated_sentence_is_not_marked():
+    """Nor is anything on the English page."""
+    assert "<span" not in shown("said", TRANSLATED)
+    assert shown("said", TRANSLATED) != TRANSLATED
+    assert shown("said", UNKNOWN, tag=ENGLISH) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [
+        ({"": ["404 text/plain"]}, '<span translate="no">404 text/plain</span>'),
+        ({"": ["200"], "/id": ["string"]}, '<span translate="no">200</span>: <span translate="no">/id string</span>'),
+        ({"/id": ["string"]}, '<span translate="no">/id string</span>'),
+        ({"": ["404", "401"]}, '<span translate="no">404</span> ou <span translate="no">401</span>'),
+        ({"": ["accepted"]}, "aceito"),
+        ({}, ""),
+    ],
+)
+def test_names_and_types_are_in_no_language(places, told):
+    """Words of ours are translated."""
+    assert shown("observed", places, "registerPixKey.pixKeyType.numeric") == told
+
+
+def test_a_value_of_the_service_is_in_no_language():
+    """A status may be a word of ours by chance."""
+    assert shown("observed", {"": ["accepted"]}, "executePix.status.values") == "accepted"
+
+
+def test_comments_of_a_command_are_translated_and_lines_are_not():
+    """A line that is sent stays as it is."""
+    lines = (
+        "# this line moves money: the run has sent the code in it, so set its variable to another one\ncurl -i '# no'"
+    )
+    first, second = shown("command", lines).split("\n")
+
+    assert first != lines.split("\n")[0]
+    assert first.startswith("# ")
+    assert second == "curl -i '# no'"
+
+
+def test_a_page_permits_two_scripts_by_their_digests():
+    """And fetches nothing. Another script has another digest."""
+    policies = [frame(script).globals["policy"] for script in ("draw()", "draw(2)")]
+
+    assert all(policy.startswith("default-src 'none'; ") and policy.count("'sha256-") == 2 for policy in policies)
+    assert policies[0] != policies[1]
+
+
+def test_a_block_leaves_no_line_behind():
+    """A template has one line for each line that is shown."""
+    made = template("report.js").environment.from_string("a\n  {% if true %}\nb\n  {% endif %}\nc")
+
+    assert made.render() == "a\nb\nc"
+
+
+def test_every_value_is_escaped():
+    """Whatever a template shows."""
+    made = template("report.js").environment.from_string("{{ value }}")
+
+    assert made.render(value="<b>'\"&") == "&lt;b&gt;&#39;&#34;&amp;"

@@ -1,0 +1,165 @@
+"""The published schemas: each is made from its model and stands alone. Every run of the self-tests is valid against
+conformance.schema.json, and what is no document of a run is not."""
+
+import json
+from dataclasses import replace
+
+import jsonschema_rs
+import pytest
+
+from reports.observed.behaviour import Drift
+from reports.observed.comparison import CHANGES
+from reports.outputs.conformance_json import as_json, document_of
+from reports.result.document import FORMAT, EarlierRun
+from reports.result.json_schemas import FOLDER, MODELS, schema_text
+from reports.result.run import LeftKey, Note, NoteKind, Observation, Recording
+from reports.result.verdicts import RunVerdict, Verdict
+from reports.sentences.headline import PERMISSIONS
+from spec.facts import said
+from spec.findings import finding
+from spec.requirements import LEVELS, requirements
+from tests.selftest.hand_made import document_with, hand_made
+from tests.selftest.reports.observed.test_comparison import RUN
+from tests.selftest.reports.observed.test_earlier_runs import RECORD
+from tests.selftest.schemas import CONFORMANCE, problems
+
+SCHEMA = json.loads(CONFORMANCE.read_text("utf-8"))
+DEFS = SCHEMA["$defs"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_schema_is_made_from_its_model(name):
+    """To make them: python -m reports.result.json_schemas."""
+    assert (FOLDER / name).read_text("utf-8") == schema_text(name)
+
+
+def references(schema):
+    """Every `$ref` of a schema."""
+    if isinstance(schema, dict) and "$ref" in schema:
+        yield schema["$ref"]
+    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    for part in parts:
+        yield from references(part)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_schema_stands_alone(name):
+    """It is a schema of JSON Schema 2020-12, and each of its references leads to one of its own definitions."""
+    schema = json.loads((FOLDER / name).read_text("utf-8"))
+    own = {f"#/$defs/{definition}" for definition in schema.get("$defs", {})}
+
+    jsonschema_rs.meta.validate(schema)
+    jsonschema_rs.validator_for(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert set(references(schema)) - own == set()
+
+
+def test_its_words_are_those_of_the_suite():
+    """All words are in it, in their order, every id, and each list of a comparison. A reader of 1.0 reads 1.1, and refuses
+    2.0."""
+    permissions = DEFS["Environment"]["properties"]["allow"]["items"]["enum"]
+    requirement = DEFS["ReportedRequirement"]["properties"]
+    format = SCHEMA["properties"]["format"]
+
+    assert DEFS["RunVerdict"]["enum"] == [str(word) for word in RunVerdict]
+    assert DEFS["Verdict"]["enum"] == [str(word) for word in Verdict]
+    assert requirement["level"]["enum"] == list(LEVELS)
+    assert permissions == list(PERMISSIONS)
+    assert [id for id in requirements() if not jsonschema_rs.is_valid(requirement["id"], id)] == []
+    assert [jsonschema_rs.is_valid(format, name) for name in (FORMAT, "1.12", "2.0")] == [True, True, False]
+    assert set(CHANGES) <= set(DEFS["Comparison"]["properties"])
+
+
+def test_it_knows_every_kind_of_alert():
+    """An alert of each kind is valid, in the order in which alerts are said."""
+    kinds = [kind.name.lower().replace("_", "-") for kind in NoteKind if Note(kind, "").is_alert]
+
+    assert DEFS["Alert"]["properties"]["kind"]["enum"] == kinds
+
+
+def test_a_member_that_is_left_out_is_never_null():
+    """A requirement has `known_failure` only if the profile lists its failure."""
+    known_failure = DEFS["ReportedRequirement"]["properties"]["known_failure"]
+
+    assert known_failure == {"description": "The reason of the profile.", "type": "string"}
+    assert "known_failure" not in DEFS["ReportedRequirement"]["required"]
+
+
+def test_files_of_earlier_formats_are_valid():
+    """They lack the members that were added since."""
+    document = json.loads(document_with().model_dump_json(by_alias=True))
+    for later in ("redirected", "sandbox"):
+        del document["environment"][later]
+    del document["provenance"]["interface_document"]
+
+    assert problems(document) == []
+
+
+def test_what_has_another_form_is_not_valid():
+    """A name that the suite does not write, a member that it does not write, and an id that is none."""
+    document = json.loads(document_with().model_dump_json(by_alias=True))
+    faults = {
+        "a name that is no operation": {"latency": {"no operation": {}}},
+        "another member": {"another": 1},
+        "another verdict": {"verdict": "good"},
+        "null in the place of a text": {"headline": None},
+    }
+
+    assert problems(document) == []
+    assert [name for name, fault in faults.items() if not problems(document | fault)] == []
+
+
+def test_half_of_a_surrogate_pair_costs_no_report():
+    """A name that is no UTF-8 has one, and a service may send one: conformance.json has it escaped, as it is."""
+    half = "\ud800"
+    odd = replace(finding("json", f"/data/{half}", error=half), shown_by=half, times=2, exchanges=(1,))
+    run = hand_made(
+        ("executePix.json", "fail", odd),
+        selection=half,
+        recorded=Recording(half),
+        drift=[Drift(id="executePix.repeated", situation=half, place=half, was=half, now=half)],
+        record=RECORD,
+        observations=[Observation("executePix.repeated", said(half), half)],
+        not_cleaned_up=[LeftKey(half, half, False, (1,))],
+        unsent={half: ["executePix"]},
+    )
+    run.profile = replace(run.profile, name=half)
+
+    assert as_json(document_of(run)).count(r"\ud800") > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("comparable.schema.json", RUN), ("record.schema.json", RECORD.model_dump())],
+)
+def test_what_is_read_is_what_the_schema_says(name, content):
+    """The model reads what is valid against its schema, and refuses a content without one of the members."""
+    model, _ = MODELS[name]
+    validator = jsonschema_rs.validator_for(json.loads(schema_text(name)))
+    incomplete = [{key: value for key, value in content.items() if key != missing} for missing in content]
+
+    assert model.model_validate(content)
+    assert validator.is_valid(content)
+    assert [each for each in incomplete if validator.is_valid(each)] == []
+
+
+def test_a_later_minor_format_is_read():
+    """Members that are not known are passed over, at each level."""
+    suite = RUN["suite"] | {"later": 1}
+
+    assert EarlierRun.model_validate(RUN | {"format": "1.99", "later": [], "suite": suite}).format == "1.99"
+
+
+def objects(schema):
+    """Every schema of an object whose members the suite chooses."""
+    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    if isinstance(schema, dict) and schema.get("type") == "object" and "properties" in schema:
+        yield schema
+    for part in parts:
+        yield from objects(part)
+
+
+def test_no_object_has_members_that_are_not_described():
+    """Whatever is added to a document is added to the schema, too."""
+    assert [each["properties"] for each in objects(SCHEMA) if each.get("additionalProperties") is not False] == []
+    assert len(list(objects(SCHEMA))) > 8

@@ -1,0 +1,205 @@
+"""What a run tells GitHub: ids, statements, words and counts of the suite, escaped; a service gives no command."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from environments.profiles.model import KnownFailure
+from reports.observed.behaviour import Drift
+from reports.observed.comparison import compared
+from reports.observed.earlier_runs import record_of
+from reports.outputs.conformance_json import document_of
+from reports.outputs.github import error_command, step_summary, workflow_commands
+from reports.result.grants import Grants
+from reports.result.run import LeftKey, Note, NoteKind, Observation
+from spec.facts import said
+from spec.findings import finding
+from tests.selftest.hand_made import SANDBOX, hand_made
+from tests.selftest.reports.observed.test_comparison import earlier
+from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw, as_bytes
+
+STATUS, DATA, EXTRA = "executePix.json", "executePix.envelope.data.present", "executePix.fields.extra"
+OPERATORS = "the operator's own words"
+PROFILE = replace(
+    SANDBOX,
+    base_url="https://operator.example.test",
+    allow=frozenset({"read"}),
+    known_failures=(KnownFailure(DATA, OPERATORS),),
+)
+FOUND = finding("json", error=OPERATORS)
+FAILING = (
+    (STATUS, "fail", FOUND),
+    ("registerPixKey.json", "fail", FOUND),
+    (DATA, "fail", finding("missing", name=OPERATORS)),
+)
+WARNING = (EXTRA, "warn", finding("other-fields", names=OPERATORS))
+PASSING = (STATUS, "pass"), ("registerPixKey.json", "out-of-scope", OPERATORS)
+
+
+def document(*told, **state):
+    """That of a run, in which what is not the suite's own is in the operator's words."""
+    state = {"selection": OPERATORS, "ci_job": OPERATORS, "requests": 12, "executions": 1, "seed": 7, **state}
+    made = hand_made(*told, profile=PROFILE, unsent={OPERATORS: ["executePix"]}, **state)
+    made.base_url = OPERATORS
+    return document_of(made)
+
+
+@pytest.mark.parametrize(
+    ("title", "message", "line"),
+    [
+        ("a: b, c", "50%, a: b", "::error title=a%3A b%2C c::50%25, a: b"),
+        ("a\nb", "one\r\n::error::two", "::error title=a%0Ab::one%0D%0A::error::two"),
+    ],
+)
+def test_a_command_is_escaped(title, message, line):
+    """As the runner of GitHub reads it: one line, whatever it says."""
+    assert error_command(title, message) == line
+
+
+def test_each_failing_cause_is_an_error():
+    """It names the requirement that leads, and how many more there are; known failures and warnings are none."""
+    (line,) = workflow_commands(document(*FAILING, WARNING))
+
+    assert line.startswith(f"::error title={STATUS} and 1 more::documented: The response to a successful execution is ")
+
+
+@pytest.mark.parametrize(
+    ("state", "verdict"),
+    [
+        ({}, "partial"),
+        ({"ended_by": "limits.duration"}, "incomplete"),
+        ({"unreachable": "gone"}, "unreachable"),
+        ({"interrupted": True}, "interrupted"),
+    ],
+)
+def test_a_run_without_a_verdict_on_the_service_is_an_error(state, verdict):
+    """A job that is red says why."""
+    lines = list(workflow_commands(document(*PASSING, **state)))
+
+    assert [re.sub("::read only; .*", "", line) for line in lines] == (
+        [f"::error title=PIX conformance%3A {verdict}"] if verdict != "partial" else []
+    )
+
+
+def test_an_incomplete_run_says_why():
+    """The annotation and the summary give the reason of the headline."""
+    made = document(*PASSING, grants=Grants({"executePix": Counter({"401": 7})}))
+    (command,) = workflow_commands(made)
+
+    assert "; no operation succeeded; no failure, 1 of 2 tested" in command
+    assert "; no operation succeeded; no failure, 1 of 2 tested" in step_summary(made)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [{"unreachable": "the connection is refused"}, {"errors": ["the suite failed at x: KeyError: 'y'"]}],
+    ids=str,
+)
+def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
+    """If no requirement explains a red job, its summary has the environment, the target, and the alerts with their
+    advice; nothing in them is Markdown."""
+    alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
+    made = document_of(hand_made(*PASSING, profile=PROFILE, said=[alert], **state))
+    lines = step_summary(made).splitlines()
+    start = lines.index("```text")
+    block = lines[start + 1 : lines.index("```", start)]
+
+    assert block[0].startswith("staging at http://127.0.0.1:1, no sandbox: 0 transfers executed")
+    assert "! the token was refused ``` <img>: export another one" in block
+    assert [line for line in block if state.get("unreachable", state.get("errors", [""])[0]) in line]
+
+
+@pytest.mark.parametrize("selection", [None, OPERATORS])
+def test_a_selection_is_said_if_there_was_one(selection):
+    """Without its words, because the operator wrote them."""
+    said_so = "only a part of the requirements was selected" in step_summary(document(*PASSING, selection=selection))
+
+    assert said_so is (selection is not None)
+
+
+DRIFT = [Drift(id=id, situation=OPERATORS, place="", was=OPERATORS, now="") for id in (STATUS, DATA, DATA)]
+
+
+def test_the_whole_summary():
+    """Alerts by kind in words, counts, what fails, is known, warns, drifts and changed, in Markdown; nothing of others is public."""
+    whole = document(
+        *FAILING, WARNING,
+        said=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
+        not_cleaned_up=[LeftKey(OPERATORS, OPERATORS, False, (1,))],
+        observations=[Observation("executePix.status.values", said(OPERATORS))],
+        drift=DRIFT, record=record_of("staging", {}).model_copy(update={"accepted": "2026-11-20"}),
+    )  # fmt: skip
+    changes = compared(earlier(started="2026-11-20T10:00:00Z"), whole, str)
+    changes = changes.model_copy(update={"comparable": True, "line": "since then: 1 newly failing"})
+    whole = whole.model_copy(update={"comparison": changes})
+    text = step_summary(whole)
+    parts = (
+        "\n\n- 2 alerts: the outcome of an execution is unknown\n- 1 alert: keys that the run registered are left\n\n| level |",
+        "| documented | 3 | 0 | 0 | 0 | 0 | 0 | 0 |\n| implied | 0 | 1 | 0 | 0 | 0 | 0 | 0 |\n",
+        f"### Failing\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{STATUS}` and 1 more | documented | The ",
+        " | … |\n\n### Known failures",
+        f"### Known failures\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{DATA}` | documented | ",
+        " | no such member |\n\n### Warnings",
+        f"### Warnings\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{EXTRA}` | implied | ",
+        f"### Drift since the record of 2026-11-20: 3 places\n\n- `{DATA}`: 2 places\n- `{STATUS}`: 1 place\n\n",
+        "\nChanges since then: 1 newly failing.\n",
+    )
+
+    assert [part for part in parts if part not in text] == []
+    assert text.endswith(f"\nSuite {whole.suite.version}, seed 7. The report has the evidence.\n")
+    assert [each for each in (text, *workflow_commands(whole)) if OPERATORS in each] == []
+
+
+# -- whole runs -----------------------------------------------------------------------------------------------------
+
+INJECTED = "::error title=removed::by the service"
+
+
+class GivesCommands(Raw):
+    """Its answers are broken, and have lines that the runner of GitHub would take for commands."""
+
+    def answer(self, connection, request):
+        response = self.service.respond(request)
+        lines = f"no JSON\n{INJECTED}\n  {INJECTED}\n##[error]x\n".encode()
+        connection.sendall(as_bytes(replace(response, body=lines) if response.status == 200 else response))
+
+
+@pytest.fixture
+def job(tmp_path):
+    """The variables of a job, whose summary has a line already."""
+    (tmp_path / "summary.md").write_text("before\n")
+    return {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+
+
+def test_a_service_gives_no_commands(job, tmp_path):
+    """Its lines are not printed; while tests run no command is taken, then come the annotations. The summary is appended
+    and has no address."""
+    with GivesCommands() as service:
+        result = run(write_profile(tmp_path, service.base_url), "-vv", "-k", "executePix.json", **job)
+    stop, start, *taken = (line.partition(" ")[0] for line in result.output.splitlines() if line.strip()[:2] == "::")
+    text = (tmp_path / "summary.md").read_text()
+
+    assert (result.status, INJECTED in result.output) == (1, False)
+    assert stop.removeprefix("::stop-commands") == start.removesuffix("::")
+    assert taken == ["::error"]
+    assert result.output.rindex("\n::") < result.output.rindex("\nverdict: ")
+    assert text.startswith("before\n## PIX conformance: non-conformant\n")
+    assert "| `executePix.json` | documented |" in text
+    assert INJECTED not in text
+    assert "127.0.0.1" not in text
+
+
+def test_a_wrong_command_line_is_in_the_summary(job, tmp_path):
+    """The line that pytest prints, and the environment; nothing was sent."""
+    profile = write_profile(tmp_path, "http://127.0.0.1:9")
+    result = run(profile, "-k", "nowhere", **job)
+    text = (tmp_path / "summary.md").read_text()
+
+    assert result.status == 4
+    assert text == (
+        f"before\n## PIX conformance: no run\n\n```text\n{profile}\n"
+        "error: -k: nowhere: no such requirement; pytest --list names them all\n```\n"
+    )

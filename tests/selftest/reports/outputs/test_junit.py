@@ -1,0 +1,113 @@
+"""junit.xml as CI systems read it: no run that is not green looks green, and every skipped entry says why."""
+
+from dataclasses import replace
+
+import pytest
+
+from environments.profiles.model import KnownFailure
+from reports.outputs.conformance_json import document_of
+from reports.outputs.junit import junit
+from spec.findings import finding
+from spec.message import say
+from tests.selftest.hand_made import SANDBOX, hand_made
+from tests.selftest.junit_files import case_of, results, suite_of
+
+DIGIT, NAME = "executePix.digit.type", "executePix.name.type"
+WRONG = finding("type", "/data/digit", name="digit", types="string", type=say("a number"))
+PASSING = DIGIT, "pass"
+
+
+def document(*told, **state):
+    return document_of(hand_made(*told, requests=12, executions=1, seed=7, **state))
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "verdict"),
+    [
+        (PASSING, {"unreachable": "gone"}, "unreachable"),
+        (PASSING, {"interrupted": True}, "interrupted"),
+        (PASSING, {"errors": ["of the suite"]}, "internal-error"),
+        ((DIGIT, "not-exercised", "supply codes"), {}, "incomplete"),
+    ],
+)
+def test_a_run_without_a_verdict_on_the_service_is_an_error(told, state, verdict):
+    """The case of the run says what became of it, whatever the requirements are."""
+    made = document(told, **state)
+    suite = suite_of(junit(made))
+    said = [made.headline, "a sandbox: 1 transfer executed, 12 requests", *map(str, made.notes)]
+
+    assert results(suite)["run"] == ("error", made.headline)
+    assert suite.find(".//error").get("type") == verdict
+    assert suite.find(".//error").text == "\n".join(said)
+
+
+def test_each_verdict_has_its_result():
+    """What fails stands with its requirement, and the run is no second failure of it. What is skipped says why."""
+    known = replace(SANDBOX, known_failures=(KnownFailure("executePix.bank.type", "fixed in 2.4"),))
+    made = document(
+        (DIGIT, "fail", WRONG),
+        ("executePix.bank.type", "fail", "bank is 7"),
+        ("executePix.branch.type", "not-exercised", "supply accounts"),
+        ("executePix.date.type", "out-of-scope", "needs execute in allow"),
+        ("executePix.date.unit", "untestable", "no exchange shows it"),
+        ("executePix.id.type", "warn", "seen twice"),
+        ("executePix.key.type", "pass", "seen once"),
+        ("executePix.status.values", "observed", "404 or 409; again: refused"),
+        profile=known,
+        not_executed=["a transfer"],
+    )
+    suite = suite_of(junit(made))
+    about = {each.get("name"): each.get("value") for each in suite.find("properties")}
+    output = {name: case_of(suite, name)[0].get("system-out", "") for name in results(suite)}
+
+    assert results(suite) == {
+        "run": None,
+        DIGIT: ("failure", "expected digit of type string, got a number"),
+        "executePix.bank.type": ("skipped", "known failure: fixed in 2.4: bank is 7"),
+        "executePix.branch.type": ("skipped", "not-exercised: supply accounts"),
+        "executePix.date.type": ("skipped", "out-of-scope: needs execute in allow"),
+        "executePix.date.unit": ("skipped", "untestable: no exchange shows it"),
+        "executePix.id.type": None,
+        "executePix.key.type": None,
+        "executePix.status.values": None,
+    }
+    assert about == {
+        name: str(each)
+        for name, each in {"verdict": "non-conformant", **dict(made.provenance)}.items()
+        if type(each) in (str, int)
+    }
+    assert output["run"] == f"{made.headline}\na sandbox: 1 transfer executed, 12 requests\nnot cleaned up: a transfer"
+    assert output["executePix.id.type"].startswith("warn: seen twice\nstatement: ")
+    assert output["executePix.key.type"] == "pass: seen once"
+    assert output["executePix.status.values"] == "observed: 404 or 409; again: refused"
+
+
+SHOWN = """\
+expected digit of type string, got a number
+expected: digit of type string
+got: a number
+statement: {text} ({section})
+exchange 1
+reproduce:
+curl x"""
+
+
+def test_a_failure_says_all_in_its_text():
+    """GitLab shows the text of the element and no attribute: the message, expected, got, and how to reproduce it."""
+    made = document((DIGIT, "fail", WRONG), (NAME, "pass"))
+    found = made.findings[0].model_copy(update={"reproduce": "curl x"})
+    made = made.model_copy(update={"findings": (found,)})
+    entry = made.requirements[0]
+    texts, told = case_of(suite_of(junit(made)), DIGIT)
+
+    assert texts == {"failure": SHOWN.format(text=entry.text, section=entry.section)}
+    assert told == {
+        "statement": entry.text, "section": entry.section, "level": "documented", "verdict": "fail", "seed": "7",
+    }  # fmt: skip
+
+
+def test_what_xml_cannot_hold_is_escaped():
+    """A selection, a reason of the profile or a message may have control characters."""
+    made = document((DIGIT, "fail", "a\x00b\ud800\u200b"), selection="\x07 bell")
+
+    assert results(suite_of(junit(made)))[DIGIT] == ("failure", "a\\x00b\\ud800\\u200b")

@@ -1,0 +1,225 @@
+"""Findings: one for each cause, whatever number of requirements, operations and kinds of traffic show it; and the summary."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from environments.profiles.model import ENVIRONMENTS
+from reports.outputs.conformance_json import document_of
+from reports.outputs.terminal import summary
+from reports.result import causes
+from reports.result.run import LeftKey, Note, NoteKind, Observation, outcome_unknown
+from reports.sentences.headline import headline
+from reports.showing.evidence import EXECUTES
+from spec.facts import said
+from spec.findings import finding
+from spec.message import say
+from spec.requirements import requirements
+from spec.rules import RULES, judge
+from tests.selftest.exchanges import EXECUTION, answer
+from tests.selftest.hand_made import hand_made, reported
+from tests.selftest.reports.outputs.page.test_rendering import exchange
+
+DIGIT = "executePix.digit.present"
+
+
+def row(id, *found, exchanges=(1,), verdict="fail", **more):
+    """A requirement as the result model gives it, with its findings."""
+    return reported(id, verdict, found=found, exchanges=exchanges, **more)
+
+
+def findings(entries):
+    """The findings of these requirements, without the lines that reproduce them."""
+    return causes.findings(entries, reproduce=lambda numbers: "")
+
+
+def grouped(ids, found):
+    """The requirements of each finding, where each requirement has one of these findings."""
+    return [list(one.requirements) for one in findings(map(row, ids, found))]
+
+
+def test_all_kinds_of_traffic():
+    """What targeted, generated and stateful traffic say of one field is said once."""
+    missing = finding("missing", "/data/digit", name="digit")
+    generated = replace(missing, times=12, exchanges=(400,), seed=7)
+    (found,) = findings([row(DIGIT, missing, generated, exchanges=(5, 400, 500))])
+
+    assert (str(found.message), found.exchanges) == ("digit is missing", (5, 400, 500))
+    assert found.operations == ("executePix",)
+
+
+def test_several_operations():
+    """A body that is no JSON in several operations, wherever it breaks off; a warning follows the failures."""
+    at = [finding("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)]
+    warned = row("listAccounts.json", at[0], exchanges=(8,), verdict="warn")
+    failing = [row("executePix.json", at[1], exchanges=(2,)), row("registerPixKey.json", at[2], exchanges=(3,))]
+    (found,) = findings([warned, *failing])
+
+    assert found.requirements == ("executePix.json", "registerPixKey.json", "listAccounts.json")
+    assert (found.verdict, found.exchanges) == ("fail", (2, 3, 8))
+
+
+def test_two_ways_to_be_no_json():
+    """NaN and a value that is missing are two findings; the place in the text does not count."""
+    nan = finding("json", error=say("{name} is not a JSON value", name="NaN"))
+    missing = [
+        finding("json", error=say("{error} at character {n}", error=say("Expecting value"), n=n)) for n in (3, 7)
+    ]
+    ids = "executePix.json", "transferP2p.json", "registerPixKey.json", "deletePixKey.json"
+
+    assert grouped(ids, (nan, nan, *missing)) == [[*ids[:2]], [*ids[2:]]]
+
+
+def test_one_place_is_one_finding():
+    """What deviates at the same place of the same answers is one fault: misspelled names, also in lower case; a server
+    error and its stack trace. In other answers it is another one."""
+    codes = ("spelling", "/data/success"), ("lower-case-names", "/data/key"), ("server-error",), ("stack-trace", "")
+    named, lower, error, trace = (replace(finding(*code), exchanges=(3,)) for code in codes)
+    of_keys = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
+    of_trouble = "listAccounts.serverError", "listAccounts.stackTrace"
+
+    assert len(grouped(of_keys, (named, lower))) == len(grouped(of_trouble, (error, trace))) == 1
+    assert len(grouped(of_trouble, (error, replace(trace, exchanges=(6,))))) == 2
+
+
+def test_the_first_exchange_shows_the_first_sentence():
+    """Of a finding with two ways to deviate, whatever the order of its exchanges."""
+    late, early = (
+        replace(finding(code, name="digit", types="string", type="null"), exchanges=(number,))
+        for code, number in (("missing", 9), ("type", 2))
+    )
+    (found,) = findings([row(DIGIT, late, early, exchanges=(2, 9))])
+
+    assert (str(found.message)[:17], found.exchanges) == ("digit is missing;", (9, 2))
+
+
+def test_two_faults_are_two_findings():
+    """In one answer: each with its own requirement, in the order of the interface document."""
+    both = answer("executePix", {"code": "0", "data": EXECUTION | {"digit": 7}})
+    judged = {id: judge(id, both) for id in requirements() if id in RULES}
+    found = findings(row(id, *one.findings) for id, one in judged.items() if one.deviates)
+
+    assert [each.requirements for each in found] == [("executePix.envelope.code.type",), ("executePix.digit.type",)]
+
+
+def test_a_known_failure_hides_no_new_one():
+    """The same fault elsewhere is a finding of its own where only one of the two is known."""
+    broken = finding("json", error="x")
+    known = row("executePix.json", broken, known_failure="fixed in 2.4")
+    found = findings([known, row("registerPixKey.json", broken)])
+
+    assert [(one.cause, one.known_failure) for one in found] == [
+        ("registerPixKey.json", None),
+        ("executePix.json", "fixed in 2.4"),
+    ]
+
+
+def test_the_most_harmful_finding_is_first():
+    """An open token check, then money, personal data, what cannot be used, the form of a member, and robustness; of
+    equal harm what moves money, and else the order of the interface document. Warnings follow in the same order."""
+    wrong, mixed_up = finding("type", "/data/x", name="x"), finding("of-another", field="id")
+    by_harm = [
+        row("executePix.token.required", finding("executed", credentials="no token")),
+        row("registerPixKey.token.required", finding("registered", credentials="no token")),
+        row("executePix.value.matches", finding("other-amount")),
+        row("registerPixKey.Success.present", mixed_up),
+        row("executePix.document.masked", finding("document-clear", digits=11)),
+        row("executePix.status", finding("status", status=201)),
+        row("executePix.error.type", finding("type", "/data/error", name="error")),
+        row("registerPixKey.Success.type", finding("type", "/data/Success", name="Success")),
+        row("listAccounts.serverError", finding("server-error", status=500)),
+        row("executePix.digit.type", wrong, known_failure="fixed in 2.4"),
+        row("transferP2p.json", finding("json", error="x"), verdict="warn"),
+        row("executePix.fields.extra", finding("other-fields", names="x"), verdict="warn"),
+    ]
+    in_the_document = sorted(by_harm, key=lambda one: [*requirements()].index(one.id))
+
+    assert [one.cause for one in findings(in_the_document)] == [one.id for one in by_harm]
+    assert in_the_document != by_harm
+
+
+@pytest.fixture
+def run():
+    """A run of a few requirements with a failure, a warning, an observation and much to say beside them."""
+    status = finding("status", status=201)
+    run = hand_made(
+        (DIGIT, "fail", finding("missing", name="digit")),
+        ("executePix.fields.extra", "warn", finding("other-fields", names="endToEndId")),
+        ("listAccounts.status", "warn", status),
+        ("getBalance.status", "warn", status),
+        ("executePix.status.values", "observed", "DONE"),
+        ("registerPixKey.status", "not-exercised", "supply pix_keys"),
+        ("getBalance.json", "not-exercised", "implied alone"),
+        ("executePix.digit.type", "fail", finding("missing", name="digit")),
+        said=[
+            Note(NoteKind.SET_UP, "the clock of this machine is 3 minutes off"),
+            outcome_unknown("exchange 3", "look it up"),
+            Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"),
+        ],
+        observations=[Observation("executePix.status.values", said("DONE"))],
+        not_cleaned_up=[LeftKey("RANDOM, made by the service", "not deleted", False, (1,))] * 2,
+        executions=3, unknown_outcomes=1, requests=41,
+    )  # fmt: skip
+    lines = {1: f"{EXECUTES}\ncurl y", 8: "curl x"}
+    run.exchanges = {number: exchange(number) | {"curl": line} for number, line in lines.items()}
+    path = ENVIRONMENTS / "staging.yaml"
+    run.profile = replace(run.profile, base_url=run.base_url, path=path, redirected="this run only reads")
+    return run
+
+
+@pytest.mark.parametrize(
+    ("why", "step"),
+    [
+        ("supply pix_keys", "see to what the lines above name as missing, and run again"),
+        (
+            say("limits.{setting} (5 s) is over", setting="duration"),
+            "raise limits.duration in a b.yaml, and run again",
+        ),
+    ],
+)
+def test_an_incomplete_run_ends_with_what_it_lacks(why, step):
+    """Where a limit of the profile cut it short, that is the limit."""
+    run = hand_made(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
+    run.profile = replace(run.profile, path=Path("/tmp/a b.yaml"))
+
+    assert list(summary(document_of(run), run, "", ""))[-2] == f"next: {step}"
+
+
+def test_order_of_the_summary(run):
+    """The verdict and where it was found, the alerts, the findings, and then all that can wait. Alerts have a kind."""
+    document = document_of(run)
+
+    assert list(summary(document, run, "report.html", "9f86")) == [
+        str(headline(document)),
+        f"staging at {run.base_url} (of --base-url, not that of the profile), no sandbox: 2 transfers executed, 1 execution with an unknown outcome, 41 requests",
+        "! OUTCOME UNKNOWN of exchange 3: look it up",
+        "! the clock of this machine is 3 minutes off",
+        "! 2 keys not cleaned up: python -m environments cleanup staging --base-url=http://127.0.0.1:1 names them; with delete-keys, --yes deletes them",
+        "! this run only reads",
+        f"FAIL {DIGIT}",
+        f"     {requirements()[DIGIT].text} ({requirements()[DIGIT].section})",
+        "     digit is missing",
+        "     also: executePix.digit.type",
+        "     exchanges 1 and 8",
+        "     reproduce: curl x",
+        "WARN listAccounts.status (getBalance.status): expected status 200, got 201",
+        "WARN executePix.fields.extra: expected no other fields, got endToEndId",
+        "not exercised: registerPixKey.status: supply pix_keys",
+        "not cleaned up: RANDOM, made by the service and 1 more: not deleted",
+        "note: createPix: no generated request was ever accepted",
+        "  documented   2 fail, 1 not-exercised",
+        "  implied      3 warn, 1 not-exercised",
+        "  not-shown    1 observed",
+        "report: report.html",
+        "SHA256 (SHA256SUMS) = 9f86",
+        f"next: pytest --environment=staging --base-url=http://127.0.0.1:1 --explain={DIGIT} says what usually fixes it",
+        "verdict: NON-CONFORMANT, exit status 1",
+    ]
+    assert [alert.kind.published_name for alert in document.alerts] == [
+        "outcome-unknown",
+        "set-up",
+        "left",
+        "redirected",
+    ]
+    assert [str(note) for note in document.notes[:4]] == [str(alert.text) for alert in document.alerts]

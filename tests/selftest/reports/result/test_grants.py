@@ -1,0 +1,85 @@
+"""A run in which nothing was granted is no verdict, and the token is named first where it may be the cause."""
+
+import pytest
+
+from environments.profiles.model import Auth
+from environments.sandbox import Response, Service
+from reports.result.grants import Grants
+from tests.selftest.exchanges import answer
+from tests.selftest.recorded_runs import record
+
+TOKEN = "the token may be wrong or expired, check auth (PIX_TOKEN)"
+ELSEWHERE = f"base_url may lead elsewhere, such as to a page to log in, or {TOKEN}"
+HTML = (("Content-Type", "text/html"),)
+
+
+class TakesNoToken(Service):
+    """It takes every token for a wrong one, and answers with a page to log in."""
+
+    def respond(self, request):
+        return Response(200, b"<html><form>", HTML)
+
+
+def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
+    """The address and the token are named first, in one line, no requirement fails, and none needs a reason of its own."""
+    ended = record(tmp_path, TakesNoToken, "-m", "not property", allow=["read", "execute"])
+    (line,) = (line for line in ended.output.splitlines() if line.startswith("not exercised: "))
+
+    assert (ended.status, ended.rows("fail")) == (6, {}), ended.output
+    assert ended.document["notes"][0].startswith("no operation succeeded (200 to ")
+    assert ELSEWHERE in ended.document["notes"][0]
+    assert line.endswith(" more: no operation succeeded")
+    assert "supply" not in ended.output
+    assert "\nnext: python -m environments check " in ended.output
+    assert "only -m not property: no operation succeeded; no failure, " in ended.document["headline"]
+
+
+def test_a_selection_rests_on_its_own_operations():
+    """Where a valid request was answered; else any operation can show that the token is valid."""
+    asked = [answer("listEntries", {}, status=403), answer("listAccounts", {"code": 0})]
+    invalid = [answer("executePix", {}, status=404, valid=False), asked[1]]
+
+    assert str(Grants.of_exchanges(asked).lacking({"listEntries"})) == "no selected operation succeeded"
+    assert Grants.of_exchanges(asked).lacking({"listEntries", "listAccounts"}) == ""
+    assert Grants.of_exchanges(invalid).lacking({"executePix"}) == ""
+
+
+def notes_of(*exchanges):
+    return "; ".join(map(str, Grants.of_exchanges(exchanges).notes(Auth(token_env="PIX_TOKEN"))))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "why"),
+    [
+        (
+            {"listAccounts": 401, "getBalance": 401, "listEntries": 403},
+            f"401 to 2 requests, 403 to 1 request): {TOKEN}",
+        ),
+        ({"listAccounts": 404}, f"404 to 1 request): {ELSEWHERE}"),
+        ({"listAccounts": 500}, "500 to 1 request): the service fails, see its log"),
+        ({"listAccounts": 503}, "503 to 1 request): the service was not ready, run again later"),
+        ({"listAccounts": 496}, ""),
+        ({"listAccounts": 401, "getBalance": 200}, ""),
+        ({}, ""),
+    ],
+    ids=["refused", "not found", "failing", "not ready", "certificate", "granted", "nothing sent"],
+)
+def test_the_token_is_named_where_it_may_be_the_cause(statuses, why):
+    """One line for all operations, and none where something was granted."""
+    told = notes_of(*(answer(operation, {"code": 0}, status=status) for operation, status in statuses.items()))
+
+    assert told == (f"no operation succeeded ({why}" if why else "")
+
+
+def test_a_page_is_a_grant_where_a_bad_credential_gets_none():
+    """A service may answer with pages; a login page is the same for every token."""
+    page = answer("listAccounts", b"<html>", headers=HTML)
+    login = answer(
+        "listAccounts", b"<html>", headers=HTML, credential="a wrong token (of a JWT: another signature)", valid=False
+    )
+    refused = answer(
+        "listAccounts", b"{}", status=401, credential="a wrong token (of a JWT: another signature)", valid=False
+    )
+
+    assert notes_of(page, login)
+    assert not notes_of(page, login, refused)

@@ -1,0 +1,91 @@
+"""Where a run came from: digests that tell profiles apart and give no value away, the commit, the CI job, the service."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from environments.profiles.model import Header, PixKey, Transactions
+from reports.result.provenance import CHECKOUT, ci_job, commit_of, profile_digest
+from tests.selftest.hand_made import SANDBOX
+
+
+def test_what_a_profile_says_changes_its_digest():
+    """Whom it asks, what it permits, and its limits."""
+    others = replace(SANDBOX, allow=frozenset({"read"})), replace(SANDBOX, base_url="https://other.example.test")
+    limited = replace(SANDBOX, limits=replace(SANDBOX.limits, parallel=1))
+
+    assert len(set(map(profile_digest, (SANDBOX, *others, limited)))) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("accounts", [("0001",), ("0002",)]),
+        ("pix_keys", [(PixKey("CPF", "39053344705"),), (PixKey("CPF", "12345678909"),)]),
+        ("transactions", [Transactions(("A",)), Transactions(("B",))]),
+        ("headers", [(Header("X-Tenant", text=text),) for text in ("north", "south")]),
+        ("path", [Path("here.yaml"), Path("there/here.yaml")]),
+    ],
+)
+def test_a_digest_gives_no_value_away(name, values):
+    """A reader of the report cannot try values until the digest is the same."""
+    assert len({profile_digest(replace(SANDBOX, **{name: value})) for value in values}) == 1
+
+
+def git(folder, *arguments):
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.test")
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_the_commit_says_what_was_changed(tmp_path, monkeypatch):
+    """A file that is not tracked is no change. A folder within another work tree has no commit; nor has one without git."""
+    (tmp_path / "file").write_text("one")
+    for arguments in (["init"], ["add", "."], ["commit", "--message=one"]):
+        git(tmp_path, *arguments)
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "another").write_text("not tracked")
+    clean = commit_of(tmp_path)
+    (tmp_path / "file").write_text("two")
+    changed = commit_of(tmp_path)
+    inside = commit_of(tmp_path / "suite")
+    monkeypatch.setenv("PATH", "")
+
+    assert len(clean) == 40
+    assert [changed, inside, commit_of(CHECKOUT)] == [f"{clean}+dirty", None, None]
+
+
+JENKINS = "https://jenkins.bank.test/job/canary/12/"
+
+
+@pytest.mark.parametrize(
+    ("variables", "link"),
+    [
+        (
+            "GITHUB_SERVER_URL=https://github.com GITHUB_REPOSITORY=bank/pix GITHUB_RUN_ID=19876543210",
+            "https://github.com/bank/pix/actions/runs/19876543210",
+        ),
+        ("CI_JOB_URL=https://gitlab.com/bank/pix/-/jobs/11987654321", "https://gitlab.com/bank/pix/-/jobs/11987654321"),
+        ("BUILD_URL=http://jenkins.bank.test:8080/job/pix/12/", "http://jenkins.bank.test:8080/job/pix/12/"),
+        (
+            "SYSTEM_COLLECTIONURI=https://dev.azure.com/bank/ SYSTEM_TEAMPROJECT=pix BUILD_BUILDID=77",
+            "https://dev.azure.com/bank/pix/_build/results?buildId=77",
+        ),
+        ("CIRCLE_BUILD_URL=https://circleci.com/gh/bank/pix/9", "https://circleci.com/gh/bank/pix/9"),
+        ("BUILDKITE_BUILD_URL=https://buildkite.com/bank/pix/builds/9", "https://buildkite.com/bank/pix/builds/9"),
+        ("", None),
+        ("BUILD_URL=", None),
+        ("BUILD_URL=https://user:word@jenkins.bank.test/job/1/", None),
+        ("BUILD_URL=javascript:alert(1)", None),
+        ('BUILD_URL=https://jenkins.bank.test/"><script>', None),
+        (f"BUILD_URL={JENKINS}{'a' * 500}", None),
+        ("GITHUB_RUN_ID=1", None),
+    ],
+)
+def test_the_address_of_the_job(variables, link):
+    """That of every well-known CI system; none that is malformed, has credentials or holds a secret."""
+    assert ci_job(dict(one.split("=", 1) for one in variables.split()), str) == link
+    assert ci_job({"BUILD_URL": JENKINS}, lambda text: text.replace("canary", "<key>")) is None

@@ -1,0 +1,246 @@
+"""Verdicts of requirements and runs are pure functions of results."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import date, timedelta
+from itertools import combinations
+
+import pytest
+
+from environments.profiles.model import KnownFailure
+from reports.result.grants import Grants
+from reports.result.run import Run
+from reports.result.run_verdict import result_of_run, verdict_of
+from reports.result.verdicts import (
+    ON_THE_SERVICE,
+    Coverage,
+    RequirementResult,
+    RunVerdict,
+    Verdict,
+    counts,
+    coverage,
+    deviation,
+    merged,
+)
+from spec.findings import finding
+from spec.message import leaves_of, say
+from spec.requirements import requirements
+from tests.selftest.hand_made import SANDBOX, hand_made
+
+KNOWN = requirements()
+ROWS = {
+    "documented": KNOWN["executePix.digit.present"],
+    "other": KNOWN["executePix.digit.type"],
+    "implied": KNOWN["executePix.id.matches"],
+    "robust": KNOWN["executePix.serverError"],
+    "untestable": next(row for row in KNOWN.values() if row.untestable and row.level == "documented"),
+}
+DOCUMENTED = ROWS["documented"].id
+
+
+def results(told):
+    """The requirements and their results, of `documented pass, robust fail`."""
+    return [
+        (ROWS[name], RequirementResult(ROWS[name].id, Verdict(verdict)))
+        for name, verdict in (each.split() for each in told.split(", ") if each)
+    ]
+
+
+def ended(rows, granted=("executePix",), answered=(), profile=SANDBOX, **state):
+    """The verdict of a run with these results, in this state, and why."""
+    grants = Grants({name: Counter(answers) for name, answers in dict(answered).items()}, granted=set(granted))
+    run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=grants, **state)
+    verdict, why = verdict_of(run, rows)
+    return str(verdict), str(why)
+
+
+def test_a_run_that_is_over_does_not_change():
+    """What is written down of it is what it found."""
+    run = hand_made((DOCUMENTED, "pass"))
+    run.unreachable = "gone"
+    run.close()
+
+    with pytest.raises(AttributeError, match=r"^the run is over: unreachable does not change any more$"):
+        run.unreachable = ""
+
+
+def test_exit_statuses():
+    """Pipelines rely on them."""
+    assert {str(verdict): verdict.exit_status for verdict in RunVerdict} == {
+        "internal-error": 3, "interrupted": 2, "non-conformant": 1, "not-robust": 1, "drifted": 1, "unreachable": 7,
+        "nothing-selected": 5, "incomplete": 6, "partial": 0, "conformant": 0,
+    }  # fmt: skip
+
+
+def test_a_verdict_on_the_service_ends_with_0_or_1():
+    """Any other one says that the run did not come to its end."""
+    assert set(ON_THE_SERVICE) == {verdict for verdict in RunVerdict if verdict.exit_status in (0, 1)}
+
+
+UNTESTED = "1 documented requirement in scope was not exercised"
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict", "why"),
+    [
+        ("documented pass, robust fail", "not-robust", ""),
+        ("documented fail, robust fail", "non-conformant", ""),
+        ("documented not-exercised", "incomplete", "nothing was tested"),
+        ("documented not-exercised, other pass", "incomplete", UNTESTED),
+        ("documented not-exercised, robust fail", "not-robust", ""),
+        ("documented pass, robust not-exercised", "incomplete", UNTESTED.replace("documented", "robustness")),
+        ("documented pass, implied not-exercised", "conformant", ""),
+        ("documented pass, implied out-of-scope", "conformant", ""),
+        ("documented pass, other out-of-scope", "partial", ""),
+        ("documented pass, robust out-of-scope", "partial", ""),
+        ("documented pass, untestable untestable", "conformant", ""),
+        ("documented out-of-scope", "incomplete", "nothing was tested"),
+        ("documented out-of-scope, implied observed", "partial", ""),
+        ("", "nothing-selected", ""),
+    ],
+)
+def test_verdict_of_a_run(told, verdict, why):
+    """It follows from the requirements. A run that tested nothing is not green."""
+    assert ended(results(told)) == (verdict, why)
+
+
+TROUBLE = {
+    "internal-error": {"errors": ["of the suite"]},
+    "interrupted": {"interrupted": True},
+    "non-conformant": {},
+    "not-robust": {},
+    "drifted": {"drift": ["a place"]},
+    "unreachable": {"unreachable": "gone"},
+    "incomplete": {"journal_trouble": True},
+    "partial": {"narrowed": True},
+    "conformant": {},
+}
+"""The verdicts in their order, and what leads to each. The two that follow from requirements have these below."""
+LEADS_TO = {"non-conformant": "documented fail, ", "not-robust": "robust fail, "}
+
+
+def test_where_two_verdicts_fit_a_run_takes_the_first():
+    """What failed is never hidden by what the suite could not do, and what is not whole is never green."""
+    for first, later in combinations(TROUBLE, 2):
+        rows = results(LEADS_TO.get(first, "") + LEADS_TO.get(later, "") + "other pass")
+
+        assert ended(rows, **TROUBLE[first], **TROUBLE[later])[0] == first, later
+
+
+def test_a_drop_is_no_fault_where_the_target_went_away():
+    """It shows the end of the target alone."""
+    run = hand_made(("executePix.connection", "fail", finding("dropped")), unreachable="gone")
+
+    assert result_of_run(run).verdict == "unreachable"
+
+
+LIMIT = "limits.duration (900 s) is reached"
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ({"journal_trouble": True}, "the journal could not be used, which stopped executions"),
+        ({"ended_by": LIMIT}, LIMIT),
+        ({"granted": ()}, "no operation succeeded"),
+        ({"granted": (), "journal_trouble": True, "answered": {"executePix": {"401": 7}}}, "no operation succeeded"),
+    ],
+)
+def test_what_stopped_a_run_is_named(state, why):
+    """It is incomplete; no failure is hidden."""
+    assert ended(results("documented pass"), **state) == ("incomplete", why)
+    assert ended(results("documented fail"), **state) == ("non-conformant", "")
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(None, "partial"), (0.5, "partial"), (0.51, "incomplete")])
+def test_a_run_below_min_coverage_is_incomplete(least, verdict):
+    """The share is of the selected requirements at failing levels that an exchange can show, permitted or not."""
+    rows = results("documented pass, robust out-of-scope, implied pass, untestable untestable")
+    why = "min_coverage (0.51) is not reached" * (verdict == "incomplete")
+
+    assert ended(rows, profile=replace(SANDBOX, min_coverage=least)) == (verdict, why)
+
+
+def test_coverage_and_counts_by_level():
+    """Levels are never counted together, and what no exchange can show is not testable. There are no zeros."""
+    rows = results("implied warn, documented fail, other out-of-scope, untestable untestable")
+
+    assert coverage(rows) == {"documented": Coverage(tested=1, testable=2), "implied": Coverage(tested=1, testable=1)}
+    assert counts(rows) == {"documented": {"fail": 1, "out-of-scope": 1, "untestable": 1}, "implied": {"warn": 1}}
+
+
+def test_fail_on_decides_what_a_deviation_is():
+    """And which requirements may stay untested. What is not shown never fails, not even by a profile."""
+    levels = ("documented", "implied", "example", "robustness", "not-shown")
+    only_robust = replace(SANDBOX, fail_on=frozenset({"robustness"}))
+
+    assert [deviation(level, SANDBOX.fail_on) for level in levels] == ["fail", "warn", "warn", "fail", "observed"]
+    assert deviation("not-shown", {"not-shown"}) == "observed"
+    assert ended(results("documented not-exercised, robust pass"), profile=only_robust)[0] == "conformant"
+
+
+def test_a_requirement_takes_the_first_verdict():
+    """Over its exchanges a requirement takes the strongest verdict, with the evidence and messages of that one alone; out
+    of scope it says the shortest reason, as one test is enough."""
+    for strong, weak in combinations(Verdict, 2):
+        said = [(weak, "w"), (strong, "xx"), (strong, "y"), (strong, "xx")]
+        told = ("y", (2,)) if strong == "out-of-scope" else ("xx; y", (1, 2, 3))
+        found = merged(RequirementResult("a", verdict, why, (at,)) for at, (verdict, why) in enumerate(said))["a"]
+
+        assert (found.verdict, str(found.message), found.exchanges) == (strong, *told)
+
+
+TODAY = date.today()
+PASSES, STRICT = (f"{strict}known_failures lists it, and it passes; delete the entry" for strict in ("", "strict: "))
+PAST = {"until": TODAY - timedelta(1)}
+DELETE, OVER = "passes; delete the entry", f"its last day {PAST['until']} has passed"
+
+
+@pytest.mark.parametrize(
+    ("entry", "verdict", "message", "note", "of_the_run"),
+    [
+        ({"until": TODAY}, "fail", "m", "", "partial"),
+        ({"strict": True}, "fail", "m", "", "partial"),
+        (PAST, "fail", "m", OVER, "non-conformant"),
+        (PAST, "pass", PASSES, DELETE, "partial"),
+        ({"strict": True}, "pass", STRICT, DELETE, "non-conformant"),
+        ({"strict": True, **PAST}, "not-exercised", "m", "", "incomplete"),
+        ({"strict": True, **PAST}, "not selected", "m", "", "nothing-selected"),
+    ],
+)
+def test_known_failures(entry, verdict, message, note, of_the_run, monkeypatch):
+    """One does not fail a run. An entry that no longer holds is one line, and fails it where it is strict or past its day."""
+    monkeypatch.setattr("reports.result.run_verdict.today", lambda: TODAY)  # midnight may have passed since the import
+    profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
+    run = Run(profile, "http://127.0.0.1:1", narrowed=True, grants=Grants(granted={"executePix"}))
+    if verdict != "not selected":
+        run.selected.add(DOCUMENTED)
+        run.results.append(RequirementResult(DOCUMENTED, Verdict(verdict), "m", (1,)))
+    run.close()
+
+    assert [str(one.text) for one in result_of_run(run).notes if DOCUMENTED in str(one.text)] == (
+        [f"known_failures: {DOCUMENTED}: {note}"] if note else []
+    )
+    assert [str(row.message) for _, row in result_of_run(run).results] == [message] * len(run.selected)
+    assert result_of_run(run).verdict == of_the_run
+
+
+def test_what_a_known_failure_keeps_from_being_exercised_is_listed_too():
+    """Then the run is not incomplete for it."""
+    profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4"),))
+    run = hand_made((DOCUMENTED, "not-exercised"), ("executePix.id.type", "pass"), profile=profile)
+
+    assert result_of_run(run).verdict == "partial"
+
+
+def test_a_reason_is_said_once():
+    """Also if an answer names it, in words alone."""
+    limit = say("limits.{setting} ({most}) is spent", setting="requests", most=40)
+    in_words = say("no success to judge: {answer}", answer=limit)
+    profile, message = SANDBOX, "no success to judge: limits.requests (40) is spent"
+    run = Run(profile, "http://127.0.0.1:1", unsent={limit: ["executePix"]}, grants=Grants(granted={"executePix"}))
+    run.results = [RequirementResult(DOCUMENTED, Verdict.NOT_EXERCISED, why=in_words)]
+    result = {one.id: result for one, result in result_of_run(run).results}[DOCUMENTED]
+
+    assert str(result.message) == message
+    assert list(leaves_of(result.message, "setting")) == ["requests"]

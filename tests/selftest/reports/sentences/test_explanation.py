@@ -1,0 +1,132 @@
+"""`pytest --explain ID` and `pytest --list` tell of requirements and of the last run, and send nothing."""
+
+import json
+import re
+
+import pytest
+
+from reports.outputs.conformance_json import FILE, as_json, document_of
+from reports.result.run import Run
+from reports.result.verdicts import RequirementResult, Verdict
+from reports.sentences.explanation import fits, fix_for, fixes, last_run_about
+from reports.sentences.language import catalogues, language
+from reports.sentences.wording import moment_in_words
+from spec.interface import operations
+from spec.requirements import requirements
+from tests.selftest.hand_made import SANDBOX
+from tests.selftest.recorded_runs import run_here
+from tests.selftest.services.running import write_profile
+from tests.traffic.phases import ALL
+
+MASKED, DIGIT = "executePix.document.masked", "executePix.digit.present"
+WRONG = RequirementResult(MASKED, Verdict.FAIL, "expected a masked tax document", (7,))
+TESTABLE = [one for one in requirements().values() if not one.untestable]
+
+
+def test_every_testable_requirement_has_a_fix_and_a_scenario():
+    """With its placeholders filled in, and in every language: give its id to an entry of reports/sentences/fixes.yaml."""
+    fix = {one.id: fix_for(one) for one in TESTABLE}
+
+    assert [one.id for one in TESTABLE if not any(fits(entry, one) for entry in fixes())] == []
+    assert [id for id, text in fix.items() if re.search(r"\{(field|request|type)}|  ", str(text))] == []
+    assert [id for id, text in fix.items() for tag in catalogues() if language(tag).text(text) == str(text)] == []
+    assert [one.id for one in TESTABLE if not is_served(one.id)] == []
+
+
+def is_served(requirement_id):
+    """Whether a scenario sends for the requirement, or for such a one of some operation."""
+    what = requirement_id.partition(".")[2]
+    ids = [requirement_id, *(f"{name}.{what}" for name in operations() if requirement_id.startswith("general."))]
+    return any(scenario.is_for(each) for scenario in ALL for each in ids)
+
+
+# -- the command line -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def told(tmp_path):
+    """Runs with the option, and a profile that needs a token and names a service that nobody may ask. Nothing is
+    fetched."""
+    token, report = tmp_path / "token-was-fetched", tmp_path / "report"
+    permitted = {"auth": {"token_command": ["touch", str(token)]}, "allow": ["read", "execute"]}
+    profile = write_profile(tmp_path, "https://staging.example.test", **permitted)
+    before = sorted(report.iterdir()) if report.exists() else []
+    yield lambda *options: run_here(f"--environment={profile}", f"--report-dir={report}", *options)
+    assert not token.exists()
+    assert {path.name for path in report.glob("*")} <= {FILE, *(path.name for path in before)}
+
+
+@pytest.fixture
+def head(tmp_path):
+    """The line of the last run, which found this; what is in its file ends no line and shows nothing that the profile
+    keeps."""
+    odd = "seen for ac-0001\x1b[31m\r\n##[error] red\u202e"
+    run = Run(SANDBOX, "https://staging.example.test", results=[WRONG], narrowed=True, selected={MASKED}, selection=odd)
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / FILE).write_text(as_json(document_of(run)))
+    started = moment_in_words(json.loads((tmp_path / "report" / FILE).read_text())["started"])
+    shown = "only seen for <account>\\x1b[31m\\r # #[error] red\\u202e"
+    return (
+        f"sandbox at https://staging.example.test ({shown}), {started}: non-conformant; {tmp_path}/report/report.html"
+    )
+
+
+def test_a_requirement_is_explained(told, head):
+    """All of it, with what the last run saw."""
+    explained = told("--explain", MASKED)
+
+    assert (explained.status, explained.output.rstrip("\n").splitlines()) == (
+        0,
+        [
+            f"{MASKED} (documented)",
+            "  The tax document of the counterparty is partly masked.",
+            "  Resources and their fields, Execution result, row 8",
+            "",
+            "How it is exercised",
+            "  GET /v1/execute/pix/{transactionId}: needs execute in allow; it may move money",
+            "  executePix: a code that does not exist; a supplied code; a code that the run prepared",
+            "  createPix: a transfer that the run executes",
+            "",
+            "What the last run saw",
+            f"  {head}",
+            "  fail",
+            "",
+            "What usually fixes it",
+            f"  {fix_for(requirements()[MASKED])}",
+        ],
+    )
+
+
+def test_the_list_is_the_requirements_with_verdicts(told, head):
+    """By section, whatever else is on the command line; `-` where the run has no verdict."""
+    lines = told("--list", "-v").output.splitlines()
+
+    assert [line.split()[1] for line in lines if line.startswith("  ")] == list(requirements())
+    assert {f"  fail           {MASKED}", f"  -              {DIGIT}"} <= set(lines)
+    headings = dict.fromkeys(one.heading for one in requirements().values())
+    assert [line for line in lines if line and not line.startswith(" ")] == [head, *headings]
+
+
+def test_a_fresh_machine_has_no_earlier_run(tmp_path):
+    """Nor has one whose newest run was deleted."""
+    (tmp_path / "latest").symlink_to(tmp_path / "deleted")
+
+    for folder in (tmp_path / "staging", tmp_path):
+        assert last_run_about([], folder, str).line == f"no earlier run of {folder.name} yet"
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (f"--explain={MASKED[:-1]}", f'{MASKED[:-1]}: no such requirement; did you mean "{MASKED}"?'),
+        ("--explain=\x1b[31mxyzzy\n9", "\\x1b[31mxyzzy 9: no such requirement; pytest --list names them all"),
+        ("--explain=", "name one; pytest --list names them all"),
+        ("--list --plan", "--list and --plan each print something; name one of them"),
+    ],
+)
+def test_a_wrong_id_is_one_line(options, line, told):
+    """Exit status 4, and the nearest ids."""
+    refused = told(*options.split(" "))
+    start = "" if "--plan" in options else "--explain: "
+
+    assert (refused.status, refused.output.strip()) == (4, f"ERROR: {start}{line}")

@@ -1,0 +1,208 @@
+"""Every catalogue has all that the suite can say, and the page in Portuguese leaves nothing in English."""
+
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from babel.messages.frontend import CommandLineInterface
+from babel.messages.plurals import get_plural
+from babel.messages.pofile import read_po
+
+from environments.profiles.loading import editor_schema
+from reports.observed.behaviour import Drift
+from reports.observed.comparison import compared
+from reports.observed.earlier_runs import record_of, run_before
+from reports.outputs.conformance_json import document_of
+from reports.outputs.page.rendering import summary_html
+from reports.result.run import Note, NoteKind, Run
+from reports.sentences.language import ENGLISH, catalogues, language
+from spec.exchange import Purpose
+from spec.interface import OPENAPI
+from spec.message import message_of, say
+from tests.selftest.hand_made import SANDBOX
+from tests.selftest.recorded_runs import RUNS, recorded
+from tests.traffic.execution import Execution
+
+ROOT = Path(__file__).parents[4]
+PORTUGUESE = "pt-BR"
+(CATALOGUE,) = (read_po(BytesIO(file.read_bytes()), locale=tag.replace("-", "_")) for tag, file in catalogues().items())
+NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")
+
+
+# -- the catalogue --------------------------------------------------------------------------------------------------
+
+
+def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path, monkeypatch):
+    """Run `make messages` and translate what it adds."""
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    command = next(line.strip() for line in lines if "pybabel -q extract" in line)
+    file = tmp_path / "texts.pot"
+    arguments = [str(file) if part == "$(POT)" else part for part in command.split("pybabel ", 1)[1].split()]
+    monkeypatch.chdir(ROOT)
+    CommandLineInterface().run(["pybabel", *arguments])
+    extracted, entries = (
+        {message.id for message in messages if message.id}
+        for messages in (read_po(BytesIO(file.read_bytes())), CATALOGUE)
+    )
+
+    assert sorted(map(str, entries ^ extracted)) == []
+
+
+def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
+    """`make messages` takes nothing away: a text that was reworded has its old translation at hand."""
+    (tmp_path / "reports/locale/pt_BR/LC_MESSAGES").mkdir(parents=True)
+    file = tmp_path / "reports/locale/pt_BR/LC_MESSAGES/report.po"
+    file.write_text(
+        'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\nmsgid "a key"\nmsgstr "uma chave"\n'
+    )
+    template = tmp_path / "texts.pot"
+    template.write_text('msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\nmsgid "one key"\nmsgstr ""\n')
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    command = next(line.strip() for line in lines if "pybabel update" in line)
+    arguments = [str(template) if part == "$(POT)" else part for part in command.split("pybabel ", 1)[1].split()]
+    monkeypatch.chdir(tmp_path)
+    CommandLineInterface().run(["pybabel", "-q", *arguments])
+
+    assert '#~ msgid "a key"\n#~ msgstr "uma chave"' in file.read_text()
+
+
+def test_an_entry_is_translated_with_its_placeholders():
+    """Every form of an entry is there, and holds the placeholders of the English text, each once."""
+    forms = get_plural(str(CATALOGUE.locale)).num_plurals
+
+    assert [entry.id for entry in CATALOGUE if entry.id and is_wrong(entry, forms)] == []
+
+
+def is_wrong(entry, forms):
+    """True for an entry that is not wholly translated."""
+    texts = entry.string if isinstance(entry.string, tuple) else (entry.string,)
+    english = entry.id[-1] if isinstance(entry.id, tuple) else entry.id
+    placeholders = sorted(set(NAMES.findall(english)))
+    complete = len(texts) == (forms if entry.pluralizable else 1) and all(text.strip() for text in texts)
+    return entry.fuzzy or not complete or any(sorted(NAMES.findall(text)) != placeholders for text in texts)
+
+
+def test_every_purpose_of_a_request_is_translated():
+    """Its text stands in an enum, so its entry is made by hand."""
+    purposes = [purpose.value for enum in Purpose.__subclasses__() for purpose in enum]
+    entries = {entry.id for entry in CATALOGUE}
+
+    assert Execution.PREPARED.value in purposes
+    assert [purpose for purpose in purposes if purpose not in entries] == []
+
+
+def test_the_profile_knows_every_language():
+    """English and the catalogues."""
+    assert ["en", PORTUGUESE] == [ENGLISH, *catalogues()] == editor_schema()["properties"]["language"]["enum"]
+
+
+# -- the page -------------------------------------------------------------------------------------------------------
+
+_VOID = frozenset({"br", "wbr", "input", "meta", "link", "img", "line", "path", "circle"})
+_CODE = frozenset({"code", "pre", "script", "style"})
+_SAID = ("aria-label", "title", "placeholder", "alt", "data-said", "data-done", "data-name")
+
+
+class Texts(HTMLParser):
+    """The texts that people read on a page, code apart, and what is marked as English."""
+
+    def __init__(self, source):
+        super().__init__()
+        self._open, self.texts, self.english = [], [], []
+        self.feed(source)
+
+    def handle_starttag(self, tag, attrs):
+        known = dict(attrs)
+        self.texts += [known[name] for name in _SAID if known.get(name)]
+        if tag not in _VOID:
+            self._open.append((tag, known.get("lang") == "en"))
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        text = " ".join(data.split())
+        if not text or _CODE & {tag for tag, _ in self._open}:
+            return
+        marked = any(english for _, english in self._open)
+        (self.english if marked else self.texts).append(text)
+
+
+def page_of(run, tag=PORTUGUESE, comparison=None):
+    """The page of a run in a language."""
+    run = replace(run, profile=replace(run.profile, language=tag))
+    return Texts(summary_html(run, document_of(run).model_copy(update={"comparison": comparison})))
+
+
+def left_in_english(run, comparison=None):
+    """The texts that are marked as English, but for names: of credentials, keys and transfers."""
+    named = {seen["credential"] for seen in run.exchanges.values()} | {"status 200", "status 500"}
+    return [text for text in page_of(run, comparison=comparison).english if text.rstrip(":.") not in named]
+
+
+@pytest.fixture
+def run():
+    """A run in which nothing was found yet."""
+    return Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+
+
+@pytest.mark.parametrize("name", sorted(RUNS.keys() - {"clean"}))
+def test_a_run_is_told_in_portuguese(name):
+    """Nothing on its page is left in English, whatever it found or was kept from finding."""
+    assert left_in_english(recorded(name).run) == []
+
+
+def phrases(text):
+    """What a text is put together from."""
+    parts = [value for _, value in message_of(text).values]
+    return {phrase for part in parts for phrase in phrases(part)} or {str(text)}
+
+
+def test_what_was_observed_is_told_in_portuguese():
+    """A situation is made of phrases of the catalogue, and of names and numbers that stand as they are."""
+    names = {name for one in recorded("clean").run.observations for name in phrases(one.situation)}
+    left = {name for name in names if language(PORTUGUESE).text(name) == name} - {"", "null", "1 = EMAIL", "2 = EMAIL"}
+
+    assert [name for name in left if not name.isdecimal() and name not in OPENAPI.read_text()] == []
+
+
+def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
+    """Values stay; a verdict of two words has no hyphen, and several of them are plural."""
+    lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
+    run.said.append(Note(NoteKind.SET_UP, lost))
+    run.selected |= {"executePix.status", "executePix.json"}
+    run.unsent = {say("limits.{setting} ({limit}) is spent", setting="transfers", limit=20): ["createPix"]}
+    run.record = record_of("staging", {})
+    run.drift = [Drift(id="executePix.repeated", situation="", place="", was="the same result", now="another")]
+    comparison = compared(run_before(recorded("failing").folder), document_of(run), str)
+    texts = set(page_of(run, comparison=comparison).texts)
+
+    assert left_in_english(run, comparison) == []
+    assert {
+        "https://x não pode ser alcançado: a conexão foi recusada",
+        "o limite limits.transfers (20) foi atingido: nem todas as requisições a createPix foram enviadas",
+        *("Mudança de comportamento", "o mesmo resultado", "Mudanças desde outra execução dos testes"),
+        *("não exercitado", "2 não exercitados"),
+    } <= texts
+    assert {"not exercised", "2 not exercised"} <= set(page_of(run, ENGLISH).texts)
+
+
+def test_the_whole_page_is_in_portuguese():
+    """The frame says its language; the outcomes of pytest, the files for programs and the terminal are in English."""
+    ended = recorded("partial")
+    page = ended.text("report.html")
+    data = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
+    tests = [test for tests in data["tests"].values() for test in tests]
+
+    assert '<html lang="pt-BR">' in page
+    assert "<title>Conformidade Pix: staging: " in page
+    assert {test["result"] for test in tests} == {"Passed", "Skipped"}
+    assert any(test["log"].endswith("precisa de execute em allow") for test in tests)
+    assert "tested\n" in ended.output
+    assert ended.document["headline"].startswith("PARTIAL, read only: no failure")

@@ -1,0 +1,191 @@
+"""`pytest --plan` sends nothing and says what a run would send."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from environments.door.journal import Outcome
+from environments.door.opening import journal_in_words, journal_of
+from environments.profiles.loading import load
+from reports.sentences.plan import plan_lines
+from spec.interface import READS
+from tests.harness.selection import ids_of
+from tests.selftest.planned import plan_of
+from tests.selftest.recorded_runs import run_here
+from tests.selftest.services.running import write_profile
+from tests.traffic.invalid import invalid_requests
+
+CODES = ["SBX-PHONE-1", "SBX-EMAIL-1"]
+STAGING = "https://staging.example.test"
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """The lines of a plan, of a whole run or of a selection, for a profile with these changes."""
+
+    def lines(keyword="", **changes):
+        profile = load(str(write_profile(tmp_path, STAGING, **changes)))
+        profile = replace(profile, limits=replace(profile.limits, examples=2))
+        planned = plan_of(profile, ids_of(keyword) if keyword else None)
+        return list(plan_lines(planned, profile, "; ".join(filter(None, journal_in_words(profile)[:2])), keyword))
+
+    return lines
+
+
+def counts(lines):
+    """The requests in the plan, by the name in its first column."""
+    return {name: int(count) for name, count in re.findall(r"^  (\w+) +(\d+)  ", "\n".join(lines), re.MULTILINE)}
+
+
+def test_the_plan_names_what_moves_money_without_its_codes(plan):
+    """Codes, accounts and keys are named by their places in the profile."""
+    lines = plan("executePix", transactions={"codes": CODES})
+
+    assert "  each once: number 1 and number 2 of transactions.codes" in lines
+    assert [value for value in (*CODES, "ac-0001", "+5511955500777", "13579246828") if value in "\n".join(lines)] == []
+
+
+def test_the_plan_counts_the_transfers_that_the_run_prepares(plan):
+    """Beside the codes of the profile, or without any; and none if nothing is prepared."""
+    prepare = {"operation": "createPix", "json": {"account": "{account}"}, "code_at": "/data/id", "count": 2}
+    both, alone = (plan("executePix.id", transactions={"codes": codes, "prepare": prepare}) for codes in (CODES, []))
+    supplied = plan("executePix.id", transactions={"codes": CODES})
+
+    of_profile, of_the_run = (
+        "  each once: number 1 and number 2 of transactions.codes",
+        "  each once: 4 that the run prepares",
+    )
+
+    assert [line for line in both if "each once" in line] == [of_profile, of_the_run]
+    assert [line for line in alone if "each once" in line] == [of_the_run]
+    assert [line for line in supplied if "each once" in line] == [of_profile]
+
+
+def test_the_plan_says_why_each_request_is_sent(tmp_path):
+    """Each has a purpose but for the generated ones, and the lines of an operation give its number."""
+    profile = load(str(write_profile(tmp_path, STAGING, sandbox=None)))
+    planned = plan_of(profile, ids_of("registerPixKey.pixKeyType.undocumented"))
+    lines = list(plan_lines(planned, profile, "", ""))
+
+    assert [exchange for exchange in planned.sent if not exchange.part and exchange.purpose is None] == []
+    assert f"  {'':<17} {5:>5}  a type that is not documented" in lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dHg0Q==", "TX:1", "a/b1", "a+b1", "a;b1", "a%41", "0001/1234-5", "a b", "ação"])
+@pytest.mark.parametrize("sandbox", [STAGING, None])
+def test_an_account_and_a_code_have_any_form(plan, name, sandbox):
+    """The door knows them in every way to write a request: else the run would end with an error of the suite."""
+    code = {"transactions": {"codes": ["TX1", name, f"{name}2"]}} if name.isascii() and " " not in name else {}
+
+    assert counts(plan(accounts=[name], sandbox=sandbox, **code))["executePix"]
+
+
+def test_what_is_not_permitted_is_listed_with_its_permission(plan):
+    """A profile that only reads is told which permission would bring each operation in."""
+    lines = plan(allow=["read"])
+
+    assert counts(lines).keys() == {*READS, "total"}
+    assert "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow" in lines
+    assert (
+        "  generated and malformed requests: need fuzz in allow, but for registrations with an empty or cut-off"
+        in lines
+    )
+    assert "  none is registered" in lines
+    assert "transfers: at most 0 may succeed (limits.transfers: 2000; bodies: 0)" in lines
+    assert "  no execution: it needs execute in allow" in lines
+
+
+KEYS = [
+    {"type": "RANDOM", "key": ""},
+    {"type": "EMAIL", "key": "qa@bank.example", "disposable": True},
+    {"type": "PHONE", "key": "+5511955500777"},
+]
+
+
+@pytest.mark.parametrize("sandbox", [None, STAGING], ids=["no sandbox", "a sandbox"])
+def test_the_plan_says_what_is_at_stake(sandbox, plan):
+    """Sandbox or not, the keys that are deleted, the most transfers, and the journal."""
+    lines = plan("registerPixKey or transferP2p", sandbox=sandbox, pix_keys=KEYS)
+    becomes = [line.rpartition("; ")[2] for line in lines if "unless a list shows it" in line]
+
+    assert f"{STAGING}, {'a' if sandbox else 'no'} sandbox, " in lines[0]
+    assert becomes == [
+        "deleted where Key or key_at tells its value"
+        if sandbox
+        else "deleted where Key and the list agree on its value",
+        "deleted each time, unless a list showed it before the run",
+        "deleted each time, unless a list showed it before the run" if sandbox else "stays: it is not disposable",
+    ]
+    assert re.search(r"\ntransfers: at most \d+ may succeed \(limits.transfers: (20|2000); ", "\n".join(lines))
+    assert ("of any amount" if sandbox else "of at most the amount of the profile") in "\n".join(lines)
+
+
+def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
+    """Those that tell the token are printed where fuzz permits them, and of a signed token those without room."""
+    base, wanted = ["read", "register-keys", "execute"], "executePix.token or registerPixKey.token"
+    with_fuzz, without = (plan(wanted, allow=allow) for allow in ([*base, "fuzz"], base))
+    told = "  the token lengthened; tells the token, so it needs fuzz"
+
+    assert (
+        "wrong tokens, at most 38 to each of executePix and registerPixKey (limits.wrong_tokens); to others in requests "
+        "that change nothing:"
+    ) in without
+    assert (told in with_fuzz, "tells the token" in "\n".join(without)) == (True, False)
+    assert "  executePix: 27 requests with one, and 17 without any" in without
+    assert "  registerPixKey: 31 requests with one, and 19 without any" in without
+    assert "no room" not in "".join(with_fuzz)
+    assert "no room" not in "".join(plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 22}))
+    left_out = "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined"
+    assert left_out in plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
+    assert (
+        "  number 1 of transactions.codes: 40 times with no valid token first, when a lax service executes it"
+        in without
+    )
+    assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
+
+
+def test_codes_that_the_journal_holds_are_not_sent(plan, tmp_path):
+    """The plan names them apart. Before there is a journal it says how to start one, and nothing is written."""
+    changes = {"sandbox": None, "journal": "kept/codes.jsonl", "transactions": {"codes": CODES}}
+    first = plan("executePix.id", **changes)
+    before = list(tmp_path.iterdir())
+    journal = journal_of(load(str(tmp_path / "profile.yaml")), run="earlier")
+    journal.start()
+    for outcome in (Outcome.SENT, Outcome.SUCCESS):
+        journal.write(CODES[0], outcome)
+    content = journal.path.read_bytes()
+    second = plan("executePix.id", **changes)
+
+    assert before == [tmp_path / "profile.yaml"]
+    assert (
+        "  no execution: the next line says why; --plan --new-journal prints what a run with --new-journal would send"
+        in first
+    )
+    assert f"journal: codes in {tmp_path / 'kept/codes.jsonl'}: 1" in second
+    assert "  each once: number 2 of transactions.codes" in second
+    assert "  not sent, because the journal says that an earlier run sent it: number 1 of transactions.codes" in second
+    assert journal.path.read_bytes() == content
+
+
+def test_the_plan_of_the_first_run_has_its_codes(tmp_path):
+    """With --new-journal a run sends them: the plan says so, and starts no journal. pytest prints nothing of its own."""
+    profile = write_profile(tmp_path, STAGING, sandbox=None, journal="codes.jsonl", transactions={"codes": CODES})
+    printed = run_here(f"--environment={profile}", "--plan", "--new-journal", "-k", "executePix.id").output
+
+    assert printed.startswith("nothing was sent; a run with ")
+    assert "  each once: number 1 and number 2 of transactions.codes\n" in printed
+    assert [word for word in ("collected", "test session", "no tests ran", "= plan =") if word in printed] == []
+    assert [path.name for path in tmp_path.iterdir()] == ["profile.yaml"]
+
+
+@pytest.mark.parametrize("deletes", [True, False])
+def test_synthetic_keys_differ_where_they_are_deleted(deletes):
+    """Without a deletion at most one of them stays at the account of the profile."""
+    profile = load("sandbox")
+    allowed = replace(profile, allow=profile.allow - (set() if deletes else {"delete-keys"}))
+    cases = invalid_requests("registerPixKey", allowed, observed=True)
+    keys = {key for case in cases for key in re.findall(rb"pixconf-(?:key|[0-9a-f]{8})\b", case.body or b"")}
+
+    assert len(keys) > 10 if deletes else keys == {b"pixconf-key"}
