@@ -60,6 +60,13 @@ def test_the_order_of_the_door_is_documented():
     assert re.findall(r"`([\w.]+)`", listed) == policies + inside
 
 
+def test_the_life_of_a_run_is_documented():
+    """ARCHITECTURE.md lists the hooks of conftest.py in the order of the file."""
+    hooks = re.findall(r"(?m)^ *def (pytest_\w+)", (ROOT / "conftest.py").read_text("utf-8"))
+
+    assert re.findall(r"(?m)^\| `(pytest_\w+)`", section("The life of a run")) == hooks
+
+
 LINK = re.compile(r"\]\(((?!https?:)[^)\s]+)\)")
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 
@@ -120,7 +127,7 @@ def test_named_files_exist():
 
 def test_named_identifiers_exist():
     """Each identifier that ARCHITECTURE.md names stands in the code."""
-    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    paths = [ROOT / "conftest.py", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
     words = {word for path in paths for word in re.findall(r"\w+", path.read_text("utf-8"))}
     named = re.findall(r"`@?(?:\w+\.)*(\w+)(?:\([\w, ]*\))?`", ARCHITECTURE)
 

@@ -1,31 +1,126 @@
-"""Notes that follow from the state of the door: unknown outcomes, faults of the set-up, and what others caused."""
+"""The end of a run: nothing more is sent, and its record takes over from the door what was sent and what follows.
+
+Notes say what the state of the door means for people: unknown outcomes, faults of the set-up, and what others caused.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from itertools import chain
 from urllib.parse import unquote
 
 from environments.door.door import Door
 from environments.door.journal import Outcome
+from environments.door.prepared import PERHAPS_PREPARED
+from environments.profiles.loading import named
+from environments.profiles.model import EMBEDDED
 from environments.secret_values import ACCOUNT
-from reports.run import Note, NoteKind, outcome_unknown
+from reports.evidence import evidence, outline
+from reports.grants import Grants
+from reports.run import LeftKey, Note, NoteKind, outcome_unknown
+from reports.verdicts import Verdict
+from reports.wording import first_few, grouped, listed
 from spec.answers import (
     ABOUT_THE_REQUEST,
     PASSING,
     RefusalKind,
     answer_in_words,
     answers_in_words,
+    declines,
     execution_results,
     is_granted,
     refused_or_lost,
 )
 from spec.exchange import Exchange
-from spec.message import Text, joined, say, say_many
+from spec.interface import operations
+from spec.message import Message, Text, changed, joined, message_of, say, say_many
 from spec.rules import Reproduction
+from tests.harness.session import Session
+
+_OF_NOBODY = say("its account is synthetic")
+_DECLINED = say('the answer has code 0, and says Success: "false": it was perhaps prepared')
+_COUNTED = (_OF_NOBODY, _DECLINED)
+"""Reasons for which nobody looks transfers up one by one."""
 
 
-def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
+def end_sending(session: Session, *, was_interrupted: bool) -> None:
+    """Send nothing more, and note why the run ended early, if it did."""
+    run, door = session.run, session.door
+    run.ended_by = door.ending.limit if door.ending.limit in door.unsent else ""
+    run.interrupted |= was_interrupted
+    door.ending.stop()
+
+
+def close_record(session: Session) -> None:
+    """Take over from the door how much was sent, what is left behind, and the notes."""
+    run, door, foreign = session.run, session.door, session.display.foreign
+    run.requests, run.executions = len(door.exchanges), door.guard.sent
+    run.unknown_outcomes = len(door.guard.unknown)
+    run.ended_by = run.ended_by or door.token_monitor.expired
+    run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
+    run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
+    run.said += _notes_of(door, session.reproduction, named(run.profile))
+    if run.profile.base_url != EMBEDDED:  # it ends with the run
+        for key in door.keys.not_cleaned_up():
+            name = changed(key.name, foreign)
+            run.not_cleaned_up.append(LeftKey(name, key.state.value, key.owned, tuple(key.exchanges)))
+        run.not_executed += _not_executed(door)
+    run.grants = Grants.of_exchanges(door.exchanges)
+    run.outages = {why: _in_order(names) for why, names in door.backoff.outages.items()}
+    unsent = {why: _in_order(names) for why, names in door.unsent.items()} | run.outages
+    run.unsent = {why: names for why, names in unsent.items() if names}  # none: only to undocumented paths
+
+
+def keep_exchanges(session: Session, *, with_content: bool) -> None:
+    """Take over the exchanges as they may be shown: an outline of each.
+
+    Exchanges have their content if a result cites them (without `with_content` only a failure) or if a key is left.
+    """
+    run, exchanges = session.run, session.door.exchanges
+    codes = session.door.guard.prepared.codes
+    session.resending.preparations = {
+        codes[exchange.number]: exchange.request for exchange in exchanges if codes.get(exchange.number)
+    }
+    citing = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
+    cited = set(chain.from_iterable(result.exchanges for result in citing))
+    cited.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
+    for exchange in exchanges:
+        is_cited = exchange.number in cited
+        run.exchanges[exchange.number] = evidence(exchange, session.resending) if is_cited else outline(exchange)
+
+
+def _in_order(names: Container[str]) -> list[str]:
+    """The operations in the order of the interface document."""
+    return [name for name in operations() if name in names]
+
+
+def _reason(of: tuple[Exchange, str]) -> Text:
+    exchange, why = of
+    if why and exchange.response and is_granted(exchange) and declines(exchange.response):
+        return _DECLINED
+    return why if exchange.valid or why == PERHAPS_PREPARED else _OF_NOBODY
+
+
+def _not_executed(door: Door) -> Iterator[Message]:
+    """One line for the transfers that were prepared and not executed for the same reason."""
+    prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
+    for why, left in grouped(prepared, _reason).items():
+        numbers = [str(exchange.number) for exchange, _ in left]
+        if why:
+            yield say_many(
+                "{n} transfer (exchange {numbers}), not executed: {why}",
+                "{n} transfers (exchanges {numbers}), each not executed: {why}",
+                n=len(left),
+                numbers=first_few(numbers) if why in _COUNTED else listed(numbers),
+                why=message_of(why),
+            )
+
+
+# -- notes ------------------------------------------------------------------------------------------------------------
+
+
+def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
     """The notes of a run with the profile of this name, the most important one first."""
     settle = (
         say("python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name)
