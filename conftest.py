@@ -120,7 +120,8 @@ class ConformanceRun:
 
     def __init__(self, opened: Opened) -> None:
         self.run, self.reporter = opened.run, opened.reporter
-        self._opened, self._session, self._pen = opened, opened.session, opened.pen
+        self._opened, self._pen = opened, opened.pen
+        self._session = opened.session
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
         """Stand before the terminal as soon as there is one: it also prints what fails before the session starts."""

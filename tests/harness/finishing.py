@@ -95,8 +95,9 @@ def _in_order(names: Container[str]) -> list[str]:
     return [name for name in operations() if name in names]
 
 
-def _reason(of: tuple[Exchange, str]) -> Text:
-    exchange, why = of
+def _reason(prepared: tuple[Exchange, str]) -> Text:
+    """Why a transfer was not executed, as it is said; empty if it was."""
+    exchange, why = prepared
     if why and exchange.response and is_granted(exchange) and declines(exchange.response):
         return _DECLINED
     return why if exchange.valid or why == PERHAPS_PREPARED else _OF_NOBODY
@@ -105,13 +106,13 @@ def _reason(of: tuple[Exchange, str]) -> Text:
 def _not_executed(door: Door) -> Iterator[Message]:
     """One line for the transfers that were prepared and not executed for the same reason."""
     prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
-    for why, left in grouped(prepared, _reason).items():
-        numbers = [str(exchange.number) for exchange, _ in left]
+    for why, transfers in grouped(prepared, _reason).items():
+        numbers = [str(exchange.number) for exchange, _ in transfers]
         if why:
             yield say_many(
                 "{n} transfer (exchange {numbers}), not executed: {why}",
                 "{n} transfers (exchanges {numbers}), each not executed: {why}",
-                n=len(left),
+                n=len(transfers),
                 numbers=first_few(numbers) if why in _COUNTED else listed(numbers),
                 why=message_of(why),
             )
@@ -122,16 +123,29 @@ def _not_executed(door: Door) -> Iterator[Message]:
 
 def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
     """The notes of a run with the profile of this name, the most important one first."""
-    settle = (
-        say("python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name)
-        if door.guard.journal
-        else ""
-    )
+    valid = [exchange for exchange in door.exchanges if exchange.expects_success]
+    if not any(map(is_granted, valid)):  # the first cause is another one
+        valid = []
+    yield from _unsettled_transfers(door, name)
+    yield from _stopped_deletions(door)
+    for fault in _faults_of_the_set_up(door, valid):
+        yield Note(NoteKind.SET_UP, fault)
+    yield from _refused_accounts(door, valid)
+    yield from _effects_of_others(door, reproduction)
+
+
+def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
+    """Transfers that this run or an earlier one may have executed or prepared."""
+    settle: Text = ""
+    if door.guard.journal:
+        settle = say(
+            "python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name
+        )
     for number in door.guard.unknown:
-        told = say(
+        remedy = say(
             "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
         )
-        yield outcome_unknown(say("exchange {number}", number=number), joined((told, settle)))
+        yield outcome_unknown(say("exchange {number}", number=number), joined((remedy, settle)))
     for entry in door.guard.earlier:
         yield outcome_unknown(
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
@@ -144,72 +158,76 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
             name=entry.name,
         )
         yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), settle)))
+
+
+def _stopped_deletions(door: Door) -> Iterator[Note]:
+    """Why no further key was registered or deleted."""
     if door.keys.gone:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
         yield Note(NoteKind.CUT, door.key_changes.stopped)
-    valid = [seen for seen in door.exchanges if seen.expects_success]
-    if not any(map(is_granted, valid)):  # the first cause is another one
-        valid = []
-    yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door, valid))
-    for number, account in enumerate((known.value for known in door.secrets.known if known.name == ACCOUNT), 1):
-        sent = [seen for seen in valid if seen.request.last_segment == account]
-        lasting = {seen.operation for seen in sent if refused_or_lost(seen) not in PASSING}
-        if len(lasting) > 1 and not any(map(is_granted, sent)):
-            yield Note(
-                NoteKind.ACCOUNT,
-                say(
-                    "number {number} of accounts: refused by every operation ({answer}): check accounts",
-                    number=number,
-                    answer=answer_in_words(sent[0]),
-                ),
+
+
+def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
+    """Accounts of the profile that every operation refuses."""
+    accounts = [known.value for known in door.secrets.known if known.name == ACCOUNT]
+    for number, account in enumerate(accounts, 1):
+        answers = [exchange for exchange in valid if exchange.request.last_segment == account]
+        refusing = {exchange.operation for exchange in answers if refused_or_lost(exchange) not in PASSING}
+        if len(refusing) > 1 and not any(map(is_granted, answers)):
+            refused = say(
+                "number {number} of accounts: refused by every operation ({answer}): check accounts",
+                number=number,
+                answer=answer_in_words(answers[0]),
             )
-    if len(seen := reproduction.otherwise_alone) >= 3:  # fewer may be passing trouble
-        yield Note(
-            NoteKind.IN_COMPANY,
-            say(
-                "{number} requests were refused or not answered with other requests in flight, and answered otherwise "
-                "alone: the service limits requests at the same time, or mixes up their answers",
-                number=len(seen),
-            ),
+            yield Note(NoteKind.ACCOUNT, refused)
+
+
+def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
+    """What requests in flight together, limits of the suite and gateways did to the answers."""
+    otherwise_alone = len(reproduction.otherwise_alone)
+    if otherwise_alone >= 3:  # fewer may be passing trouble
+        together = say(
+            "{number} requests were refused or not answered with other requests in flight, and answered otherwise "
+            "alone: the service limits requests at the same time, or mixes up their answers",
+            number=otherwise_alone,
         )
+        yield Note(NoteKind.IN_COMPANY, together)
     cuts = Counter(exchange.response.cut for exchange in door.exchanges if exchange.response and exchange.response.cut)
     for why, number in cuts.items():
-        yield Note(
-            NoteKind.IN_COMPANY,
-            say_many(
-                "{n} answer is {why}: its JSON is not judged",
-                "{n} answers are {why}: their JSON is not judged",
-                n=number,
-                why=say(why),
-            ),
+        unjudged = say_many(
+            "{n} answer is {why}: its JSON is not judged",
+            "{n} answers are {why}: their JSON is not judged",
+            n=number,
+            why=say(why),
         )
-    if unseen := [one for one in door.exchanges if refused_or_lost(one) is RefusalKind.GATEWAY]:
-        yield Note(
-            NoteKind.IN_COMPANY,
-            say(
-                "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
-                number=len(unseen),
-            ),
+        yield Note(NoteKind.IN_COMPANY, unjudged)
+    of_gateways = [exchange for exchange in door.exchanges if refused_or_lost(exchange) is RefusalKind.GATEWAY]
+    if of_gateways:
+        unseen = say(
+            "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
+            number=len(of_gateways),
         )
+        yield Note(NoteKind.IN_COMPANY, unseen)
 
 
 def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
+    """What is wrong with the token, the codes, the journal or the certificate."""
     guard = door.guard
     if guard.token_refused:
-        told = say(
+        refused = say(
             "an execution was refused with 401 (exchange {number}), and no further transaction code was sent with this "
             "token: check auth",
             number=guard.token_refused[0],
         )
         is_refused = guard.token_refused[0] not in guard.unknown
         again = say("then name this one code in --resend-code") if guard.journal and is_refused else ""
-        yield joined((told, again))
+        yield joined((refused, again))
     yield from guard.notes
     yield from _kept_by_journal(door)
     yield from door.token_monitor.notes
-    if any(refused_or_lost(seen) is RefusalKind.CERTIFICATE for seen in door.exchanges):
+    if any(refused_or_lost(exchange) is RefusalKind.CERTIFICATE for exchange in door.exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
     if not guard.notes:  # they say the first cause
         yield from _codes_refused(door, valid)
@@ -223,22 +241,19 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
     elif guard.supplied_trouble:
         yield guard.supplied_trouble
     entries = guard.barred.values()
-    refused = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
     if entries:
-        told = say(
+        statuses = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
+        barred = say(
             "{number} of {supplied} transaction codes were sent by an earlier run according to the journal, and not by "
             "this one: prepare new ones",
             number=len(entries),
             supplied=supplied,
         )
-        token = say("{number} of them got 401: the token was at fault", number=refused.count("401"))
-        yield joined(
-            (
-                told,
-                say("or name one that was refused in --resend-code") if refused else "",
-                token if "401" in refused else "",
-            )
-        )
+        resend = say("or name one that was refused in --resend-code") if statuses else ""
+        token: Text = ""
+        if "401" in statuses:
+            token = say("{number} of them got 401: the token was at fault", number=statuses.count("401"))
+        yield joined((barred, resend, token))
     if guard.offered:
         yield say(
             "{number} of {supplied} transaction codes were offered with a wrong token by an earlier run, which did not "

@@ -68,13 +68,18 @@ def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
     refuse_options(config)
     take_default_path(config)
     take_ids(config)
-    if (other_run := config.getoption("compare_with")) is not None:
+    other_run = config.getoption("compare_with")
+    if other_run is not None:
         config.option.compare_with = read_run(Path(other_run))
-    profile, file = _profile(config), config.getoption("resend_code")
-    return profile, frozenset({code_to_resend(profile, code_from(file))} if file else ())
+    profile = _profile(config)
+    file = config.getoption("resend_code")
+    if not file:
+        return profile, frozenset()
+    return profile, frozenset({code_to_resend(profile, code_from(file))})
 
 
 def _profile(config: pytest.Config) -> Profile:
+    """The profile that the command line names, with the limits and the language that it gives."""
     profile = load(config.getoption("environment"), base_url=config.getoption("base_url", None) or None)
     limits = replace(profile.limits, parallel=config.getoption("parallel") or profile.limits.parallel)
     return replace(profile, limits=limits, language=config.getoption("report_language") or profile.language)
@@ -90,7 +95,8 @@ def code_from(where: str) -> str:
 
 def code_to_resend(profile: Profile, code: str) -> str:
     """The code as the profile writes it. Raises ProfileError where it may not be sent again."""
-    supplied = {canonical(one): one for one in profile.transactions.codes}.get(canonical(code))
+    supplied_codes = {canonical(supplied): supplied for supplied in profile.transactions.codes}
+    supplied = supplied_codes.get(canonical(code))
     if profile.is_sandbox or supplied is None:
         raise ProfileError("--resend-code: no such code in transactions.codes, or a sandbox, which has no journal")
     entry = journal_of(profile).entry(supplied)

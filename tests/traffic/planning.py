@@ -136,11 +136,12 @@ class _Wire:
 
     def attempt(self, sending: Sending) -> Response:
         """The answer to a request that is not sent."""
-        intent, body = sending.intent, dict[str, object]()
-        status = 401 if intent.credential != VALID else 400 if intent.operation else 404
+        intent = sending.intent
         if intent.valid or sending.executes:
-            status, body = 200, {"code": 0, "data": self._data(intent.operation)}
-        return Response(status, (("Content-Type", "application/json"),), json.dumps(body).encode())
+            return _answer(200, {"code": 0, "data": self._data(intent.operation)})
+        if intent.credential != VALID:
+            return _answer(401, {})
+        return _answer(400 if intent.operation else 404, {})
 
     def connect(self, base_url: str) -> str:
         """Nothing is opened."""
@@ -159,7 +160,11 @@ class _Wire:
         if operation == "listPixKeys" and self._key_at:
             return _empty_list_at(self._key_at)
         fields = operations()[operation].result
-        return {each.name: _SUCCESSFUL.get(each.name, _OF_TYPE[each.types[-1]]) for each in fields}
+        return {field.name: _SUCCESSFUL.get(field.name, _OF_TYPE[field.types[-1]]) for field in fields}
+
+
+def _answer(status: int, body: dict[str, object]) -> Response:
+    return Response(status, (("Content-Type", "application/json"),), json.dumps(body).encode())
 
 
 def _empty_list_at(key_at: str) -> object:
