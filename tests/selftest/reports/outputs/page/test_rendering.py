@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -117,9 +116,9 @@ class TestWhatIsShownIsText:
     def test_test_ids(self, run):
         """pytest-html does not escape the ids of tests; we do. It keeps none of the variables that other plugins tell it."""
         report, row = SimpleNamespace(nodeid="x[<img>]", when="call", outcome="passed"), ["r", "t", "d", "l"]
-        hooks, kept = HtmlPage(run, Path("report.html")), {"environment": {"CI_USER": "maria"}}
-        hooks.pytest_html_report_title(SimpleNamespace(set_data=kept.__setitem__))
-        hooks.pytest_html_results_table_row(report, row)
+        html_page, kept = HtmlPage(run), {"environment": {"CI_USER": "maria"}}
+        html_page.begin(SimpleNamespace(set_data=kept.__setitem__))
+        html_page.fill_row(report, row)
 
         assert row == ["r", '<td class="col-testId">x[&lt;img&gt;]</td>', "d", "l"]
         assert kept == {"environment": {}}
