@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_of
 from reports.sentences.wording import capped, grouped, level_by_level, listed, operations_in_words
-from spec.message import Message, Text, in_a_row, joined, leaves_of, say, say_many
+from spec.message import Date, Message, Text, in_a_row, joined, leaves_of, say, say_many
 
 PERMISSIONS = {
     "read": say("read"),
@@ -82,8 +82,8 @@ def _known_until(document: RunDocument) -> Message:
     if not days:
         return counted
     if len(days) == 1 and None not in last_days:
-        return say("{known}, until {day}", known=counted, day=days[0])
-    return say("{known}, the first until {day}", known=counted, day=days[0])
+        return say("{known}, until {day}", known=counted, day=Date(days[0]))
+    return say("{known}, the first until {day}", known=counted, day=Date(days[0]))
 
 
 def run_line(document: RunDocument) -> Text:
@@ -187,7 +187,7 @@ def drift_in_words(document: RunDocument) -> Text:
         "drift since the record of {day}: {n} place",
         "drift since the record of {day}: {n} places",
         n=len(document.drift),
-        day=document.record.accepted,
+        day=Date(document.record.accepted),
     )
 
 
