@@ -4,6 +4,8 @@ import inspect
 import re
 from pathlib import Path
 
+import pytest
+
 from environments.door.door import Door
 from environments.profiles.parts import PERMISSIONS
 from reports.result.verdicts import RunVerdict, Verdict
@@ -84,6 +86,37 @@ def test_links_lead_somewhere():
     links = [(page, link) for page in PAGES for link in re.findall(LINK, page.read_text("utf-8"))]
 
     assert [(page.name, link) for page, link in links if not leads_somewhere(page, link)] == []
+
+
+MOST_WORDS = 30
+"""Words of a sentence that a reader whose first language is not English follows at once."""
+FOR_USERS = [*ROOT.glob("docs/*.md")]
+
+
+def sentences_of(text):
+    """Sentences of a page: of paragraphs, items and cells of tables. Code blocks have none, and code in a line is a word."""
+    prose = re.sub(r"(?ms)^ *```.*?^ *```$", "\n\n", text)
+    prose = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", prose)
+    prose = re.sub(r"`[^`]*`", "code", prose)
+    blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*#>]|\d+\.) )|\|", prose)
+    return [sentence for block in blocks for sentence in re.split(r"(?<=[.!?])\s+", " ".join(block.split()))]
+
+
+def test_sentences_are_split_at_their_ends():
+    """Lines, items and cells end a sentence; a full stop in code does not."""
+    text = "# Run it\n\nRead `a. b`\nand [this](x.md). Then\n- stop.\n\n```\nno text\n```\n| a cell | another |\n"
+
+    assert [*filter(None, sentences_of(text))] == [
+        "# Run it", "Read code and this.", "Then", "- stop.", "a cell", "another",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: page.name)
+def test_no_sentence_is_long(page):
+    """A longer one is two sentences, a list or a table."""
+    sentences = sentences_of(page.read_text("utf-8"))
+
+    assert [sentence for sentence in sentences if len(re.findall(r"\w\S*", sentence)) > MOST_WORDS] == []
 
 
 def rows_below(page, heading):
