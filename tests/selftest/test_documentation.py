@@ -10,10 +10,12 @@ from environments.door.door import Door
 from environments.profiles.parts import PERMISSIONS
 from reports.result.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
-from spec.requirements import LEVELS
+from spec.requirements import LEVELS, requirements
 from tests.selftest.sample import IN_README, README, changes, sample
 
 ROOT = Path(__file__).parents[2]
+FAILING = ("documented", "robustness")
+"""Levels that fail a run by default."""
 
 
 def test_requirements_page_is_current():
@@ -42,6 +44,25 @@ def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
         "'staging at https://staging.example.test, a sandbox: 1 transfer executed, 4 requests'",
         "how many requirements of a level were tested: README.md has '  implied      1 pass', a run says None",
     ]
+
+
+def level_line(level):
+    """The line of a good run on a level: every testable requirement holds, or is observed."""
+    of_level = [requirement for requirement in requirements().values() if requirement.level == level]
+    untestable = sum(bool(requirement.untestable) for requirement in of_level)
+    verdict = "observed" if level == "not-shown" else "pass"
+    counts = [f"{len(of_level) - untestable} {verdict}", f"{untestable} untestable"]
+    return f"  {level:<12} {', '.join(counts if untestable else counts[:1])}"
+
+
+def test_the_good_run_in_the_readme_has_the_numbers_of_today():
+    """Requirements by level, and how many of them can fail a run."""
+    good_run = README.read_text("utf-8").partition("```\nCONFORMANT")[2].partition("```")[0].splitlines()
+    failing = [requirement for requirement in requirements().values() if requirement.level in FAILING]
+    testable = sum(not requirement.untestable for requirement in failing)
+
+    assert good_run[0] == f", everything permitted: no failure, {testable} of {testable} requirements tested"
+    assert good_run[2:-2] == [level_line(level) for level in LEVELS]
 
 
 FOLDERS = ("spec", "environments", "reports", "tests")
@@ -90,7 +111,7 @@ def test_links_lead_somewhere():
 
 MOST_WORDS = 30
 """Words of a sentence that a reader whose first language is not English follows at once."""
-FOR_USERS = [*ROOT.glob("docs/*.md")]
+PAGES_TO_READ = [README, ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]
 
 
 def sentences_of(text):
@@ -111,7 +132,7 @@ def test_sentences_are_split_at_their_ends():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES_TO_READ, ids=lambda page: page.name)
 def test_no_sentence_is_long(page):
     """A longer one is two sentences, a list or a table."""
     sentences = sentences_of(page.read_text("utf-8"))
