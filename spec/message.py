@@ -10,13 +10,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 Translate = Callable[[str, str, int], str]
-"""The template in a language: of singular, plural (empty where there is none) and number."""
+"""The template in a language: of singular, plural (empty if the message has no plural) and number."""
+
+
+@dataclass(frozen=True)
+class Date:
+    """A day (`2026-11-20`) or a moment (`2026-11-20T09:30:00Z`) as conformance.json has it."""
+
+    iso: str
+
+    def __str__(self) -> str:
+        """In English. It keeps the order of ISO 8601, because readers differ on what 11/12 means."""
+        return self.iso.replace("T", " ").replace("Z", " UTC")
 
 
 @dataclass(frozen=True)
 class Message:
-    """A template with {placeholders}, each with its value. A value that is a message itself is translated, too; any
-    other one stands as it is. `plural` is the template for any other number of `{n}` than one."""
+    """A template with {placeholders}, each with its value. `plural` is the template if `{n}` is not one.
+
+    A value that is a message is translated, and a date is written as the language writes dates. Other values stay.
+    """
 
     template: str
     values: tuple[tuple[str, Value], ...] = ()
@@ -25,11 +38,16 @@ class Message:
     def __str__(self) -> str:
         return self.rendered(_in_english)
 
-    def rendered(self, translate: Translate) -> str:
-        """The text, each template as `translate` gives it."""
-        values = {
-            name: value.rendered(translate) if isinstance(value, Message) else value for name, value in self.values
-        }
+    def rendered(self, translate: Translate, written: Callable[[Date], str] = str) -> str:
+        """The text, with each template as `translate` gives it and each date as `written` gives it."""
+        values: dict[str, str | int] = {}
+        for name, value in self.values:
+            if isinstance(value, Message):
+                values[name] = value.rendered(translate, written)
+            elif isinstance(value, Date):
+                values[name] = written(value)
+            else:
+                values[name] = value
         number = values.get("n", 0)
         template = translate(self.template, self.plural, number if isinstance(number, int) else 0)
         return template.format_map(values) if values else template
@@ -43,7 +61,7 @@ class Message:
         return replace(self, values=tuple((name, changed(value, change)) for name, value in self.values))
 
 
-Value = str | int | Message
+Value = str | int | Date | Message
 Text = str | Message
 """A text of the suite: a message, or a template without placeholders. The empty text says nothing."""
 

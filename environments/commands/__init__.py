@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+from environments.command_line import WRONG_USE as WRONG_USE
 from environments.door.client import Client
 from environments.profiles.model import Profile
 
-CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
+CLEAN, LEFT, INTERRUPTED, INCOMPLETE, UNREACHABLE = 0, 1, 2, 6, 7
 """LEFT: keys are left."""
 OpenClient = Callable[[Profile], AbstractContextManager[Client]]
 """Opens a client of the target of a profile. Raises UnreachableError."""

@@ -20,8 +20,8 @@ from reports.result.document import (
     ReportedRequirement,
 )
 from reports.result.verdicts import ON_THE_SERVICE, TESTED, RunVerdict, Verdict
-from reports.sentences.wording import listed, moment_in_words, read_moment
-from spec.message import Text, in_a_row, say
+from reports.sentences.wording import listed, read_moment
+from spec.message import Date, Text, Value, in_a_row, say
 
 BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)
 """Verdicts of runs that are compared unasked: the others came to no end, or met no service."""
@@ -85,9 +85,9 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
     counted = {CHANGES[name]: len(ids) for name, ids in changes.items() if ids}
     said = [say("{number} {change}", number=number, change=change) for change, number in counted.items()]
     environment = _if_of_the_form(_NAME, clean(was.environment.name))
-    parts: dict[str, Text] = {
+    parts: dict[str, Value] = {
         "environment": environment,
-        "when": moment_in_words(was.started),
+        "when": Date(was.started),
         "differs": listed(list(map(say, differs))),
         "changes": in_a_row(said or [say("no change")], ", "),
     }

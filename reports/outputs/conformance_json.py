@@ -38,7 +38,7 @@ from reports.sentences.headline import headline
 from reports.sentences.wording import grouped, written
 from reports.showing.evidence import EXECUTES, MAY_MOVE, OFFERED, Evidence
 from spec.interface import READS, operations
-from spec.message import Text, say
+from spec.message import Date, Text, say
 from spec.requirements import Requirement
 
 FILE = "conformance.json"
@@ -231,7 +231,7 @@ def _proof_line() -> Text:
             faults=proof["mutants"]["total"],
             passed=proof["variants"]["right"],
             services=proof["variants"]["total"],
-            date=proof["date"][:10],
+            date=Date(proof["date"][:10]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return ""

@@ -14,10 +14,10 @@ from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, Seen, Ta
 from reports.result.grants import Grants
 from reports.result.run import Note, NoteKind, Recording, Run
 from reports.result.verdicts import RequirementResult, Verdict, deviation
-from reports.sentences.wording import moment_in_words, written
+from reports.sentences.wording import written
 from spec.findings import Finding, templates
 from spec.interface import operations
-from spec.message import Text, say, say_many
+from spec.message import Date, Text, say, say_many
 from spec.requirements import requirements
 
 _ONE_IS_ENOUGH = (".exists", "Pix.type.example", ".Success.example", ".Key.example")
@@ -92,15 +92,18 @@ def _answers(tally: Tally, id: str) -> int:
     return tally.times[HELD, id] + tally.times[BROKEN, id]
 
 
+def _moment_of(timestamp: float) -> Date | str:
+    """The moment; a question mark if no entry of the recording has one."""
+    return Date(written(datetime.fromtimestamp(timestamp, UTC))) if isfinite(timestamp) else "?"
+
+
 def _in_words(tally: Tally) -> Text:
     """The traffic that the verdict rests on."""
-    moments = [datetime.fromtimestamp(at, UTC) for at in (tally.since, tally.until) if isfinite(at)]
-    since, until = map(moment_in_words, map(written, moments)) if moments else ("?", "?")
     return say_many(
         "judged from recorded traffic: {count} exchange, from {since} to {until}",
         "judged from recorded traffic: {count} exchanges, from {since} to {until}",
         n=(number := tally.times[EXCHANGES]),
         count=f"{number:,}",
-        since=since,
-        until=until,
+        since=_moment_of(tally.since),
+        until=_moment_of(tally.until),
     )

@@ -8,9 +8,10 @@ writes the schemas.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
 from environments.profiles.parts import one_of, written_as
@@ -19,13 +20,20 @@ from spec.requirements import LEVELS
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
+
+def _day_of_the_calendar(text: str) -> str:
+    """The text unchanged. ValueError for 2026-02-30, because a record may be edited by hand."""
+    date.fromisoformat(text)
+    return text
+
+
 ShownText = Annotated[Text, written_as(Any), PlainSerializer(str, return_type=str)]
 """A message, which the page translates. Other formats have it in English."""
 Count = Annotated[int, Field(ge=0)]
 ExchangeNumbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(description="Numbers of exchanges.")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Moment = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
-Day = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+Day = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_day_of_the_calendar)]
 RequirementId = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(\.[A-Za-z0-9]+)+$")]
 OperationId = Annotated[str, Field(pattern="^[a-z][A-Za-z0-9]{0,49}$")]
 LevelName = Annotated[str, one_of(*LEVELS)]

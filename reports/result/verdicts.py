@@ -12,7 +12,7 @@ from environments.profiles.model import KnownFailure
 from reports.result.published import Count, Published
 from reports.sentences.wording import capped, grouped
 from spec.findings import Finding, merged_findings
-from spec.message import Text, joined, say
+from spec.message import Date, Text, joined, say
 from spec.requirements import LEVELS, Requirement
 
 MOST_SAID = 12
@@ -175,8 +175,8 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     A requirement that passes gets a message, and fails where its entry is strict: then it is the profile that is wrong,
     and no exchange shows it. Past its last day a failure is a failure.
     """
-    if result.verdict == Verdict.FAIL and entry.is_past(today):
-        return result, say("its last day {day} has passed", day=str(entry.until))
+    if result.verdict == Verdict.FAIL and entry.until and entry.is_past(today):
+        return result, say("its last day {day} has passed", day=Date(entry.until.isoformat()))
     if result.verdict == Verdict.FAIL:
         return replace(result, known=entry.reason, known_until=entry.until), ""
     if result.verdict != Verdict.PASS:

@@ -113,8 +113,3 @@ def written(moment: datetime) -> str:
 def read_moment(text: str) -> datetime:
     """A moment of conformance.json. ValueError for any other text."""
     return datetime.fromisoformat(text).astimezone(UTC)
-
-
-def moment_in_words(text: str) -> str:
-    """A moment of conformance.json for people, in English: `2026-11-20 09:30:00 UTC`."""
-    return text.replace("T", " ").replace("Z", " UTC")

@@ -75,7 +75,6 @@ class Reporter:
         self._before = run_before(folder) if self._is_in_a_folder_of_its_own else None
         self._document: RunDocument | None = None
         self._unwritten = ""
-        self._sums = ""
         self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
 
     def begin(self, config: pytest.Config) -> None:
@@ -129,7 +128,7 @@ class Reporter:
         session.exitstatus = self.document.exit_status
 
     def _last_lines(self) -> Iterator[str]:
-        *lines, verdict = summary(self.document, self.run, self._clean(self._report()), self._sums)
+        *lines, verdict = summary(self.document, self.run, self._clean(self._report()))
         commands = (f"::{self._github}::", *workflow_commands(self.document)) if self._github else ()
         yield from (*lines, *commands, verdict)
 
@@ -176,7 +175,7 @@ class Reporter:
         try:
             if self.folder.parent.name == self.run.profile.name:
                 point_latest(self.folder)
-            self._sums = write_sums(self.folder)
+            write_sums(self.folder)
         except OSError as error:
             failed[SUMS] = str(error.strerror)
         return failed

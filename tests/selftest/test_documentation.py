@@ -13,11 +13,13 @@ from environments.profiles.parts import PERMISSIONS
 from environments.sandbox import Service
 from reports.result.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
-from spec.requirements import LEVELS
+from spec.requirements import LEVELS, requirements
 from tests.selftest.proof.directly import sent_in_memory
 from tests.selftest.sample import IN_README, README, changes, sample
 
 ROOT = Path(__file__).parents[2]
+FAILING = ("documented", "robustness")
+"""Levels that fail a run by default."""
 
 
 def test_requirements_page_is_current():
@@ -46,6 +48,25 @@ def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
         "'staging at https://staging.example.test, a sandbox: 1 transfer executed, 4 requests'",
         "how many requirements of a level were tested: README.md has '  implied      1 pass', a run says None",
     ]
+
+
+def level_line(level):
+    """The line of a good run on a level: every testable requirement holds, or is observed."""
+    of_level = [requirement for requirement in requirements().values() if requirement.level == level]
+    untestable = sum(bool(requirement.untestable) for requirement in of_level)
+    verdict = "observed" if level == "not-shown" else "pass"
+    counts = [f"{len(of_level) - untestable} {verdict}", f"{untestable} untestable"]
+    return f"  {level:<12} {', '.join(counts if untestable else counts[:1])}"
+
+
+def test_the_good_run_in_the_readme_has_the_numbers_of_today():
+    """Requirements by level, and how many of them can fail a run."""
+    good_run = README.read_text("utf-8").partition("```\nCONFORMANT")[2].partition("```")[0].splitlines()
+    failing = [requirement for requirement in requirements().values() if requirement.level in FAILING]
+    testable = sum(not requirement.untestable for requirement in failing)
+
+    assert good_run[0] == f", everything permitted: no failure, {testable} of {testable} requirements tested"
+    assert good_run[2:-2] == [level_line(level) for level in LEVELS]
 
 
 FOLDERS = ("spec", "environments", "reports", "tests")
@@ -156,6 +177,37 @@ def test_links_lead_somewhere():
     links = [(page, link) for page in PAGES for link in re.findall(LINK, page.read_text("utf-8"))]
 
     assert [(page.name, link) for page, link in links if not leads_somewhere(page, link)] == []
+
+
+MOST_WORDS = 30
+"""Words of a sentence that a reader whose first language is not English follows at once."""
+PAGES_TO_READ = [README, ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]
+
+
+def sentences_of(text):
+    """Sentences of a page: of paragraphs, items and cells of tables. Code blocks have none, and code in a line is a word."""
+    prose = re.sub(r"(?ms)^ *```.*?^ *```$", "\n\n", text)
+    prose = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", prose)
+    prose = re.sub(r"`[^`]*`", "code", prose)
+    blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*#>]|\d+\.) )|\|", prose)
+    return [sentence for block in blocks for sentence in re.split(r"(?<=[.!?])\s+", " ".join(block.split()))]
+
+
+def test_sentences_are_split_at_their_ends():
+    """Lines, items and cells end a sentence; a full stop in code does not."""
+    text = "# Run it\n\nRead `a. b`\nand [this](x.md). Then\n- stop.\n\n```\nno text\n```\n| a cell | another |\n"
+
+    assert [*filter(None, sentences_of(text))] == [
+        "# Run it", "Read code and this.", "Then", "- stop.", "a cell", "another",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES_TO_READ, ids=lambda page: page.name)
+def test_no_sentence_is_long(page):
+    """A longer one is two sentences, a list or a table."""
+    sentences = sentences_of(page.read_text("utf-8"))
+
+    assert [sentence for sentence in sentences if len(re.findall(r"\w\S*", sentence)) > MOST_WORDS] == []
 
 
 def rows_below(page, heading):

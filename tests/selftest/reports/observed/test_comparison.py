@@ -13,7 +13,7 @@ from reports.observed.comparison import CHANGES, compared
 from reports.observed.earlier_runs import comparison_of, run_before
 from reports.outputs import writing
 from reports.result.document import EarlierRun
-from reports.sentences.wording import moment_in_words
+from spec.message import Date
 from tests.selftest.recorded_runs import record, recorded, run_here
 from tests.selftest.services.running import TOKEN, write_profile
 
@@ -259,7 +259,7 @@ def test_a_run_is_compared_with_the_newest_comparable_one(service, tmp_path):
     service, run = service
     run()
     (whole,) = (each for each in (tmp_path / "runs" / "staging").iterdir() if each.name != "latest")
-    when = moment_in_words(json.loads((whole / "conformance.json").read_text())["started"])
+    when = Date(json.loads((whole / "conformance.json").read_text())["started"])
     service.is_broken = False
     run("-k", "listAccounts.json")
     listed = run("--list")

@@ -89,8 +89,8 @@ def test_an_incomplete_run_says_why():
     made = document(*PASSING, grants=Grants({"executePix": Counter({"401": 7})}))
     (command,) = workflow_commands(made)
 
-    assert "; no operation succeeded; no failure, 1 of 2 tested" in command
-    assert "; no operation succeeded; no failure, 1 of 2 tested" in step_summary(made)
+    assert "; no operation succeeded; no failure, 1 of 2 requirements tested" in command
+    assert "; no operation succeeded; no failure, 1 of 2 requirements tested" in step_summary(made)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
     start = lines.index("```text")
     block = lines[start + 1 : lines.index("```", start)]
 
-    assert block[0].startswith("staging at http://127.0.0.1:1, no sandbox: 0 transfers executed")
+    assert block[0].startswith("staging at http://127.0.0.1:1, not a sandbox: 0 transfers executed")
     assert "! the token was refused ``` <img>: export another one" in block
     assert [line for line in block if state.get("unreachable", state.get("errors", [""])[0]) in line]
 

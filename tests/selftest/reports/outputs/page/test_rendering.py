@@ -144,7 +144,7 @@ class TestTheFirstMinute:
         add(run, MASKED, Verdict.OUT_OF_SCOPE, "needs execute in allow")
         first = page(run).text.partition("Provenance")[0]
 
-        assert str(page_title(document_of(run))) == "PIX conformance: sandbox: no failure, 1 of 2 tested"
+        assert str(page_title(document_of(run))) == "PIX conformance: sandbox: no failure, 1 of 2 requirements tested"
         assert "PARTIAL" in first
         assert "conformant" not in first.lower()
         assert on_nothing == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED
