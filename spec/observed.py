@@ -24,7 +24,7 @@ from spec.answers import (
     registered,
 )
 from spec.exchange import LARGE, VALID, Exchange, Response, kept_beside, named_media_type
-from spec.facts import Facts, facts_of, said
+from spec.facts import Facts, facts_of, words_as_facts
 from spec.key_list import VARYING
 from spec.message import Text
 
@@ -82,7 +82,7 @@ _OF_A_REFUSAL = ("Allow", "Location", "Retry-After", "WWW-Authenticate")
 def answer_of(exchange: Exchange) -> Facts:
     """The answer as an observation keeps it. There is one."""
     assert exchange.response is not None
-    return said(head_of(exchange.response)) | _facts_in(exchange.response)
+    return words_as_facts(head_of(exchange.response)) | _facts_in(exchange.response)
 
 
 def head_of(response: Response) -> str:
