@@ -81,7 +81,8 @@ class Watcher:
     def _result_of(self, error: DeviationError) -> RequirementResult:
         """The result of a requirement that is not met. Its level, or that of a finding's code, decides the verdict."""
         reproduction = self._collector.reproduction
-        judgements = [reproduction.marked(error.requirement_id, judgement) for judgement in error.judgements]
+        mark = reproduction.marked_if_only_beside_others
+        judgements = [mark(error.requirement_id, judgement) for judgement in error.judgements]
         findings = [finding for judgement in judgements for finding in judgement.findings]
         level = requirements()[error.requirement_id].level
         levels = [templates()[finding.code].get("level", level) for finding in findings]
