@@ -224,7 +224,7 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
 
 def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, set[Fact]]:
     """Facts of the members of all objects at one place, by name. Members whose names may be data are all under `*`."""
-    all_names = {name for members in objects for name in members}
+    all_names = set[str]().union(*objects)
     names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))
     if len(names) > _MOST_NAMES:
         names = set()

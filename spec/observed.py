@@ -187,7 +187,7 @@ def _digest_of_the_rest(exchange: Exchange, response: Response) -> bytes:
     """
     if response.size <= LARGE:
         return b""
-    return _digest_without(tuple(_parts_of_path(exchange)), response.kept[0])
+    return _digest_without(tuple(_parts_of_path(exchange)), response.content[0])
 
 
 @lru_cache(maxsize=64)  # an answer is compared with several others
