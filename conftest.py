@@ -37,6 +37,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    early_signals.end_if_asked()
+    early_signals.end_if_interrupted()
     configure(config, planned, Controller)
     early_signals.restore()

@@ -23,7 +23,7 @@ from environments.commands.check import check
 from environments.commands.cleanup import clean_up
 from environments.commands.journal import journal_lines, settle
 from environments.commands.new import new_profile
-from environments.credentials import forget_variables, open_target, protect
+from environments.credentials import forget_variables, open_target, protect_secrets
 from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.opening import open_client, open_door
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "new":
             return _write_new(options)
-        protect()
+        protect_secrets()
         profile = load(options.environment, base_url=options.base_url) if options.environment else None
         if options.command == "journal" or profile is None:
             return _show_journal(profile, options.settle)
@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write_new(options: argparse.Namespace) -> int:
+    """Write a new profile, and print what to do next. Returns the exit status."""
     path, text, next_steps = new_profile(options)
     write(path, text)
     print("\n".join(next_steps))
@@ -66,6 +67,7 @@ def _write_new(options: argparse.Namespace) -> int:
 
 
 def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
+    """Print the journal, or end the unknown outcome of one code. Returns the exit status."""
     if code_to_settle:
         print(settle(profile, code_to_settle))
         return CLEAN
@@ -83,8 +85,8 @@ def _opened(profile: Profile) -> Iterator[Client]:
             client = open_client(door, profile)
             forget_variables(profile)
             yield client
-            if why := door.liveness.unreachable:
-                raise UnreachableError(why)
+            if door.liveness.unreachable:
+                raise UnreachableError(door.liveness.unreachable)
     except UnreachableError as error:
         why = Display(target.secrets).foreign(f"{profile.base_url} cannot be reached: {error}")
         raise UnreachableError(why) from None
@@ -94,8 +96,8 @@ def _opened(profile: Profile) -> Iterator[Client]:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """One line and exit status 4, as for every wrong use; argparse's own is 2, which means interrupted here. An
-        argument that is not known is not repeated: it may be a pasted token."""
+        """Print one line and end with exit status 4, as for every wrong use. That of argparse is 2, which means
+        interrupted here. An unknown argument is not repeated, because it may be a pasted token."""
         message = re.sub(r"(unrecognized arguments): .*", r"\1", message, flags=re.DOTALL)
         self.exit(WRONG_USE, f"error: {message}; see {self.prog} --help\n")
 

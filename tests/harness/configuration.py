@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.credentials import protect
+from environments.credentials import protect_secrets
 from environments.door.journal import Outcome, canonical
 from environments.door.opening import journal_in_words, journal_of
 from environments.door.preflight import Preflight
@@ -55,7 +55,7 @@ def configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> No
 
 def _configure_or_refuse(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> None:
     try:
-        protect()
+        protect_secrets()
         refuse_options(config)
         take_default_path(config)
         take_ids(config)
