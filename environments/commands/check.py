@@ -14,7 +14,7 @@ from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.opening import journal_in_words, record_of_keys
 from environments.door.preflight import preflight
-from environments.profiles.loading import gaps, named
+from environments.profiles.loading import gaps, name_for_commands
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown
 from spec.answers import RefusalKind, answer_in_words, is_granted, refused_or_lost
 from spec.exchange import VALID, FailureKind
@@ -39,7 +39,7 @@ def check(profile: Profile, open_client: OpenClient) -> int:
     if status:
         print(f"not ready: exit status {status}; the lines above say why")
     else:
-        print(f"ready: pytest --environment={named(profile)} --plan")
+        print(f"ready: pytest --environment={name_for_commands(profile)} --plan")
     return status
 
 
@@ -70,7 +70,8 @@ def _about_keys(profile: Profile) -> Iterator[Line]:
     left = keys_left_by_runs(profile, record_of_keys(profile))
     if not left:
         return
-    line = f"keys left by earlier runs: {len(left)}; python -m environments cleanup {named(profile)} lists them"
+    command = f"python -m environments cleanup {name_for_commands(profile)}"
+    line = f"keys left by earlier runs: {len(left)}; {command} lists them"
     if all(key.value for key in left):
         yield CLEAN, line
     else:

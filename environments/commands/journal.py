@@ -5,7 +5,7 @@ from __future__ import annotations
 from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome
 from environments.door.opening import journal_of
-from environments.profiles.loading import named
+from environments.profiles.loading import name_for_commands
 from environments.profiles.model import Profile
 
 
@@ -22,7 +22,7 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
 def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
     """What became of a code, and what to do if nobody knows."""
     if entry.is_unknown or entry.is_perhaps_prepared:
-        of_profile = f" {named(profile)}" if profile else ""
+        of_profile = f" {name_for_commands(profile)}" if profile else ""
         what = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
         settle = f"python -m environments journal{of_profile} --settle {entry.name}"
         return f"{what}: look the transfer up; then {settle}"

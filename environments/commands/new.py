@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from environments.profiles.loading import document, from_example, path_of
+from environments.profiles.loading import from_example, parse_yaml, path_of
 from environments.profiles.model import ProfileError, shown
 from spec.interface import operations
 
@@ -34,7 +34,7 @@ def _tls_that_is_kept(path: Path, *, replaces: bool) -> dict[str, Any]:
         return {}
     if not replaces:
         raise ProfileError(f"{shown(path)}: exists already; choose another name, or --force, which keeps tls alone")
-    return document(path.read_text("utf-8"), shown(path)).data.get("tls") or {}
+    return parse_yaml(path.read_text("utf-8"), shown(path)).data.get("tls") or {}
 
 
 def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, str]:

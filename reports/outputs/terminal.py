@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from shlex import quote
 
-from environments.profiles.loading import named
+from environments.profiles.loading import name_for_commands
 from reports.result.document import ReportedFinding, RunDocument
 from reports.result.run import Run
 from reports.result.verdicts import RunVerdict, Verdict
@@ -70,7 +70,7 @@ def print_lines(lines: Iterable[str]) -> None:
 def _next_step(document: RunDocument, run: Run) -> str:
     """One line on what to do about the verdict; empty where there is nothing to do."""
     failing = [each.cause for each in document.findings if each.verdict == Verdict.FAIL]
-    name = named(run.profile)
+    name = name_for_commands(run.profile)
     if failing and not run.grants.refused_all:
         return f"pytest --environment={name} --explain={failing[0]} says what usually fixes it"
     if run.profile.redirected:

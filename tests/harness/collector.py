@@ -8,7 +8,7 @@ from itertools import chain
 
 from environments.door.door import Door
 from environments.door.prepared import PERHAPS_PREPARED
-from environments.profiles.loading import named
+from environments.profiles.loading import name_for_commands
 from environments.profiles.model import EMBEDDED
 from environments.secret_values import Secrets
 from reports.result.grants import Grants
@@ -60,7 +60,7 @@ class Collector:
         run.ended_by = run.ended_by or door.token_monitor.expired
         run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
         run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
-        run.said += notes_of(door, self.reproduction, named(run.profile))
+        run.said += notes_of(door, self.reproduction, name_for_commands(run.profile))
         if run.profile.base_url != EMBEDDED:  # it ends with the run
             run.not_cleaned_up += (
                 LeftKey(changed(key.name, foreign), key.state.value, key.owned, tuple(key.exchanges))
