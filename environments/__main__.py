@@ -21,7 +21,7 @@ from typing import NoReturn
 from environments.commands import CLEAN, INCOMPLETE, INTERRUPTED, UNREACHABLE, WRONG_USE, report_error
 from environments.commands.check import check
 from environments.commands.cleanup import clean_up
-from environments.commands.journal import journal_lines, settle
+from environments.commands.journal import journal_lines, settle_outcome
 from environments.commands.new import new_profile
 from environments.credentials import forget_variables, open_target, protect_secrets
 from environments.door.client import Client
@@ -69,7 +69,7 @@ def _write_new(options: argparse.Namespace) -> int:
 def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
     """Print the journal, or end the unknown outcome of one code. Returns the exit status."""
     if code_to_settle:
-        print(settle(profile, code_to_settle))
+        print(settle_outcome(profile, code_to_settle))
         return CLEAN
     lines, refusal = journal_lines(profile)
     print_lines(lines)

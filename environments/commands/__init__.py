@@ -13,13 +13,18 @@ from contextlib import AbstractContextManager
 from environments.door.client import Client
 from environments.profiles.model import Profile
 
-CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
-"""LEFT: keys are left."""
+CLEAN = 0
+LEFT = 1
+"""Keys are left that earlier runs registered."""
+INTERRUPTED = 2
+WRONG_USE = 4
+INCOMPLETE = 6
+UNREACHABLE = 7
 OpenClient = Callable[[Profile], AbstractContextManager[Client]]
 """Opens a client of the target of a profile. Raises UnreachableError."""
 
 
 def report_error(message: str, status: int) -> int:
-    """Print one line, and give the exit status back."""
+    """Print one line. Returns the exit status."""
     print(f"error: {message}", file=sys.stderr)
     return status

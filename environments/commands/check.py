@@ -20,18 +20,19 @@ from spec.answers import RefusalKind, answer_in_words, is_granted, refused_or_lo
 from spec.exchange import VALID, FailureKind
 
 Line = tuple[int, str]
-"""The exit status of a run that begins so, and what to say of it."""
+"""The exit status that a run would have for this reason, and a line about it."""
 _ANSWERS: dict[object, Line] = {
     None: (CLEAN, "token: {} to listAccounts"),
     RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
     RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
     **dict.fromkeys(FailureKind, (INCOMPLETE, "listAccounts is broken: {}; another operation is answered")),
 }
+"""What to say of listAccounts, by how it was refused or lost."""
 _REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
 
 
 def check(profile: Profile, open_client: OpenClient) -> int:
-    """Print whether a run could begin, with every problem. Gives the exit status of such a run."""
+    """Print whether a run could begin, with every problem. Returns the exit status of such a run."""
     status = CLEAN
     for status_of_line, line in _lines_about(profile, open_client):
         status = max(status, status_of_line, key=(CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE).index)
@@ -44,8 +45,7 @@ def check(profile: Profile, open_client: OpenClient) -> int:
 
 
 def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
-    """Lines about the profile, the journal, what earlier runs left, what the preflight asks, and what a run would
-    lack."""
+    """Lines about the profile, the journal, earlier runs, the service, and what a run would lack."""
     yield CLEAN, f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'no'} sandbox"
     if profile.redirected is not None:
         yield CLEAN, profile.redirected or f"--base-url: {profile.base_url} is not the address of the profile"
@@ -67,18 +67,20 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
 
 
 def _about_keys(profile: Profile) -> Iterator[Line]:
-    left = keys_left_by_runs(profile, record_of_keys(profile))
-    if not left:
+    """A line about keys that earlier runs left, if there are any."""
+    keys = keys_left_by_runs(profile, record_of_keys(profile))
+    if not keys:
         return
     command = f"python -m environments cleanup {name_for_commands(profile)}"
-    line = f"keys left by earlier runs: {len(left)}; {command} lists them"
-    if all(key.value for key in left):
+    line = f"keys left by earlier runs: {len(keys)}; {command} lists them"
+    if all(key.value for key in keys):
         yield CLEAN, line
     else:
         yield INCOMPLETE, f"{line}; while one is of unknown value, no RANDOM key is registered"
 
 
 def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
+    """A line for each transfer of an earlier run whose outcome nobody knows."""
     for entry in client.door.guard.perhaps_prepared:
         yield CLEAN, f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}"
     for entry in client.door.guard.earlier:
@@ -86,8 +88,10 @@ def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
 
 
 def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
-    if unreachable := preflight(client):
-        raise UnreachableError(unreachable)
+    """Lines about what the preflight finds: the service, the token, and then the accounts. Raises UnreachableError."""
+    reason_if_unreachable = preflight(client)
+    if reason_if_unreachable:
+        raise UnreachableError(reason_if_unreachable)
     yield CLEAN, f"reachable: {client.door.permission.base_url}"
     if "read" not in profile.allow:
         yield CLEAN, "token: not tried, as allow has no read"
@@ -102,6 +106,7 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
 
 
 def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
+    """Lines about accounts that the service does not know, and about lines that the profile lacks."""
     for number, account in enumerate(profile.accounts, 1):
         if refused_or_lost(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
             yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"
