@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Open what the command line asks for, and register the hooks of it. UsageError, in one line, for wrong use."""
-    early_signals.end_if_asked()
+    early_signals.end_if_interrupted()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     if is_about_a_service(config):

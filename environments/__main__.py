@@ -20,9 +20,9 @@ from environments.command_line import CommandParser
 from environments.commands import CLEAN, INCOMPLETE, INTERRUPTED, UNREACHABLE, WRONG_USE, report_error
 from environments.commands.check import check
 from environments.commands.cleanup import clean_up
-from environments.commands.journal import journal_lines, settle
+from environments.commands.journal import journal_lines, settle_outcome
 from environments.commands.new import new_profile
-from environments.credentials import forget_variables, open_target, protect
+from environments.credentials import forget_variables, open_target, protect_secrets
 from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.opening import open_client, open_door
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "new":
             return _write_new(options)
-        protect()
+        protect_secrets()
         profile = load(options.environment, base_url=options.base_url) if options.environment else None
         if options.command == "journal" or profile is None:
             return _show_journal(profile, options.settle)
@@ -58,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write_new(options: argparse.Namespace) -> int:
+    """Write a new profile, and print what to do next. Returns the exit status."""
     path, text, next_steps = new_profile(options)
     write(path, text)
     print("\n".join(next_steps))
@@ -65,8 +66,9 @@ def _write_new(options: argparse.Namespace) -> int:
 
 
 def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
+    """Print the journal, or end the unknown outcome of one code. Returns the exit status."""
     if code_to_settle:
-        print(settle(profile, code_to_settle))
+        print(settle_outcome(profile, code_to_settle))
         return CLEAN
     lines, refusal = journal_lines(profile)
     print_lines(lines)
@@ -82,8 +84,8 @@ def _opened(profile: Profile) -> Iterator[Client]:
             client = open_client(door, profile)
             forget_variables(profile)
             yield client
-            if why := door.liveness.unreachable:
-                raise UnreachableError(why)
+            if door.liveness.unreachable:
+                raise UnreachableError(door.liveness.unreachable)
     except UnreachableError as error:
         why = Display(target.secrets).foreign(f"{profile.base_url} cannot be reached: {error}")
         raise UnreachableError(why) from None

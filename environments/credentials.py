@@ -1,6 +1,7 @@
-"""The target of a run: its address, the embedded sandbox where the profile asks for it, and its secrets, fetched from
-where they are kept. And what a process that knows secrets does not leave behind: core dumps, logs of others, variables
-for its children.
+"""The target of a run: its address, and its secrets, fetched from where they are kept.
+
+If the profile asks for the embedded sandbox, it is started here. The module also keeps a process that knows secrets
+from leaving them behind in core dumps, in logs of libraries, and in variables for its children.
 
 No message shows a secret, or what a command printed.
 """
@@ -30,17 +31,22 @@ ADDRESS_OF_OTHERS = "PYTEST_BASE_URL"
 """The variable from which pytest-base-url takes the address if the command line has none. Other test suites export it,
 so a check would ask the service of the profile, and the run another one, with token and codes."""
 _NO_CORE = 1
-"""Bytes of a core dump: too few for a file. Linux takes 0 for no limit where a program such as systemd-coredump takes
-the dump, and 1 for none (core(5), fs/coredump.c)."""
+"""Bytes of a core dump: too few for a file. If a program such as systemd-coredump takes the dump, Linux reads 0 as no
+limit, and 1 as no dump (core(5), fs/coredump.c)."""
 COMMAND_TIMEOUT = 30.0
 """Seconds that a token command may take."""
 _TOKEN = re.compile(r"(?!bearer$)[!-~]+", re.IGNORECASE)
+"""Printable ASCII without blanks, and not the scheme alone."""
 _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
+"""Printable ASCII that begins and ends without a blank."""
 
 
-def protect() -> None:
-    """Switch core dumps off. ProfileError, in one line, for a variable that names another service than the profile, or
-    has secrets written down, and for an interpreter that leaves out assertions: libraries rely on theirs."""
+def protect_secrets() -> None:
+    """Switch core dumps off, before any secret is read.
+
+    Raises ProfileError for a variable that names another service than the profile does, for a variable that has secrets
+    written down, and if the interpreter leaves out assertions, because libraries rely on theirs.
+    """
     if sys.flags.optimize:
         raise ProfileError("Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O")
     if ADDRESS_OF_OTHERS in os.environ:
@@ -50,41 +56,47 @@ def protect() -> None:
     if sys.platform != "win32":
         import resource
 
-        most = _NO_CORE if resource.getrlimit(resource.RLIMIT_CORE)[1] else 0
-        resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+        _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
+        new_limit = _NO_CORE if hard_limit else 0  # a hard limit of 0 cannot be raised
+        resource.setrlimit(resource.RLIMIT_CORE, (new_limit, new_limit))
 
 
 def forget_variables(profile: Profile) -> None:
-    """Take the secrets that the profile names out of the environment. They have been read."""
-    for name in _named(profile):
+    """Take the secrets that the profile names out of the environment, once they have been read."""
+    for name in _variables_of(profile):
         os.environ.pop(name, None)
 
 
-def _named(profile: Profile) -> set[str]:
-    named = (profile.auth.token_env, profile.tls.client_key_passphrase_env, profile.journal_key_env)
-    return {name for name in (*named, *(header.env for header in profile.headers)) if name}
+def _variables_of(profile: Profile) -> set[str]:
+    """Names of the variables from which the profile takes secrets."""
+    names = {profile.auth.token_env, profile.tls.client_key_passphrase_env, profile.journal_key_env}
+    names.update(header.env for header in profile.headers)
+    return {name for name in names if name}
 
 
 @dataclass(repr=False)
 class Target:
-    """Address of the service, and the registry of secrets, which holds the token. `stop` ends what was started for the
-    run; `fetch` is the token command, which is run once more."""
+    """A service, by its address and the secrets for it."""
 
     base_url: str
     secrets: Secrets
+    """The registry of secrets, which holds the token."""
     stop: Callable[[], None] = lambda: None
+    """Ends the embedded sandbox, if there is one."""
     fetch: Callable[[], str] | None = None
+    """The token command, for the one time that it is run again; None after that, and if the profile has none."""
 
     def refresh(self) -> bool:
-        """Fetch the token again where that is left to do. True where it is another one now."""
-        before, fetch, self.fetch = self.secrets.token(), self.fetch, None
+        """Fetch the token again, once in a run. Returns True if it is another token now."""
+        old_token = self.secrets.token()
+        fetch, self.fetch = self.fetch, None
         if fetch:
             self.secrets.learn_token(fetch())
-        return self.secrets.token() != before
+        return self.secrets.token() != old_token
 
 
 def open_target(profile: Profile) -> Target:
-    """The target that the profile names. Raises ProfileError where a secret cannot be fetched."""
+    """The target that the profile names. Raises ProfileError if a secret cannot be fetched."""
     if profile.base_url == EMBEDDED:
         from environments.sandbox import Server, Service
 
@@ -92,25 +104,27 @@ def open_target(profile: Profile) -> Target:
         secrets = _secrets(profile, service.token)
         server = Server(service)
         return Target(server.base_url, secrets, server.stop)
-    fetch = partial(resolve, profile) if profile.auth.token_command else None
-    return Target(profile.base_url, _secrets(profile, resolve(profile)), fetch=fetch)
+    fetch = partial(token_of, profile) if profile.auth.token_command else None
+    return Target(profile.base_url, _secrets(profile, token_of(profile)), fetch=fetch)
 
 
 def _secrets(profile: Profile, token: str) -> Secrets:
-    """Secrets of a target that are known before anything is sent to it."""
+    """The registry with all secrets of a target that are known before anything is sent to it."""
     secrets = listed_secrets(profile)
     secrets.learn_token(token)
     for header in profile.headers:
         if header.env:
             secrets.learn_secret(f"header {header.name}", _header_value(profile, header))
-    if passphrase := resolve_passphrase(profile):
+    passphrase = passphrase_of(profile)
+    if passphrase:
         secrets.learn_secret("passphrase", passphrase)
     return secrets
 
 
-def resolve(profile: Profile) -> str:
+def token_of(profile: Profile) -> str:
     """The access token of a profile, without its scheme. Raises ProfileError."""
-    auth, token = profile.auth, ""
+    auth = profile.auth
+    token = ""
     if auth.token_env:
         token = _variable(profile, auth.token_env).strip()
     elif auth.token_file:
@@ -125,12 +139,13 @@ def resolve(profile: Profile) -> str:
     return token
 
 
-def resolve_headers(profile: Profile) -> tuple[tuple[str, str], ...]:
-    """The fixed headers of a profile as (name, value). Raises ProfileError."""
+def fixed_headers_of(profile: Profile) -> tuple[tuple[str, str], ...]:
+    """Names and values of the fixed headers of a profile. Raises ProfileError."""
     return tuple((header.name, _header_value(profile, header)) for header in profile.headers)
 
 
 def _header_value(profile: Profile, header: Header) -> str:
+    """The value of a fixed header: its text, or the value of its variable. Raises ProfileError."""
     if header.env is None:
         return header.text or ""
     value = _variable(profile, header.env).strip()
@@ -141,20 +156,23 @@ def _header_value(profile: Profile, header: Header) -> str:
     return value
 
 
-def resolve_passphrase(profile: Profile) -> str:
-    """The passphrase of the client key; empty where the profile names none. Raises ProfileError."""
+def passphrase_of(profile: Profile) -> str:
+    """The passphrase of the client key; empty if the profile names none. Raises ProfileError."""
     return _variable(profile, profile.tls.client_key_passphrase_env)
 
 
-def resolve_journal_key(profile: Profile) -> bytes:
-    """The key of the journal's digests; empty where the profile names no variable. Raises ProfileError."""
+def journal_key_of(profile: Profile) -> bytes:
+    """The key of the journal's digests; empty if the profile names no variable. Raises ProfileError."""
     return _variable(profile, profile.journal_key_env).strip().encode()
 
 
 def require_variables(profile: Profile, *names: str) -> None:
-    """Raises ProfileError with a line for each variable that is not set; of all that the profile names, if none is
-    given."""
-    absent = [name for name in names or sorted(_named(profile)) if not os.environ.get(name, "").strip()]
+    """Raise ProfileError, with a line for each of these variables that is not set.
+
+    Without names, all variables of the profile are required.
+    """
+    required = names or sorted(_variables_of(profile))
+    absent = [name for name in required if not os.environ.get(name, "").strip()]
     if absent:
         raise ProfileError(
             *(f"{shown(profile.path)}: {name} is not set in the environment; export {name}=…" for name in absent)
@@ -162,6 +180,7 @@ def require_variables(profile: Profile, *names: str) -> None:
 
 
 def _variable(profile: Profile, name: str | None) -> str:
+    """The value of a variable; empty if the profile names none. Raises ProfileError if it is not set."""
     if not name:
         return ""
     require_variables(profile, name)
@@ -169,11 +188,12 @@ def _variable(profile: Profile, name: str | None) -> str:
 
 
 def _output(profile: Profile, command: tuple[str, ...]) -> str:
-    """Output of the command, run in the folder of the profile."""
+    """Output of the command, run in the folder of the profile. It gets no variable that holds a secret."""
+    secret_names = _variables_of(profile)
     try:
         ended = subprocess.run(
             command, cwd=profile.path.absolute().parent,
-            env={name: value for name, value in os.environ.items() if name not in _named(profile)},
+            env={name: value for name, value in os.environ.items() if name not in secret_names},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             timeout=COMMAND_TIMEOUT, check=True,
         )  # fmt: skip

@@ -1,8 +1,8 @@
 """The registry of secrets: one call makes a value known, so that the door guards it and no output shows it.
 
-The door takes the token and the codes from here and nowhere else, and what is shown is read against what is known
-by then. So neither happens alone, also for a token that is fetched again and a code that is prepared in
-the middle of a run.
+The door takes the token and the codes from here and nowhere else, and every output is compared with the values that are
+known by then. So a value is never sent without being hidden. That holds for a token that is fetched again, too, and for
+a code that is prepared in the middle of a run.
 """
 
 from __future__ import annotations
@@ -17,39 +17,51 @@ from environments.door.wrong_tokens import parts_that_tell, wrong_tokens
 from environments.profiles.model import Profile
 from spec.interface import KEY_TYPES
 
-TOKEN, ACCOUNT, KEY, CODE = "token", "account", "key", "code"
+TOKEN = "token"
+ACCOUNT = "account"
+KEY = "key"
+CODE = "code"
 IDENTIFIER = "identifier"
 """A text or a number in the bodies of the profile: who is paid, for instance."""
 ANOTHER_PREFIX = "another "
-"""Stands before the name of a secret for what is like it."""
+"""Stands before the name of a secret, in the name of values that are made from it: `another token` is a wrong one."""
 _AMOUNT = "value"
 """The member whose numbers are shown: a reader needs the amount, and it names nobody."""
-_FILLED_IN = re.compile(r"\{(?:account|key|type)\}")
-_MEMBER = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+_PLACEHOLDER = re.compile(r"\{(?:account|key|type)\}")
+"""A place in a body of the profile that is filled in before the body is sent."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 """A name of a member that can stand in a comment of a shell line."""
 
 
 @dataclass(frozen=True, repr=False)
 class Known:
-    """A value that is guarded and never shown. `name` stands for it in output. A value that the profile lists has the
-    number of its `place` there. Of a `secret`, no word and no piece in small letters is shown either. `origin`: the key
-    of the profile under which a text of a body or of a header stands, such as `requests.createPix.json.to`."""
+    """A value that is guarded and never shown."""
 
     name: str
+    """Stands for the value in output."""
     value: str
     secret: bool = False
+    """True if not even a word of it, or a piece in small letters, is shown."""
     place: int | None = None
+    """The number of the value in the list of the profile; None if the profile does not list it."""
     origin: str = ""
+    """The key of the profile under which a text of a body or of a header stands: `requests.createPix.json.to`."""
 
 
 class Secrets:
-    """Secrets of a run, in the order in which they became known. `known` only grows. `tokens` are the access tokens of
-    the run, which sends the last one."""
+    """Secrets of a run, in the order in which they became known.
+
+    `listed` are the values that the profile lists, by the name that stands for them.
+    """
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
-        places = ((name, *each) for name, values in (listed or {}).items() for each in enumerate(values, 1))
-        self.known = [Known(name, value, place=place) for name, place, value in places]
+        self.known: list[Known] = []
+        """It only grows, because an output may still hold a value of before."""
+        for name, values in (listed or {}).items():
+            for place, value in enumerate(values, 1):
+                self.known.append(Known(name, value, place=place))
         self.tokens: list[str] = []
+        """The access tokens of the run. The last one is sent."""
 
     def token(self) -> str:
         """The access token of the run, without its scheme."""
@@ -58,10 +70,10 @@ class Secrets:
     @property
     def codes(self) -> frozenset[str]:
         """The transaction codes that the run may execute: supplied, or prepared by it."""
-        return frozenset(one.value for one in self.known if one.name == CODE and one.value)
+        return frozenset(known.value for known in self.known if known.name == CODE and known.value)
 
     def learn(self, name: str, *values: str) -> None:
-        """Guard and hide values: accounts, keys, codes, or whatever else has a name."""
+        """Guard and hide values, such as keys and codes. The name stands for them in output."""
         self.known += [Known(name, value) for value in values]
 
     def learn_secret(self, name: str, *values: str) -> None:
@@ -69,10 +81,10 @@ class Secrets:
         self.known += [Known(name, value, secret=True) for value in values]
 
     def learn_token(self, token: str) -> None:
-        """Send this token from now on. Hide it and the wrong ones that are made from it."""
+        """Send this token from now on. Hide it and the wrong tokens that are made from it."""
         self.learn_secret(TOKEN, *parts_that_tell(token))
-        wrong = wrong_tokens(token).values()
-        self.learn_secret(ANOTHER_PREFIX + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))
+        for wrong_token in wrong_tokens(token).values():
+            self.learn_secret(ANOTHER_PREFIX + TOKEN, *parts_that_tell(wrong_token))
         self.tokens.append(token)  # last: another thread may send it from now on
 
 
@@ -80,8 +92,9 @@ def listed_secrets(profile: Profile) -> Secrets:
     """The registry with the values that a profile lists, and with the texts and numbers of its bodies and headers."""
     listed = {ACCOUNT: profile.accounts, KEY: [key.key for key in profile.pix_keys], CODE: profile.transactions.codes}
     secrets = Secrets(listed)
-    for place, (value, origin) in enumerate(identifiers(profile).items(), 1):
-        secrets.known.append(Known(IDENTIFIER, value, place=place, origin=origin))
+    origins = identifiers(profile)
+    for place, value in enumerate(origins, 1):
+        secrets.known.append(Known(IDENTIFIER, value, place=place, origin=origins[value]))
     for header in profile.headers:
         if header.text:
             secrets.known.append(Known(f"header {header.name}", header.text, origin=f"headers.{header.name}"))
@@ -94,45 +107,47 @@ def identifiers(profile: Profile) -> dict[str, str]:
     The suite cannot know what a member means to the bank, so nothing is guessed. Only amounts (`value`, if it is a
     number), documented key types, booleans and null are left out, because they name nobody.
     """
-    found: dict[str, str] = {}
-    for place, body in _bodies(profile):
-        for origin, value in _values(body, place):
-            for text in _FILLED_IN.split(value):  # what is filled in is known as an account or a key
-                if text.strip() and text not in KEY_TYPES:
-                    found.setdefault(text, origin)
-    return found
+    origins: dict[str, str] = {}
+    for origin, value in _texts_of_bodies(profile):
+        for text in _PLACEHOLDER.split(value):  # what is filled in is known as an account or a key
+            if text.strip() and text not in KEY_TYPES:
+                origins.setdefault(text, origin)
+    return origins
 
 
 def texts_filled_in(profile: Profile) -> dict[re.Pattern[str], str]:
-    """The texts of the bodies that hold both words of the profile and what is filled in: a pattern of what is sent,
-    with the key of the profile."""
+    """Patterns of the texts in bodies that have both a placeholder and words of the profile, such as `to {key}`.
+
+    A pattern matches the text as it is sent. The value is the key of the profile that holds the text.
+    """
     patterns: dict[re.Pattern[str], str] = {}
-    for place, body in _bodies(profile):
-        for origin, value in _values(body, place):
-            pieces = _FILLED_IN.split(value)
-            if len(pieces) > 1 and any(map(str.isalnum, "".join(pieces))):
-                patterns.setdefault(re.compile(".*".join(map(re.escape, pieces)), re.DOTALL), origin)
+    for origin, value in _texts_of_bodies(profile):
+        pieces = _PLACEHOLDER.split(value)
+        has_placeholder = len(pieces) > 1
+        if has_placeholder and any(map(str.isalnum, "".join(pieces))):
+            pattern = re.compile(".*".join(map(re.escape, pieces)), re.DOTALL)
+            patterns.setdefault(pattern, origin)
     return patterns
 
 
-def _bodies(profile: Profile) -> Iterator[tuple[str, Any]]:
-    """The JSON values that a profile gives for bodies, each with the key that holds it."""
+def _texts_of_bodies(profile: Profile) -> Iterator[tuple[str, str]]:
+    """Each text and number in the bodies of a profile, as text, after the key of the profile that holds it."""
     for operation, body in profile.requests.items():
-        yield f"requests.{operation}.json", body.json
-    if prepare := profile.transactions.prepare:
-        yield "transactions.prepare.json", prepare.json
+        yield from _texts(body.json, f"requests.{operation}.json")
+    if profile.transactions.prepare:
+        yield from _texts(profile.transactions.prepare.json, "transactions.prepare.json")
 
 
-def _values(item: Any, place: str, member: str = "") -> Iterator[tuple[str, str]]:
-    """The place and the text of each text and number in a JSON value, but of amounts."""
-    if isinstance(item, dict):
-        for name, value in item.items():
-            step = name if _MEMBER.fullmatch(name) else "…"
-            yield from _values(value, f"{place}.{step}", name)
-    elif isinstance(item, list):
-        for number, value in enumerate(item):
-            yield from _values(value, f"{place}.{number}", member)
-    elif isinstance(item, str):
-        yield place, item
-    elif isinstance(item, int | float) and not isinstance(item, bool) and member != _AMOUNT:
-        yield place, json.dumps(item)
+def _texts(value: Any, origin: str, member_name: str = "") -> Iterator[tuple[str, str]]:
+    """The origin and the text of each text and number in a JSON value, without amounts."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            step = name if _PLAIN_NAME.fullmatch(name) else "…"
+            yield from _texts(member, f"{origin}.{step}", name)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _texts(item, f"{origin}.{number}", member_name)
+    elif isinstance(value, str):
+        yield origin, value
+    elif isinstance(value, int | float) and not isinstance(value, bool) and member_name != _AMOUNT:
+        yield origin, json.dumps(value)

@@ -1,8 +1,8 @@
-"""An exception that nobody catches ends a command (`python -m environments`, `reports`, `spec`) with exit status 3 and
-one line: Python ends with 1 then, which is a verdict on the service, or keys that are left.
+"""An exception that nobody catches ends a command with exit status 3 and one line.
 
-Whoever starts a command imports this module among the first. Under pytest, `tests/harness/process.py` has a hook of its
-own, which came before.
+Python alone would end with 1, which is the status of a verdict on the service, or of keys that are not cleaned up. The
+commands are `python -m environments`, `reports` and `spec`. Importing this module installs the hook, so each of them
+imports it among the first. Under pytest, `tests/harness/process.py` has a hook of its own, which was there before.
 """
 
 from __future__ import annotations
@@ -13,28 +13,37 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
-_INTERRUPTED, _INTERNAL_ERROR = 2, 3
+_INTERRUPTED = 2
+_INTERNAL_ERROR = 3
 """Exit statuses, as those of pytest."""
 _ROOT = Path(__file__).parents[1]
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """The last place in our own files that an exception passed through, such as ` (reports/result/run.py:12)`."""
+    """The last place in the suite's own files that an exception passed through: ` (reports/result/run.py:12)`.
+
+    Empty if it passed through none.
+    """
     frames = [frame for frame in traceback.extract_tb(trace) if Path(frame.filename).is_relative_to(_ROOT)]
-    ours = [frame for frame in frames if ".venv" not in Path(frame.filename).parts]
-    return f" ({Path(ours[-1].filename).relative_to(_ROOT)}:{ours[-1].lineno})" if ours else ""
+    own_frames = [frame for frame in frames if ".venv" not in Path(frame.filename).parts]
+    if not own_frames:
+        return ""
+    last = own_frames[-1]
+    return f" ({Path(last.filename).relative_to(_ROOT)}:{last.lineno})"
 
 
-def _end_with_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
-    """Say which exception it was, without its message, which may hold a value of the profile. Python takes the exit
-    status from a SystemExit of this hook."""
-    if issubclass(kind, KeyboardInterrupt):
+def _end_with_one_line(type_: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
+    """Say which exception it was, and end the process. Its message is left out: it may hold a value of the profile.
+
+    Python takes the exit status from a SystemExit that its hook raises.
+    """
+    if issubclass(type_, KeyboardInterrupt):
         print("error: interrupted", file=sys.stderr, flush=True)
         raise SystemExit(_INTERRUPTED)
-    what = f"{kind.__name__}{place_of(trace)}"
+    what = f"{type_.__name__}{place_of(trace)}"
     print(f"error: {what}: a fault of the suite, and no verdict on the service", file=sys.stderr, flush=True)
     raise SystemExit(_INTERNAL_ERROR)
 
 
-if sys.excepthook is sys.__excepthook__:
+if sys.excepthook is sys.__excepthook__:  # nobody else, such as pytest's process, has a hook
     sys.excepthook = _end_with_one_line

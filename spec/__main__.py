@@ -27,19 +27,21 @@ robustness policy of the suite. Each id is an anchor: `requirements.md#executePi
 
 def page() -> Iterator[str]:
     """The lines of the page: the number of requirements by level, and a table for each section of the document."""
-    every = requirements().values()
-    counts = Counter(requirement.level for requirement in every)
+    all_requirements = requirements().values()
+    number_of_level = Counter(requirement.level for requirement in all_requirements)
+    numbers = ", ".join(f"{number_of_level[level]} {level}" for level in LEVELS)
     yield INTRODUCTION
-    yield f"{len(every)} requirements: {', '.join(f'{counts[level]} {level}' for level in LEVELS)}."
-    for heading, found in groupby(every, key=lambda requirement: requirement.heading):
+    yield f"{len(all_requirements)} requirements: {numbers}."
+    for heading, requirements_below in groupby(all_requirements, key=lambda requirement: requirement.heading):
         yield f"\n## {heading}\n\n| requirement | level | text | where |\n|---|---|---|---|"
-        yield from map(_row, found)
+        yield from map(_row, requirements_below)
 
 
 def _row(requirement: Requirement) -> str:
-    name = f'<a id="{requirement.id}"></a>`{requirement.id}`'
+    """The row of a requirement in the table of its section, with an anchor."""
+    anchor = f'<a id="{requirement.id}"></a>`{requirement.id}`'
     reason = f"<br>*Untestable: {requirement.untestable}.*" if requirement.untestable else ""
-    return f"| {name} | {requirement.level} | {requirement.text}{reason} | {requirement.section} |"
+    return f"| {anchor} | {requirement.level} | {requirement.text}{reason} | {requirement.section} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,7 +1,9 @@
-"""Reading of an answer: as a success, as a refusal and what it is about, as a result that only a valid token grants.
+"""What an answer is: a success, a refusal of some kind, or a result that only a valid token grants.
 
-Source: interface document, Endpoints, general rule 3, and Errors. The document shows no refusal. So the suite reads as
-one: any status but 2xx, and a 200 whose envelope has an integer code other than 0 and no sign of success.
+Rules, judgements of several exchanges, the door and recorded traffic ask this module.
+
+Source: interface document, Endpoints, general rule 3, and Errors. The document shows no refusal. So the suite reads
+these as refusals: any status but 2xx, and a 200 whose envelope has an integer code other than 0 and no sign of success.
 """
 
 from __future__ import annotations
@@ -22,15 +24,17 @@ from spec.message import Message, joined, message_of, say
 
 
 def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
-    """The name as written, and the value, of the member with that name; else of one with a misspelling of it."""
+    """The member with that name, or with a misspelling of it: its name as the answer has it, and its value."""
     if name in members:
         return name, members[name]
-    written = members.by_folded_name.get(folded(name)) if isinstance(members, JsonObject) else None
-    return None if written is None else (written, members[written])
+    if not isinstance(members, JsonObject):
+        return None
+    name_in_answer = members.by_folded_name.get(folded(name))
+    return None if name_in_answer is None else (name_in_answer, members[name_in_answer])
 
 
 def envelope_of(response: Response | None) -> Mapping[str, Any]:
-    """The envelope, where the body is a JSON object; else an empty one."""
+    """The envelope, if the body is a JSON object; else an empty one."""
     value = response and response.json.value
     return value if isinstance(value, dict) else {}
 
@@ -42,7 +46,7 @@ def data_of(response: Response | None) -> Mapping[str, Any] | None:
 
 
 class RefusalKind(Enum):
-    """Subject of a refusal: the one table of statuses. The first kind that has a status takes it."""
+    """Subject of a refusal, with the statuses that stand for it. The first kind that has a status takes it."""
 
     TOKEN = (401,)
     FORBIDDEN = (403,)
@@ -58,7 +62,7 @@ class RefusalKind(Enum):
     CONFLICT = (409,)
     ENVELOPE = (200,)  # an integer code other than 0, and no sign of success
     GATEWAY = (502, 503, 504)  # a gateway answers in the place of the service: what the service did is unknown
-    NOT_IMPLEMENTED = (501,)  # of an unknown method; that of every operation is known
+    NOT_IMPLEMENTED = (501,)  # right for an unknown method, and wrong here: the method of every operation is known
     SERVER_ERROR = range(500, 1000)
     OTHER = range(1000)
 
@@ -66,9 +70,10 @@ class RefusalKind(Enum):
 LATER = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
 """The caller is told to come back later, whatever the request was. Nothing was done."""
 NO_ANSWER_OF_THE_SERVICE = (408, 499)
-"""A client or a gateway gave up: the service may go on."""
+"""Statuses that say that a client or a gateway gave up: the service may go on."""
 NOT_SUPPORTED = (501, 505)
-"""The service does not know such a way to write a request (RFC 9110 sections 15.6.2 and 15.6.6): it did nothing."""
+"""Statuses that say that the service does not know such a way to write a request, and did nothing (RFC 9110 sections
+15.6.2 and 15.6.6)."""
 PASSING = LATER | {RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR}
 """The same request may get another answer in a minute."""
 ABOUT_THE_CALLER = frozenset((RefusalKind.TOKEN, RefusalKind.FORBIDDEN, RefusalKind.CERTIFICATE, RefusalKind.REDIRECT))
@@ -79,11 +84,11 @@ ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {Refus
 
 @kept_beside
 def refusal_kind(response: Response) -> RefusalKind | None:
-    """Subject of the refusal; None where the answer is no refusal."""
+    """Subject of the refusal; None if the answer is no refusal."""
     status = response.status
     if 200 <= status < 300:
-        refuses = status == 200 and code_of(response) not in (None, 0) and not _says_success(response)
-        return RefusalKind.ENVELOPE if refuses else None
+        envelope_refuses = status == 200 and code_of(response) not in (None, 0)
+        return RefusalKind.ENVELOPE if envelope_refuses and not _says_success(response) else None
     if status == 403 and response.header("Retry-After"):
         return RefusalKind.LOCK
     if status == 400 and b"SSL certificate" in response.start[:2_000]:
@@ -97,20 +102,23 @@ def is_refusal(response: Response) -> bool:
 
 
 def refused_or_lost(exchange: Exchange) -> RefusalKind | FailureKind | None:
-    """Kind of the refusal, or reason for a missing answer; None where the request succeeded."""
+    """Kind of the refusal, or reason for a missing answer; None if the request succeeded."""
     if exchange.response is None:
         return exchange.failure.kind if exchange.failure else None
     return refusal_kind(exchange.response)
 
 
 def refuses_the_token(response: Response) -> bool:
-    """True if the token is refused, by status or in the envelope of a refusal: 401 in both places."""
+    """True if the token is refused: by status 401, or by code 401 in the envelope of a refusal."""
     return is_refusal(response) and 401 in (response.status, code_of(response))
 
 
 @kept_beside
 def turns_away(response: Response) -> bool:
-    """True if a gateway may answer so without a valid token: a refusal that is not passing, or a page for people."""
+    """True if a gateway may answer so to a request without a valid token.
+
+    That is a refusal which the same request gets again, or a page for people.
+    """
     kind = refusal_kind(response)
     if kind is None:
         return bool(response.json.error)
@@ -120,10 +128,11 @@ def turns_away(response: Response) -> bool:
 @kept_beside
 def is_page(response: Response) -> bool:
     """True if a 200 is a page for people, such as one to log in, and no answer of the service."""
-    markup = response.media_type in ("text/html", "application/xhtml+xml") or response.start[:200].lstrip().startswith(
-        b"<"
-    )
-    return response.status == 200 and markup and bool(response.json.error)
+    if response.status != 200:
+        return False
+    has_type_of_a_page = response.media_type in ("text/html", "application/xhtml+xml")
+    looks_like_a_page = has_type_of_a_page or response.start[:200].lstrip().startswith(b"<")
+    return looks_like_a_page and bool(response.json.error)
 
 
 def refusal_of_the_caller(response: Response) -> RefusalKind | None:
@@ -136,22 +145,24 @@ def refusal_of_the_caller(response: Response) -> RefusalKind | None:
 
 @kept_beside
 def code_of(response: Response) -> int | None:
-    """The integer under `code`, or None. One that is too large to compute with counts as -1: it is not 0."""
-    member = find(envelope_of(response), "code")
-    if member is None or not is_integer(member[1]):
+    """The integer under `code`, or None. An integer too large to compute with gives -1, because it is not 0."""
+    _, code = find(envelope_of(response), "code") or ("", None)
+    if not is_integer(code):
         return None
-    return int(member[1]) if isinstance(member[1], Decimal) else -1
+    return int(code) if isinstance(code, Decimal) else -1
 
 
 _MOST_ANSWERS = 3
 """Distinct answers that one line names."""
 _LARGEST_CODE = 99_999_999
-"""A code that is shown. A number of more digits may name somebody."""
+"""The largest code that is shown. A CPF has 11 digits: a number of more than eight may name somebody."""
 
 
 def answer_in_words(exchange: Exchange) -> Message:
-    """The answer in a few words, without data of the service: `404 application/json`. They say what refuses in a 200,
-    too: `200 with code 3, not 0`."""
+    """The answer in a few words, without data of the service: `404 application/json`.
+
+    If a 200 is a refusal, they say why: `200 with code 3, not 0`.
+    """
     response, failure = exchange.response, exchange.failure
     if response is None:
         if failure is None:
@@ -168,12 +179,14 @@ def answer_in_words(exchange: Exchange) -> Message:
 
 
 def answers_in_words(exchanges: Iterable[Exchange]) -> Message:
-    """The distinct answers, the first few of them."""
+    """The first few distinct answers, and the number of the others."""
     distinct = list(dict.fromkeys(map(answer_in_words, exchanges)))
     if not distinct:
         return say("nothing was sent")
-    more = [say("{n} more", n=len(distinct) - _MOST_ANSWERS)] if len(distinct) > _MOST_ANSWERS else []
-    return message_of(joined([*distinct[:_MOST_ANSWERS], *more], ", "))
+    parts = distinct[:_MOST_ANSWERS]
+    if len(distinct) > _MOST_ANSWERS:
+        parts.append(say("{n} more", n=len(distinct) - _MOST_ANSWERS))
+    return message_of(joined(parts, ", "))
 
 
 def is_granted(exchange: Exchange) -> bool:
@@ -187,12 +200,12 @@ def succeeded(exchange: Exchange) -> bool:
 
 
 def is_judged_as_success(exchange: Exchange) -> bool:
-    """True if the rules on successes apply: a valid request succeeded, or another one got the documented result."""
+    """True if the rules on successes apply: a valid request succeeded, or an invalid one got the documented result."""
     return succeeded(exchange) or carries_result(exchange)
 
 
 def carries_result(exchange: Exchange) -> bool:
-    """True if the answer has the documented result. A registration with `Success: "false"` is one, too."""
+    """True if the answer has the documented result. That of a registration may have `Success: "false"`."""
     if exchange.response is None or is_refusal(exchange.response):
         return False
     if exchange.operation == "executePix":
@@ -203,18 +216,17 @@ def carries_result(exchange: Exchange) -> bool:
 def grants_protected_result(exchange: Exchange) -> bool:
     """True if the answer grants what only a valid token may get.
 
-    To a request without a valid token, the words of success are enough, also in a refusal or behind one.
+    If the request had no valid token, less is enough: words of success, also in a refusal or after one.
     """
     response = exchange.response
     if response is None:
         return False
     is_execution = exchange.operation == "executePix"
-    if exchange.credential == VALID:
-        is_result = _has_an_execution_result if is_execution else _success_is_true
-        return not is_refusal(response) and is_result(response)
-    if is_execution:
-        return _tells_anybody_of_a_transfer(response)
-    return any(_success_is_true(text) for text in (response, *_texts_in(response)))
+    if exchange.credential != VALID:
+        return _tells_anybody_of_a_transfer(response) if is_execution else _says_success_true_anywhere(response)
+    if is_refusal(response):
+        return False
+    return _has_an_execution_result(response) if is_execution else _success_is_true(response)
 
 
 @kept_beside
@@ -222,50 +234,64 @@ def _has_an_execution_result(response: Response) -> bool:
     return any(map(_is_execution_result, _objects(response.json.value)))
 
 
+def _says_success_true_anywhere(response: Response) -> bool:
+    return any(_success_is_true(text) for text in (response, *_texts_in(response)))
+
+
 @kept_beside
 def _tells_anybody_of_a_transfer(response: Response) -> bool:
-    """True if the answer to a request without a valid token carries an execution result, whole or in part, or says
-    DONE.
+    """True if an answer to a request without a valid token tells of a transfer.
 
-    If the answer is no refusal, less is enough: three documented members, one of which no error has, or two of these.
+    Any answer does so with an execution result, whole or in part, or with the word DONE. An answer that is no refusal
+    does so, too, with two filled members that no error has, or with three of which one is such a member.
     """
     if execution_results(response) or any(_says_done(text) for text in (response, *_texts_in(response))):
         return True
     if is_refusal(response):
         return False
-    filled = [_filled_members(members) - _OF_A_REASON for members in _objects(data_of(response))]
-    for names in filled:
-        of_no_error = names - _OF_ANY_ERROR
-        if len(of_no_error) >= _LEAST_OF_A_GRANT or (of_no_error and len(names) >= _LEAST_FILLED):
+    for members in _objects(data_of(response)):
+        filled = _filled_members(members) - _OF_A_REASON
+        filled_in_no_error = filled - _OF_ANY_ERROR
+        if len(filled_in_no_error) >= _LEAST_OF_A_GRANT:
+            return True
+        if filled_in_no_error and len(filled) >= _LEAST_FILLED:
             return True
     return False
 
 
 def _texts_in(response: Response) -> Iterator[Response]:
-    """Each JSON object in a body that is not one JSON text, because a service may go on after it wrote a refusal; and
-    each in a string of one, because a gateway may pass on as a string what a service said."""
+    """JSON objects that stand in a body as text, each as a response of its own.
+
+    They are objects in a string, because a gateway may pass on as a string what a service said. And if the body is not
+    one JSON text, they are all objects in it, because a service may go on after it wrote a refusal.
+    """
     strings = [text for text in texts_in(response.json.value) if "{" in text]
     if response.json.error:
         strings.append(response.start.decode("utf-8", "replace"))
     for text in strings:
-        end = 0
+        end_of_last_object = 0
         for brace in islice(re.finditer("{", text), _MOST_BRACES):
-            with suppress(ValueError, RecursionError):
-                if brace.start() >= end:
-                    end = _TOLERANT.raw_decode(text, brace.start())[1]
-                    yield Response(response.status, (), text[brace.start() : end].encode())
+            start = brace.start()
+            if start < end_of_last_object:
+                continue
+            with suppress(ValueError, RecursionError):  # no JSON begins there
+                _, end_of_last_object = _TOLERANT_DECODER.raw_decode(text, start)
+                yield Response(response.status, (), text[start:end_of_last_object].encode())
 
 
 _MOST_BRACES = 100
-"""Places where an object may begin: each may be read to the end of the body."""
-_TOLERANT = JSONDecoder(strict=False)
+"""Places of a text where an object may begin that are tried, because each may be read to the end of the body."""
+_TOLERANT_DECODER = JSONDecoder(strict=False)
 """Reads control characters in strings, such as the ends of lines in a message."""
 
 
 @kept_beside
-def is_not_read(response: Response) -> bool:
-    """True if the body may say more than was read of it: it broke off, its coding or its charset is another one, it
-    begins as a JSON object that does not end, or a limit of the suite cut it."""
+def is_partly_unread(response: Response) -> bool:
+    """True if the body may say more than the suite could read.
+
+    It broke off, its coding or its charset is another one, it begins as a JSON object that does not end, or a limit of
+    the suite cut it.
+    """
     if response.broken or response.json.limit:
         return True
     if not response.json.error or response.json.value is not None:
@@ -276,7 +302,7 @@ def is_not_read(response: Response) -> bool:
     if not _BEGINS_AS_OBJECT.match(text):
         return False
     try:
-        _TOLERANT.raw_decode(text)
+        _TOLERANT_DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return True
     return False
@@ -285,6 +311,7 @@ def is_not_read(response: Response) -> bool:
 _BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
 """The begin of an object, or of a list of objects. A text in braces begins otherwise, such as `{id} was not found`."""
 _ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
+"""An element of XML that holds nothing but text: its name and the text."""
 
 
 @kept_beside
@@ -305,32 +332,41 @@ def is_served(exchange: Exchange) -> bool:
 
 
 def declines(response: Response | None) -> bool:
-    """True if `Success` in data says false. Of a registration that is documented; elsewhere nobody knows what it
-    means."""
+    """True if `Success` in data says false. The interface document has that member for registrations alone; in another
+    answer nobody knows what it means."""
     success_text = _text_of(data_of(response), "Success") or ""
     return success_text.strip().casefold() == "false"
 
 
 def may_be_registered(exchange: Exchange) -> bool:
     """True if a valid key registration has an unknown outcome: no answer, or none of the service that can be read."""
-    how = refused_or_lost(exchange)
-    is_unreadable = how is None and exchange.response and not exchange.response.json.readable
-    is_valid = exchange.operation == "registerPixKey" and exchange.expects_success
-    return is_valid and bool(is_unreadable or how in _OUTCOME_UNKNOWN)
+    if exchange.operation != "registerPixKey" or not exchange.expects_success:
+        return False
+    refusal = refused_or_lost(exchange)
+    is_unreadable = exchange.response is not None and not exchange.response.json.readable
+    return refusal in _OUTCOME_UNKNOWN or (refusal is None and is_unreadable)
 
 
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}
+"""After these the service may have acted. Without a connection, or if TLS refused it, no request arrived."""
 
 
 @kept_beside
 def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
-    """Execution results that an answer carries, whole or in part, under `data` or elsewhere. A refusal that carries one
-    may tell of a transfer that was executed all the same."""
-    texts = (response, *_texts_in(response))
-    documented = [members for text in texts for members in _objects(data_of(text)) if _tells_of_a_transfer(members)]
-    elsewhere = [members for text in texts for members in _objects(text.json.value) if _names_a_counterparty(members)]
-    of_xml = JsonObject(_ELEMENT.findall(response.start.decode("utf-8", "replace")) if response.json.error else ())
-    return [*documented, *elsewhere, *filter(_names_a_counterparty, [of_xml])]
+    """Execution results that an answer carries, whole or in part, under `data` or elsewhere, also as text or XML.
+
+    A refusal that carries a result may tell of a transfer that was executed all the same.
+    """
+    in_data = list[Mapping[str, Any]]()
+    anywhere = list[Mapping[str, Any]]()
+    for text in (response, *_texts_in(response)):
+        in_data += filter(_tells_of_a_transfer, _objects(data_of(text)))
+        anywhere += filter(_names_a_counterparty, _objects(text.json.value))
+    if response.json.error:
+        elements = JsonObject(_ELEMENT.findall(response.start.decode("utf-8", "replace")))
+        if _names_a_counterparty(elements):
+            anywhere.append(elements)
+    return [*in_data, *anywhere]
 
 
 def is_done(result: Mapping[str, Any]) -> bool:
@@ -341,72 +377,82 @@ def is_done(result: Mapping[str, Any]) -> bool:
 _LEAST_FILLED = 3
 """Documented members that are filled in an execution result: with fewer it may be the echo of a code."""
 _OF_A_REASON = frozenset({"error", "message"})
-"""Members that say why something was refused: they are filled in any error, and tell nothing of a transfer."""
+"""Members that say why something was refused. They are filled in any error, and tell nothing of a transfer."""
 _LEAST_OF_A_GRANT = 2
-"""Members of a transfer, such as a name and a key, that an answer which is no refusal tells to anybody."""
+"""Members of a transfer, such as a name and a key: an answer that has so many, and is no refusal, tells of one."""
 _OF_ANY_ERROR = _OF_A_REASON | {"status", "type", "id", "date"}
-_OF_ANY_OBJECT = _OF_ANY_ERROR | {"name"}
 """Members that errors have in common with execution results, such as those of Spring, of RFC 9457 and of banks."""
+_OF_ANY_OBJECT = _OF_ANY_ERROR | {"name"}
+"""Members that any object may have, also one that is not about a transfer."""
 
 
 def _tells_of_a_transfer(members: Mapping[str, Any]) -> bool:
-    """True for an object under `data` that has enough of a result, and not only what errors have. No error is DONE."""
+    """True for an object under `data` with at least three filled members, if it cannot be an error.
+
+    An error has only members of `_OF_ANY_OBJECT`, and its status is not DONE.
+    """
     filled = _filled_members(members) - _OF_A_REASON
     is_no_error = bool(filled - _OF_ANY_OBJECT) or is_done(members)
     return len(filled) >= _LEAST_FILLED and is_no_error
 
 
 def _names_a_counterparty(members: Mapping[str, Any]) -> bool:
-    """True for an object anywhere that has enough of what is documented of a counterparty and an amount."""
+    """True for an object, at any place, with at least three filled members about a counterparty or an amount."""
     return len(_filled_members(members) - _OF_ANY_OBJECT) >= _LEAST_FILLED
 
 
 def _filled_members(members: Mapping[str, Any]) -> set[str]:
     """Names of the documented members of an execution result that have a value."""
-    named = ((field.name, find(members, field.name)) for field in operations()["executePix"].result)
-    return {name for name, member in named if member is not None and member[1] not in (None, "", 0)}
+    filled = set[str]()
+    for field in operations()["executePix"].result:
+        member = find(members, field.name)
+        if member is not None and member[1] not in (None, "", 0):
+            filled.add(field.name)
+    return filled
 
 
 def _is_execution_result(members: Mapping[str, Any]) -> bool:
-    """True for a whole result, or nearly so: more than half of its members are filled."""
+    """True for a result of which more than half of the documented members are filled."""
     return len(_filled_members(members)) > len(operations()["executePix"].result) // 2
 
 
 def _says_success(response: Response) -> bool:
-    """True if the envelope, its data or a whole execution result inside says so.
-
-    A refusal may mention another transfer: a lone status deeper inside does not count.
-    """
     return _says_done(response) or _success_is_true(response)
 
 
 def _says_done(response: Response) -> bool:
+    """True if the status is DONE in the envelope, in its data, or in an execution result at any place.
+
+    A refusal may mention another transfer, so a status in any other object does not count.
+    """
     results = filter(_is_execution_result, _objects(response.json.value))
-    places = (envelope_of(response), data_of(response), *results)
-    return any(_text_of(members, "status") == "DONE" for members in places)
+    holders = (envelope_of(response), data_of(response), *results)
+    return any(_text_of(members, "status") == "DONE" for members in holders)
 
 
 @kept_beside
 def _success_is_true(response: Response) -> bool:
-    """True if `Success` in data says true. Elsewhere a member counts only where it is spelled as documented."""
-    said = _text_of(data_of(response), "Success")
-    if said is not None:
-        return _is_true(said)
-    return any(_is_true(item["Success"]) for item in _objects(response.json.value) if "Success" in item)
+    """True if `Success` in data says true, in any spelling. If data has none, any other member that is spelled exactly
+    as documented may say it."""
+    success_text = _text_of(data_of(response), "Success")
+    if success_text is not None:
+        return _is_true(success_text)
+    return any(_is_true(members["Success"]) for members in _objects(response.json.value) if "Success" in members)
 
 
-def _is_true(said: object) -> bool:
+def _is_true(value: object) -> bool:
     """True if it is the text true, in any letter case, or the boolean."""
-    return isinstance(said, str | bool) and str(said).strip().casefold() == "true"
+    return isinstance(value, str | bool) and str(value).strip().casefold() == "true"
 
 
 def _text_of(members: Mapping[str, Any] | None, name: str) -> str | None:
+    """The value of a member as text; None if there is no such member."""
     member = find(members or {}, name)
     return None if member is None else str(member[1])
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Every object in a JSON value."""
+    """Every object in a JSON value, the outer ones first."""
     if isinstance(value, dict):
         yield value
         for item in value.values():

@@ -1,4 +1,7 @@
-"""An exchange: one request and its response, or the failure to get one. It is raw, and stays in memory."""
+"""An exchange: one request and its response, or the failure to get one.
+
+It holds secrets as they went over the wire, and stays in memory: `reports/showing/` decides what is shown of it.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,19 @@ from spec.json_text import JsonText, read_json
 from spec.message import Text
 
 Headers = tuple[tuple[str, str], ...]
+"""Names and values, in the order of the message."""
 LARGE = 65_536
-"""Bytes from which a body is kept compressed. What is only looked at, and not read as JSON, is no more of it."""
+"""Bytes of the largest body that is kept as it is; a larger one is kept compressed, and only so many bytes of it are
+searched. Ordinary answers have up to 1,000 bytes."""
 SMALL = 2_000
-"""Bytes up to which the JSON of a body is kept beside it: it takes up to 30 times the memory of its text."""
+"""Bytes of the largest body whose JSON is kept beside it. The JSON takes up to 30 times the memory of its text."""
 COMMON_TYPES = """
     application/json application/xml application/pdf application/javascript application/octet-stream
     application/x-www-form-urlencoded application/problem+json application/hal+json application/ld+json
     application/vnd.api+json application/problem+xml application/soap+xml application/xhtml+xml
     text/plain text/html text/xml text/json text/csv text/css text/javascript
 """
+"""Media types that are shown by their names."""
 
 
 class FailureKind(Enum):
@@ -66,7 +72,11 @@ class Request:
 
 
 class Packed:
-    """A field of a dataclass for bytes. A run keeps every response, so large bodies are kept compressed."""
+    """A field of a dataclass for bytes. A run keeps every response, so large bodies are kept compressed.
+
+    The attributes of the object have a pair under the name of the field: the bytes as they are kept, and their size
+    before they were compressed; 0 if they are not.
+    """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -74,79 +84,85 @@ class Packed:
     def __get__(self, instance: object, owner: type | None = None) -> bytes:
         if instance is None:
             raise AttributeError(f"{self._name} has no default")  # as dataclasses ask for
-        kept, large = vars(instance)[self._name]
-        return zlib.decompress(kept) if large else kept
+        content, size_if_packed = vars(instance)[self._name]
+        return zlib.decompress(content) if size_if_packed else content
 
     def __set__(self, instance: object, value: bytes) -> None:
-        large = len(value) > LARGE
-        vars(instance)[self._name] = (zlib.compress(value, 1), len(value)) if large else (value, 0)
+        if len(value) > LARGE:
+            vars(instance)[self._name] = (zlib.compress(value, 1), len(value))  # level 1: the quickest
+        else:
+            vars(instance)[self._name] = (value, 0)
 
 
 Read = TypeVar("Read")
 
 
 def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
-    """Keep what is read of a response beside it: it is asked for often, and a large body is slow to read again."""
+    """Decorator of a function of a response: its result is kept in the attributes of the response.
+
+    The function is called often, and a large body is slow to read again.
+    """
 
     name = read.__name__
 
     @wraps(read)
-    def kept(response: Response) -> Read:
-        known = vars(response)
-        if name not in known:
-            known[name] = read(response)
-        value: Read = known[name]
-        return value
+    def read_once(response: Response) -> Read:
+        attributes = vars(response)
+        if name not in attributes:
+            attributes[name] = read(response)
+        result: Read = attributes[name]
+        return result
 
-    return kept
+    return read_once
 
 
 @kept_beside
 def _read_small(response: Response) -> JsonText:
-    return read_json(response.kept[0])
+    return read_json(response.content[0])
 
 
 @lru_cache(maxsize=16)  # an exchange is judged for all its requirements at once, so few are in use at a time
-def _read_medium(kept: bytes) -> JsonText:
-    return read_json(kept)
+def _read_medium(body: bytes) -> JsonText:
+    return read_json(body)
 
 
 @lru_cache(maxsize=2)  # the JSON of a large body may take 50 MB
-def _read_large(kept: bytes) -> JsonText:
-    return read_json(zlib.decompress(kept))
+def _read_large(packed_body: bytes) -> JsonText:
+    return read_json(zlib.decompress(packed_body))
 
 
 @dataclass(frozen=True, repr=False)
 class Response:
-    """A response. Its content coding is undone. `cut` names the limit of the suite that cut the body short, if any;
-    `broken` says what is wrong with the coding or the length of a body, which is empty here then."""
+    """A response. Its content coding is undone."""
 
     status: int
     headers: Headers
     body: Packed = Packed()
     cut: str = ""
+    """The limit of the suite that cut the body short; empty if none did."""
     broken: Text = ""
+    """What is wrong with the coding or the length of the body, which is empty then; empty if nothing is."""
 
     def __repr__(self) -> str:
         return f"Response(status={self.status!r}, cut={self.cut!r})"
 
     @property
-    def kept(self) -> tuple[bytes, int]:
-        """The body as it is kept, and its size where it is compressed."""
-        kept: tuple[bytes, int] = vars(self)["body"]
-        return kept
+    def content(self) -> tuple[bytes, int]:
+        """The body as it is kept, and its size if it is compressed, else 0."""
+        content: tuple[bytes, int] = vars(self)["body"]
+        return content
 
     @property
     def size(self) -> int:
         """Bytes of the body."""
-        kept, large = self.kept
-        return large or len(kept)
+        content, size_if_packed = self.content
+        return size_if_packed or len(content)
 
     @property
     def start(self) -> bytes:
-        """The first LARGE bytes of the body: of a large one, no more is unpacked."""
-        kept, large = self.kept
-        return zlib.decompressobj().decompress(kept, LARGE) if large else kept
+        """The first LARGE bytes of the body. Of a large body no more is unpacked."""
+        content, size_if_packed = self.content
+        return zlib.decompressobj().decompress(content, LARGE) if size_if_packed else content
 
     def header(self, name: str) -> str:
         """The first header of that name, or the empty string."""
@@ -154,23 +170,25 @@ class Response:
 
     @property
     def media_type(self) -> str:
-        """The media type in lower case, without parameters; empty where there is none."""
+        """The media type in lower case, without parameters; empty if there is none."""
         return self.header("Content-Type").split(";")[0].strip().lower()
 
     @property
     def json(self) -> JsonText:
-        """The body read as strict JSON. Equal bodies are read once; the JSON of those that are not small is dropped
-        again."""
-        kept, large = self.kept
+        """The body read as strict JSON.
+
+        The JSON of a small body is kept. That of a larger one is dropped once others have been read.
+        """
+        content, size_if_packed = self.content
         if self.cut:
             return JsonText(limit=self.cut)
         if self.broken:
             return JsonText(error=self.broken)
-        if large:
-            text = _read_large(kept)
-            vars(self)[json_error.__name__] = text.error  # of each answer somebody asks for it again in the end
+        if size_if_packed:
+            text = _read_large(content)
+            vars(self)[json_error.__name__] = text.error  # at the end of a run it is asked for once more
             return text
-        return _read_medium(kept) if len(kept) > SMALL else _read_small(self)
+        return _read_medium(content) if len(content) > SMALL else _read_small(self)
 
 
 @kept_beside
@@ -180,7 +198,7 @@ def json_error(response: Response) -> Text:
 
 
 HTTP_1_0 = "HTTP/1.0"
-"""The name of a request of that version."""
+"""One of the unusual ways to write a request: with this version of HTTP."""
 VALID = "valid"
 """The name of the credential that has to be accepted."""
 
@@ -191,32 +209,36 @@ class Purpose(Enum):
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request to an operation and its outcome. It does not change once it is recorded.
-
-    `credential` names the credential that was sent: "valid", or the name of an invalid one.
-    `valid` is fixed when the request is sent: it has a valid token and is documented, so the interface document
-    promises a success. What a run concludes later is kept beside its exchanges: `excused` has the numbers of those that
-    were refused because the token had expired. `beside`: how many other requests of the run were on the wire at some
-    time of it. `part` names the part of the generated traffic that judges it, if any. `written` are the unusual ways in
-    which the request was written. `supersedes` is the number of an earlier exchange with the same request, if the
-    answer of this one counts in its place, else 0. `purpose` says why the request was sent, if a scenario sent it.
-    """
+    """One request to an operation and its outcome. It does not change once it is recorded."""
 
     number: int
+    """Place in the order of sending, from 1; 0 if a limit kept the request from being sent."""
     operation: str
+    """Its operationId; empty for an undocumented path."""
     request: Request
     response: Response | None = None
     failure: Failure | None = None
     credential: str = VALID
+    """The name of the credential that was sent: "valid", or the name of an invalid one."""
     valid: bool = False
+    """True if the interface document promises a success, because the request has a valid token and is documented. It is
+    fixed when the request is sent."""
     started: float = 0.0
+    """Seconds since 1970."""
     elapsed_s: float = 0.0
     beside: int = 0
+    """How many other requests of the run were on the wire at some time of it."""
     part: str = ""
+    """The part of the generated traffic that judges it; empty if it is not generated."""
     written: tuple[str, ...] = ()
+    """The unusual ways in which the request was written."""
     supersedes: int = 0
+    """The number of an earlier exchange with the same request, whose answer this one replaces; else 0."""
     purpose: Purpose | None = None
+    """Why the request was sent, if a scenario sent it."""
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
+    """Numbers of all exchanges that were refused because the token had expired. The run learns them later, so it keeps
+    them beside its exchanges."""
 
     @property
     def expects_success(self) -> bool:

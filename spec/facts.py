@@ -1,12 +1,13 @@
-"""Facts of an answer that the interface document does not show: what is at which place, and never a value.
+"""Facts of an answer that the interface document does not show: which type stands at which place, and never a value.
 
 A fact is a place and one type that was seen there. A place is a JSON pointer (RFC 6901) in which `*` is any item of an
 array, and any member whose name may be data; `/` is the body, and the empty place the answer as a whole. Facts merge by
-union. Two sets of facts contradict each other where their types at one place have nothing in common.
+union. Two sets of facts contradict each other if their types at one place have nothing in common.
 
 Members that are shown by name are those of the interface document, and those made of ordinary words.
 
-Source: interface document, Resources and their fields, last line.
+The record of a run, its drift and its report ask this module. Source: interface document, Resources and their fields,
+last line.
 """
 
 from __future__ import annotations
@@ -22,84 +23,125 @@ from spec.interface import KEY_TYPES, openapi, operations
 from spec.json_text import folded, is_number
 
 Fact = tuple[str, str]
+"""A place, and a type that was seen there. At the place ANSWER it is the answer in words, such as `404 text/plain`."""
 Facts = frozenset[Fact]
-ANSWER, BODY, ANY = "", "/", "*"
-ABSENT, NULL, OBJECT, ARRAY = "absent", "null", "object", "array"
+_TypesByPlace = Mapping[str, set[str]]
+ANSWER = ""
+"""Place of the answer as a whole."""
+BODY = "/"
+ANY = "*"
+"""Stands in a place for any item of an array, and for any member whose name may be data."""
+ABSENT = "absent"
+NULL = "null"
+OBJECT = "object"
+ARRAY = "array"
 DEEP = "…"
-"""Type of what lies too deep to be looked at."""
-_DEEPEST, _MOST_FACTS = 8, 1_000
-"""Levels of one answer, and facts: no known service comes near, and a record of hundreds of answers stays readable."""
+"""Type of an object or array that lies too deep: its content is not looked at."""
+_DEEPEST = 8
+"""Levels of an answer that are looked at: no known service comes near."""
+_MOST_FACTS = 1_000
+"""Facts of one answer: no known service comes near, and a record of hundreds of answers stays readable."""
 _MOST_NAMES = 50
-"""Members of one object: with more of them it is keyed by data, such as words."""
+"""Members of one object. An object with more of them is keyed by data, such as words."""
 _DATE = re.compile(r"[0-9]{4}-[01][0-9]-[0-3][0-9]")
 _MOMENT = re.compile(rf"{_DATE.pattern}[Tt ][0-2][0-9]:[0-5][0-9].{{0,30}}")
-_OF_PAGING = re.compile(
-    r"(?:next|prev|previous|proxim[ao]|anterior)(?P<what>(?:[_-]?(?:page|cursor|token|link|url|pagina)){0,2})", re.I
+"""A date and a time, with seconds, a fraction and a time zone or without them."""
+_PAGING_NAME = re.compile(
+    r"(?:next|prev|previous|proxim[ao]|anterior)(?P<target>(?:[_-]?(?:page|cursor|token|link|url|pagina)){0,2})", re.I
 )
 """Names of members that come and go with the length of a list, and not with the service."""
 
 
-def said(text: str) -> Facts:
-    """An observation in words of ours, or a word of the service that is no payload, such as `DONE`."""
-    return frozenset({(ANSWER, text)})
+def words_as_facts(words: str) -> Facts:
+    """An observation in words of the suite, or a word of the service that is no payload, such as `DONE`."""
+    return frozenset({(ANSWER, words)})
 
 
 def facts_of(body: Any) -> Facts:
-    """Facts of a JSON value as `json_text` reads it; of a very large one, those of its upper levels."""
+    """Facts of a JSON value as `json_text` reads it. A very large value gives only the facts of its upper levels."""
     for depth in range(_DEEPEST, 0, -1):
-        found = _facts_of([body], depth)
-        if len(found) <= _MOST_FACTS:
+        facts = _facts_of([body], depth)
+        if len(facts) <= _MOST_FACTS:
             break
-    return frozenset((pointer or BODY, what) for pointer, what in found)
+    return frozenset((pointer or BODY, type_name) for pointer, type_name in facts)
 
 
-def merged(several: Iterable[Facts]) -> Facts:
-    """The union, in which a member that only some of the objects at its place have is also absent."""
-    each = [_by_place(facts) for facts in several]
-    whole = {(place, what) for known in each for place in known for what in known[place]}
-    absent = {(place, ABSENT) for place, _ in whole if any(_types(known, place) == {ABSENT} for known in each)}
-    return frozenset(whole | absent)
+def merged(answers: Iterable[Facts]) -> Facts:
+    """The union of the facts of several answers. A member that some objects at its place do not have is also absent."""
+    answers = list(answers)
+    union = frozenset[Fact]().union(*answers)
+    types_of_each_answer = [_types_by_place(facts) for facts in answers]
+    absences = set[Fact]()
+    for place in {place for place, _ in union}:
+        if any(_types_at(place, types) == {ABSENT} for types in types_of_each_answer):
+            absences.add((place, ABSENT))
+    return union | absences
 
 
 def updated(was: Facts, now: Facts) -> Facts:
-    """The new facts, and the old ones of places of which those say nothing, such as the items of an empty array."""
-    whole, known = set(now), _by_place(now)
-    for place, what in sorted(was):  # what a place is in comes before it
-        holder = _parent_of(place)
-        is_inside = holder == ANSWER or bool({(holder, OBJECT), (holder, ARRAY)} & whole)
-        if is_inside and not _telling(_types(known, place)):
-            whole.add((place, what))
-    return frozenset(whole)
+    """The new facts, and each old fact of a place that the new ones say nothing about, such as the items of an empty
+    array."""
+    current = set(now)
+    new_types = _types_by_place(now)
+    for place, type_name in sorted(was):  # so that an object or array comes before its members and items
+        holder = _holder_of(place)
+        holder_exists = holder == ANSWER or (holder, OBJECT) in current or (holder, ARRAY) in current
+        if holder_exists and not _telling_types(_types_at(place, new_types)):
+            current.add((place, type_name))
+    return frozenset(current)
 
 
 def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[str]]]:
-    """Places where what was and what is have nothing in common, with both; the answer as a whole comes alone."""
-    before, after = _by_place(was), _by_place(now)
-    for place in sorted({*before, *after}):
-        old, new = (_telling(_types(side, place)) for side in (before, after))
-        if old and new and old.isdisjoint(new) and not _is_of_paging(place, old | new):
+    """Each place whose old and new types have nothing in common, with both sets of types.
+
+    If the answer as a whole is such a place, it comes alone: everything inside differs then for the same reason.
+    """
+    types_before = _types_by_place(was)
+    types_after = _types_by_place(now)
+    for place in sorted({*types_before, *types_after}):
+        old = _telling_types(_types_at(place, types_before))
+        new = _telling_types(_types_at(place, types_after))
+        if not old or not new or old & new:
+            continue
+        if not _is_of_paging(place, old | new):
             yield place, old, new
             if place == ANSWER:
                 break
 
 
 def renamed(facts: Facts, change: Callable[[str], str]) -> Facts:
-    """The facts, in which a name that may be data, or that a change knows to be data, is `*`."""
+    """The facts with `*` in the place of each name that may be data, or that `change` alters.
 
-    def name(part: str) -> str:
-        return part if not part or (is_name(part) and change(part) == part) else ANY
+    `change` redacts a text: what it alters is known to be data. It is applied to the types, too, because the answer in
+    words stands among them.
+    """
 
-    found = (("/".join(map(name, place.split("/"))), what) for place, what in facts)
-    return frozenset((place, change(what)) for place, what in found if what != ABSENT or not place.endswith(ANY))
+    def safe_name(part: str) -> str:
+        if not part:
+            return part
+        return part if is_name(part) and change(part) == part else ANY
+
+    safe_facts = set[Fact]()
+    for place, type_name in facts:
+        safe_place = "/".join(safe_name(part) for part in place.split("/"))
+        # That any one of many members named by data is absent says nothing.
+        if type_name != ABSENT or not safe_place.endswith(ANY):
+            safe_facts.add((safe_place, change(type_name)))
+    return frozenset(safe_facts)
 
 
 def text_of(facts: Facts) -> str:
-    """The facts on one line, without what others imply: `200 application/json: /code number, /data/*/id string`."""
-    known = _by_place(facts)
-    holding = {_parent_of(place) for place in known}
-    told = [place for place in sorted(known) if place and (place not in holding or known[place] - _HOLDING)]
-    inner = ", ".join(f"{place} {in_words(known[place])}" for place in told)
-    return ": ".join(filter(None, (in_words(known.get(ANSWER, ())), inner)))
+    """The facts on one line, without those that others imply: `200 application/json: /code number, /data/*/id string`.
+
+    That a place holds an object is implied by the members in it.
+    """
+    types = _types_by_place(facts)
+    holders = {_holder_of(place) for place in types}
+    inner_places = sorted(place for place in types if place != ANSWER)
+    shown_places = [place for place in inner_places if place not in holders or types[place] - _HOLDER_TYPES]
+    inner_text = ", ".join(f"{place} {in_words(types[place])}" for place in shown_places)
+    answer_text = in_words(types.get(ANSWER, ()))
+    return ": ".join(text for text in (answer_text, inner_text) if text)
 
 
 def in_words(types: Iterable[str]) -> str:
@@ -107,81 +149,108 @@ def in_words(types: Iterable[str]) -> str:
     return " or ".join(sorted(types))
 
 
-def _parent_of(place: str) -> str:
-    """The place that a place is in; the answer is in itself."""
-    return ANSWER if place == BODY else place.rpartition("/")[0] or (BODY if place else ANSWER)
+def _holder_of(place: str) -> str:
+    """The place of the object or array that holds a place. The answer holds the body and itself."""
+    if place in (ANSWER, BODY):
+        return ANSWER
+    return place.rpartition("/")[0] or BODY
 
 
-# -- what is known of a place -------------------------------------------------------------------------------------
+# -- the types at a place -----------------------------------------------------------------------------------------
 
-_HOLDING = frozenset({OBJECT, ARRAY})
-
-
-def _by_place(facts: Facts) -> dict[str, set[str]]:
-    known = defaultdict(set)
-    for place, what in facts:
-        known[place].add(what)
-    return dict(known)
+_HOLDER_TYPES = frozenset({OBJECT, ARRAY})
 
 
-def _types(known: Mapping[str, set[str]], place: str) -> set[str]:
-    """The types at a place, where a member that an object does not have is absent; none where nothing is known."""
-    name, inside = place.rpartition("/")[2], _parent_of(place)
-    if place in known or place == ANSWER or name == ANY:
-        return known.get(place, set())
-    return {ABSENT} if OBJECT in known.get(inside, ()) or (place == BODY and ANSWER in known) else set()
+def _types_by_place(facts: Facts) -> dict[str, set[str]]:
+    types = defaultdict(set)
+    for place, type_name in facts:
+        types[place].add(type_name)
+    return dict(types)
 
 
-def _telling(types: set[str]) -> set[str]:
-    """The types that say what a service does: null does not, nor does what is only ever null or absent."""
-    told = types - {NULL, DEEP}
-    return told if told != {ABSENT} or told == types else set()
+def _types_at(place: str, types: _TypesByPlace) -> set[str]:
+    """The types at a place. ABSENT for a member that its object does not have; none if nothing is known about it."""
+    if place in types:
+        return types[place]
+    name = place.rpartition("/")[2]
+    if place == ANSWER or name == ANY:  # an empty array has no items, and that says nothing about them
+        return set()
+    is_missing_member = OBJECT in types.get(_holder_of(place), ())
+    is_missing_body = place == BODY and ANSWER in types
+    return {ABSENT} if is_missing_member or is_missing_body else set()
+
+
+def _telling_types(types: set[str]) -> set[str]:
+    """The types that say what a service does.
+
+    Null says nothing about the type of a member. So a member that is sometimes null and otherwise absent has none.
+    """
+    telling = types - {NULL, DEEP}
+    is_null_or_absent = telling == {ABSENT} and telling != types
+    return set() if is_null_or_absent else telling
 
 
 def _is_of_paging(place: str, types: set[str]) -> bool:
-    """True for a member that links to a page: a text, an object, or a number under a name that says so."""
-    found = _OF_PAGING.fullmatch(place.rpartition("/")[2])
-    return found is not None and types <= {"string", OBJECT, ABSENT, *["number"] * bool(found["what"])}
+    """True for a member that links to a page: a text, an object, or a number if its name says page, cursor or so."""
+    match = _PAGING_NAME.fullmatch(place.rpartition("/")[2])
+    if match is None:
+        return False
+    types_of_a_link = {"string", OBJECT, ABSENT}
+    if match["target"]:
+        types_of_a_link.add("number")
+    return types <= types_of_a_link
 
 
-# -- what a value is made of --------------------------------------------------------------------------------------
+# -- the types inside a value -------------------------------------------------------------------------------------
 
 
 def _facts_of(values: list[Any], depth: int) -> set[Fact]:
-    """Facts of the values at one place, seen from there; of what lies deeper than so many levels, nothing is known."""
-    found = {("", _type_of(value)) for value in values}
+    """Facts of all values at one place. Places are relative to it; below `depth` levels nothing is looked at."""
+    facts = {("", _type_of(value)) for value in values}
     if depth == 0:
-        return {("", DEEP if what in _HOLDING else what) for _, what in found}
-    items = [item for value in values if isinstance(value, list) for item in value]
-    inside = _members([value for value in values if isinstance(value, dict)], depth - 1)
+        return {("", DEEP if type_name in _HOLDER_TYPES else type_name) for _, type_name in facts}
+    objects = [value for value in values if isinstance(value, dict)]
+    items: list[Any] = []
+    for value in values:
+        if isinstance(value, list):
+            items.extend(value)
+    facts_inside = _facts_of_members(objects, depth - 1)
     if items:
-        inside[ANY] = inside.get(ANY, set()) | _facts_of(items, depth - 1)
-    return found | {(f"/{name}{pointer}", what) for name, facts in inside.items() for pointer, what in facts}
+        facts_inside[ANY] = facts_inside.get(ANY, set()) | _facts_of(items, depth - 1)
+    for name, inner_facts in facts_inside.items():
+        facts.update((f"/{name}{pointer}", type_name) for pointer, type_name in inner_facts)
+    return facts
 
 
-def _members(objects: list[dict[str, Any]], depth: int) -> dict[str, set[Fact]]:
-    """Facts of the members by their name; `*` is that of all that are named by data, or that may be."""
-    all_names = {name for each in objects for name in each}
+def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, set[Fact]]:
+    """Facts of the members of all objects at one place, by name. Members whose names may be data are all under `*`."""
+    all_names = set[str]().union(*objects)
     names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))
     if len(names) > _MOST_NAMES:
         names = set()
     values = defaultdict(list)
-    for each in objects:
-        for name, value in each.items():
+    for members in objects:
+        for name, value in members.items():
             values[name if name in names else ANY].append(value)
-    found = {name: _facts_of(values[name], depth) for name in values}
+    facts = {name: _facts_of(values[name], depth) for name in values}
     for name in names:
-        found[name] |= {("", ABSENT)} if len(values[name]) < len(objects) else set()
-    return found
+        if len(values[name]) < len(objects):
+            facts[name].add(("", ABSENT))
+    return facts
 
 
 def _type_of(value: object) -> str:
+    """The JSON type of a value as a word; texts that hold a date, or a date and a time, are told apart."""
     if isinstance(value, str):
-        return "date" if _DATE.fullmatch(value) else "date and time" if _MOMENT.fullmatch(value) else "string"
+        if _DATE.fullmatch(value):
+            return "date"
+        return "date and time" if _MOMENT.fullmatch(value) else "string"
     if is_number(value):
         return "number"
-    if value is None or isinstance(value, bool):
-        return NULL if value is None else "boolean"
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return "boolean"
     return OBJECT if isinstance(value, dict) else ARRAY
 
 
@@ -192,34 +261,47 @@ def _type_of(value: object) -> str:
 
 def _words_in(file: str) -> frozenset[str]:
     """Words of a list beside this module, in small letters. A line that starts with # is a comment."""
-    lines = Path(__file__).with_name(file).read_text("utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+    words = set[str]()
+    for line in Path(__file__).with_name(file).read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            words.update(line.split())
+    return frozenset(words)
+
+
+def _documented_names() -> frozenset[str]:
+    """Names of members and of path parameters in the interface document."""
+    names = {operation.path_parameter for operation in operations().values() if operation.path_parameter}
+    for schema in openapi()["components"]["schemas"].values():
+        names.update(schema.get("properties", ()))
+    return frozenset(names)
 
 
 WORDS = _words_in("words.txt")
 """Words of refusals, the only ones that are shown of a service's text."""
 NAME_WORDS = _words_in("member_names.txt")
 """Ordinary words in English and Portuguese, of which a shown name of a member may be made."""
-_DOCUMENTED = frozenset(
-    name for schema in openapi()["components"]["schemas"].values() for name in schema.get("properties", ())
-).union(operation.path_parameter for operation in operations().values() if operation.path_parameter)
-"""Names of members, and of what stands in paths, in the interface document."""
-_NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
+_DOCUMENTED_NAMES = _documented_names()
+_FOLDED_NAMES = frozenset(map(folded, _DOCUMENTED_NAMES))
+_FORM_OF_A_NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
+"""Letters and separators with at most one digit at the end, as in `address1`: an identifier has more digits."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_FOLDED = frozenset(map(folded, _DOCUMENTED))
+"""A word within a name: capitals as in `CNPJ`, or small letters after one capital or none, as in `keyType`."""
 _DOCUMENTED_VALUES = frozenset({"DONE", *KEY_TYPES})
 _WORD_IN_CAPITALS = re.compile(r"[A-Z]{2,20}")
 
 
 def is_name(name: str) -> bool:
     """True for a name of a member that is no data: a documented one in any spelling, or one made of ordinary words."""
-    if not name.isascii() or folded(name) in _FOLDED:
-        return name.isascii()
-    if not _NAME.fullmatch(name):  # asked first: an answer may have tens of thousands of names
+    if not name.isascii():
+        return False
+    if folded(name) in _FOLDED_NAMES:
+        return True
+    if not _FORM_OF_A_NAME.fullmatch(name):  # asked first: an answer may have tens of thousands of names
         return False
     words = words_of(name)
-    longer = [word for word in words if len(word) > 1]
-    return bool(longer) and _KNOWN.issuperset(longer) and len(words) - len(longer) < 2
+    longer_words = [word for word in words if len(word) > 1]
+    has_few_single_letters = len(words) - len(longer_words) < 2  # `xTotal` has one; with more it may be an identifier
+    return bool(longer_words) and has_few_single_letters and _ORDINARY_WORDS.issuperset(longer_words)
 
 
 def is_plain_value(text: str) -> bool:
@@ -235,4 +317,4 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
 
 
-_KNOWN = NAME_WORDS.union(*map(words_of, _DOCUMENTED))
+_ORDINARY_WORDS = NAME_WORDS.union(*map(words_of, _DOCUMENTED_NAMES))

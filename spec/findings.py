@@ -1,4 +1,7 @@
-"""Findings: what deviates from a requirement, as data. The codes and their templates stand in `findings.yaml`."""
+"""Findings: what deviates from a requirement, as data. The codes and their templates stand in `findings.yaml`.
+
+Rules and judgements of several exchanges make them; every report renders them.
+"""
 
 from __future__ import annotations
 
@@ -19,49 +22,52 @@ _PARTS = frozenset({"expected", "got", "says", "at", "level"})
 @cache
 def templates() -> Mapping[str, Mapping[str, str]]:
     """The templates of every code: `expected`, `got`, `says`, `at`, `level`. Raises ValueError for any other part."""
-    every = dict(read_yaml(TEMPLATES))
-    for code, parts in every.items():
+    templates_by_code = dict(read_yaml(TEMPLATES))
+    for code, parts in templates_by_code.items():
         for part, text in parts.items():
             if part not in _PARTS or not isinstance(text, str):
                 raise ValueError(
                     f"{TEMPLATES.name}: {code}: expected texts under {', '.join(sorted(_PARTS))}, got {part!r}: "
                     "a text with a comma in braces, or with a colon, needs quotes"
                 )
-    return every
+    return templates_by_code
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that deviates. KeyError for a code without templates."""
+    """One thing that deviates. Its texts raise KeyError for a code without templates."""
 
     code: str
     parameters: tuple[tuple[str, Value], ...] = ()
     pointers: tuple[str, ...] = ()  # JSON pointers to what deviates in the body of the response, or is missing there
     requirement: str = ""
     exchanges: tuple[int, ...] = ()  # the first one shows it best
-    alone: bool = True  # False where it shows only with other requests in flight
-    shown_by: Text = ""  # the class of the request, where it was generated
+    alone: bool = True  # False if it shows only with other requests in flight
+    shown_by: Text = ""  # the class of the request, if it was generated
     times: int = 0  # how many generated requests show it
     seed: int = 0  # what they were generated from
 
     @property
     def expected(self) -> Text:
+        """What the requirement expects."""
         return self._filled("expected")
 
     @property
     def got(self) -> Text:
-        return self._alone_or_not(self._filled("got" if "got" in templates()[self.code] else "says"))
+        """What the service answered instead."""
+        part = "got" if "got" in templates()[self.code] else "says"
+        return self._with_company(self._filled(part))
 
     @property
     def statement(self) -> Text:
         """Sentence of the finding, without the request that shows it."""
-        return self._alone_or_not(
-            self._filled("says")
-            if "says" in templates()[self.code]
-            else say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
-        )
+        if "says" in templates()[self.code]:
+            return self._with_company(self._filled("says"))
+        text = say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
+        return self._with_company(text)
 
-    def _alone_or_not(self, text: Text) -> Text:
+    def _with_company(self, text: Text) -> Text:
+        """The text, which says so if the finding shows only with other requests in flight."""
         return text if self.alone else say("{finding} (only with other requests in flight)", finding=text)
 
     @property
@@ -84,18 +90,19 @@ class Finding:
         return templates()[self.code].get("at", "")
 
     def map(self, change: Callable[[str], str]) -> Finding:
-        """The same with each text among its parameters changed."""
+        """The finding with each text among its parameters changed, such as redacted."""
         parameters = Message("", self.parameters).map(change).values
         return replace(self, parameters=parameters, shown_by=changed(self.shown_by, change))
 
     def _filled(self, part: str) -> Message:
-        """The template with the parameters that it names; `at` are the pointers."""
-        template, values = templates()[self.code][part], (*self.parameters, ("at", ", ".join(self.pointers)))
-        return Message(template, tuple((name, value) for name, value in values if f"{{{name}}}" in template))
+        """The template of that part, with the parameters that it names. Its parameter `at` is the pointers."""
+        template = templates()[self.code][part]
+        parameters = (*self.parameters, ("at", ", ".join(self.pointers)))
+        return Message(template, tuple((name, value) for name, value in parameters if f"{{{name}}}" in template))
 
 
 MOST_POINTERS = 100
-"""Pointers of a finding: more members than that are not shown of a body."""
+"""Pointers of a finding. A body may have thousands of members that deviate alike; no reader looks at more."""
 
 
 def finding(code: str, /, *pointers: str, **parameters: Value) -> Finding:
@@ -104,42 +111,50 @@ def finding(code: str, /, *pointers: str, **parameters: Value) -> Finding:
 
 
 def merged_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Each finding once, with the exchanges of all that say the same."""
-    exchanges: dict[Finding, list[int]] = {}
-    for each in findings:
-        exchanges.setdefault(replace(each, exchanges=()), []).extend(each.exchanges)
-    return tuple(replace(each, exchanges=tuple(dict.fromkeys(numbers))) for each, numbers in exchanges.items())
+    """The distinct findings. Those that differ in their exchanges alone become one, with the exchanges of all."""
+    numbers_by_finding: dict[Finding, list[int]] = {}
+    for original in findings:
+        without_exchanges = replace(original, exchanges=())
+        numbers_by_finding.setdefault(without_exchanges, []).extend(original.exchanges)
+    merged = []
+    for without_exchanges, numbers in numbers_by_finding.items():
+        merged.append(replace(without_exchanges, exchanges=tuple(dict.fromkeys(numbers))))
+    return tuple(merged)
 
 
 class Conclusion(Enum):
-    """Finding or not, as exchanges show it. An inconclusive one could not be judged."""
+    """What exchanges show about a requirement."""
 
     HOLDS = "holds"
     DEVIATES = "deviates"
-    INCONCLUSIVE = "inconclusive"
+    INCONCLUSIVE = "inconclusive"  # it could not be judged
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The conclusion, and the exchanges that show it: with findings where it deviates; else `why` may say more."""
+    """The conclusion on a requirement, and the exchanges that show it."""
 
     conclusion: Conclusion
     exchanges: tuple[Exchange, ...] = ()
     findings: tuple[Finding, ...] = ()
+    """At least one if the requirement deviates, else none."""
     why: Text = ""
+    """The reason for any other conclusion, if there is more to say."""
 
     @property
     def holds(self) -> bool:
+        """True if the exchanges show that the requirement is met."""
         return self.conclusion is Conclusion.HOLDS
 
     @property
     def deviates(self) -> bool:
+        """True if the exchanges show that the requirement is not met."""
         return self.conclusion is Conclusion.DEVIATES
 
     @property
     def message(self) -> Text:
         """Sentences of the findings, or why there is none."""
-        return joined(each.statement for each in self.findings) or self.why
+        return joined(finding.statement for finding in self.findings) or self.why
 
 
 def holds(*exchanges: Exchange, why: Text = "") -> Judgement:
@@ -147,13 +162,13 @@ def holds(*exchanges: Exchange, why: Text = "") -> Judgement:
     return Judgement(Conclusion.HOLDS, exchanges, why=why)
 
 
-def deviates(found: Finding | Iterable[Finding], *exchanges: Exchange) -> Judgement:
-    """The exchanges show that the requirement is not met."""
+def deviates(findings: Finding | Iterable[Finding], *exchanges: Exchange) -> Judgement:
+    """The exchanges show that the requirement is not met. A finding without exchanges gets all of them."""
+    if isinstance(findings, Finding):
+        findings = [findings]
     numbers = tuple(exchange.number for exchange in exchanges)
-    every = [found] if isinstance(found, Finding) else found
-    return Judgement(
-        Conclusion.DEVIATES, exchanges, tuple(replace(each, exchanges=each.exchanges or numbers) for each in every)
-    )
+    cited = tuple(finding if finding.exchanges else replace(finding, exchanges=numbers) for finding in findings)
+    return Judgement(Conclusion.DEVIATES, exchanges, cited)
 
 
 def inconclusive(why: Text, *exchanges: Exchange) -> Judgement:

@@ -1,6 +1,7 @@
 """The documented interface as data: the operations, their results and which paths reach them.
 
-Source: `openapi.yaml`, which is written by hand from the interface document.
+Everything that sends, judges or shows an exchange asks it. Source: `openapi.yaml`, which is written by hand from the
+interface document.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from spec.requirements import read_yaml
 
 OPENAPI = Path(__file__).with_name("openapi.yaml")
 MARK = "pixconf-"
-"""Every synthetic identifier starts with it, so that it names no real account, key or code."""
+"""Prefix of every synthetic identifier, so that it names no real account, key or code."""
 MONEY = frozenset({"create-pix", "transfer", "execute"})
 """The permissions of the operations that move money, or may."""
 
@@ -32,22 +33,24 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One documented operation.
-
-    `described` says that its response is shown. `envelope` has the fields of the response, `result` those of its data.
-    """
+    """One documented operation."""
 
     id: str
     method: str
     path: str
+    """Its template, such as /v1/pix/keys/{accountId}."""
     permission: str
+    """The permission of a profile that a run needs to call it."""
     described: bool
+    """True if the interface document shows its response."""
     envelope: tuple[Field, ...]
+    """The fields of the response; none if it is not described."""
     result: tuple[Field, ...]
+    """The fields of `data` in the response."""
 
     @property
     def path_parameter(self) -> str | None:
-        """The name of the path parameter; None where the path has none."""
+        """The name of the path parameter; None if the path has none."""
         match = re.search(r"\{(\w+)}", self.path)
         return match[1] if match else None
 
@@ -61,23 +64,22 @@ def openapi() -> Mapping[str, Any]:
 @cache
 def operations() -> Mapping[str, Operation]:
     """The operations by operationId, in the order of the schema."""
-    return {
-        item["operationId"]: _operation(path, method, item)
-        for path, methods in openapi()["paths"].items()
-        for method, item in methods.items()
-        if "operationId" in item
-    }
+    documented = {}
+    for path, items in openapi()["paths"].items():
+        for method, item in items.items():
+            if "operationId" in item:  # parameters stand beside the methods of a path
+                documented[item["operationId"]] = _operation(path, method, item)
+    return documented
 
 
 @cache
 def personal_fields() -> frozenset[str]:
     """The names of the fields that the schema marks with `x-personal`."""
-    return frozenset(
-        name
-        for schema in openapi()["components"]["schemas"].values()
-        for name, member in schema.get("properties", {}).items()
-        if member.get("x-personal")
-    )
+    names = set[str]()
+    for schema in openapi()["components"]["schemas"].values():
+        properties = schema.get("properties", {})
+        names.update(name for name in properties if properties[name].get("x-personal"))
+    return frozenset(names)
 
 
 def operations_reached(method: str, path: str) -> frozenset[str]:
@@ -89,16 +91,17 @@ def operations_reached(method: str, path: str) -> frozenset[str]:
     """
     reached = set[str]()
     for reading in _readings(path):
-        at_path = [op for op in operations().values() if _matcher(op.path).fullmatch(reading)]
-        exact = [op for op in at_path if op.method == method.upper()]
-        reached.update(op.id for op in exact or at_path)
+        at_path = [operation for operation in operations().values() if _pattern_of(operation.path).fullmatch(reading)]
+        with_method = [operation for operation in at_path if operation.method == method.upper()]
+        reached.update(operation.id for operation in with_method or at_path)
     return frozenset(reached)
 
 
 def path_parameters_reached(operation: str, path: str) -> frozenset[str]:
     """Every value that a server could read as the path parameter of the operation."""
-    found = map(_matcher(operations()[operation].path).fullmatch, _readings(path))
-    return frozenset(match[1] for match in found if match)
+    pattern = _pattern_of(operations()[operation].path)
+    matches = [pattern.fullmatch(reading) for reading in _readings(path)]
+    return frozenset(match[1] for match in matches if match)
 
 
 def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
@@ -130,32 +133,44 @@ def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _resolve(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema, or the one that it refers to."""
     while "$ref" in schema:
         schema = openapi()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]]
     return schema
 
 
 @cache
-def _matcher(template: str) -> re.Pattern[str]:
+def _pattern_of(template: str) -> re.Pattern[str]:
+    """A pattern of the paths of a template. Its group is the path parameter, one segment."""
     return re.compile(re.sub(r"\\\{\w+\\}", "([^/]+)", re.escape(template)), re.IGNORECASE | re.DOTALL)
 
 
+_MOST_DECODINGS = 4
+"""How often a path is percent-decoded, because each gateway before a service may do so."""
+
+
 def _readings(path: str) -> set[str]:
-    readings = {path, unquote(path.replace("%2F", "%252F"))}  # a slash in an account may stay encoded
-    for _ in range(4):
+    """The path as servers may read it: decoded several times, resolved, and without what follows a semicolon."""
+    decoded = {path, unquote(path.replace("%2F", "%252F"))}  # a slash in an account may stay encoded
+    for _ in range(_MOST_DECODINGS):
         path = unquote(path)
-        readings.add(path)
-    return {form for reading in readings for form in (reading, _resolved(reading), _resolved(reading.split(";")[0]))}
+        decoded.add(path)
+    readings = set[str]()
+    for form in decoded:
+        without_parameters = form.split(";")[0]  # /v1/accounts;session=1
+        readings.update((form, _resolved(form), _resolved(without_parameters)))
+    return readings
 
 
 def _resolved(path: str) -> str:
-    kept: list[str] = []
+    """The path without dot segments and empty segments, with slashes in the place of backslashes."""
+    segments: list[str] = []
     for segment in path.replace("\\", "/").split("/"):
         if segment == "..":
-            del kept[-1:]
+            del segments[-1:]
         elif segment not in ("", "."):
-            kept.append(segment)
-    return "/" + "/".join(kept)
+            segments.append(segment)
+    return "/" + "/".join(segments)
 
 
 def _permitted_by(*permissions: str) -> tuple[str, ...]:
@@ -163,8 +178,10 @@ def _permitted_by(*permissions: str) -> tuple[str, ...]:
 
 
 READS = _permitted_by("read")
+"""The operations that only read."""
 PREPARING = _permitted_by("create-pix", "transfer")
 """The operations that may prepare a transfer and return its transaction code."""
 KEY_TYPES: tuple[str, ...] = tuple(
     openapi()["components"]["schemas"]["KeyRegistration"]["properties"]["pixKeyType"]["enum"]
 )
+"""The documented key types: PHONE, EMAIL, RANDOM, CNPJ and CPF."""

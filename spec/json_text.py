@@ -1,6 +1,7 @@
-"""RFC 8259 to the letter: what `json.loads` forgives is a deviation here, what exceeds us is said.
+"""Reading of JSON to the letter of RFC 8259.
 
-Numbers become `Decimal`, so that integers of any size and `1.0` can be told from `1.5`.
+What `json.loads` forgives, such as NaN, is an error here. A text that is too large for the suite is no error: it names
+the limit. Numbers become `Decimal`, so that integers of any size and `1.0` can be told from `1.5`.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from spec.message import Text, say
 JsonPath = tuple[str | int, ...]
 """The names and places that lead to a value."""
 MAX_DEPTH = 100
+"""Levels of a text. Each costs several calls wherever a value is read, and Python stops at 1,000 of them."""
 MAX_DIGITS = 1_000
+"""Digits of a number that is computed with. Of a longer number only its being an integer matters."""
 MAX_VALUES = 100_000
-"""More of them would take hundreds of megabytes of memory."""
-_STRING_OR_BRACKET = re.compile(
-    r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL
-)  # possessive: no stack that grows with a text
-
+"""Values of a text. More of them would take hundreds of megabytes of memory."""
+_LARGEST_EXPONENT_DIGITS = 3
+"""Digits of an exponent that is computed with: 1e9999999 would have millions of digits."""
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+"""A string, which may end with the text, or a bracket. Possessive, so that no stack grows with the text."""
 
 _HOLDERS = (dict, list)
 """Types of the values that hold others. A tuple, because a union is made anew for each value that is asked about."""
@@ -36,6 +39,7 @@ class HugeNumber:
     """A JSON number of more digits than are worth computing with."""
 
     integral: bool
+    """True if it is an integer."""
 
 
 class JsonObject(dict[str, Any]):
@@ -43,28 +47,28 @@ class JsonObject(dict[str, Any]):
 
     @cached_property
     def by_folded_name(self) -> dict[str, str]:
-        """The first name as written, by folded name."""
+        """The first name that stands for each folded name."""
         return {folded(name): name for name in reversed(self)}
 
 
 @lru_cache(10_000)
 def folded(name: str) -> str:
-    """A member name without letter case and separators. A misspelled name and the right one have it in common."""
+    """A member name without letter case and separators, which is the same for a name and its misspellings."""
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
 @dataclass(frozen=True)
 class JsonText:
-    """A body read as JSON: the value, or why there is none.
-
-    `error` says why the text is not JSON, which is a deviation; where that is NaN or Infinity alone, there is a value,
-    which has null in its place. `limit` names the limit of the suite that the text exceeds, which is no deviation.
-    """
+    """A body read as JSON: the value, or why there is none."""
 
     value: Any = None
     error: Text = ""
+    """Why the text is not JSON, which is a deviation. If only NaN or Infinity is wrong, there is a value nevertheless,
+    with null in its place."""
     limit: Text = ""
+    """The limit of the suite that the text exceeds, which is no deviation."""
     repeated: tuple[str, ...] = ()
+    """Names that an object has twice."""
     byte_order_mark: bool = False
 
     @property
@@ -75,35 +79,43 @@ class JsonText:
 
 def read_json(body: bytes) -> JsonText:
     """Read a whole body as one JSON text (RFC 8259 sections 2 to 8)."""
-    marked = body.startswith(b"\xef\xbb\xbf")
+    has_byte_order_mark = body.startswith(b"\xef\xbb\xbf")
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if body.startswith(b"\x1f\x8b"):  # RFC 1952 section 2.3.1
+        if body.startswith(b"\x1f\x8b"):  # the first bytes of gzip (RFC 1952 section 2.3.1)
             return JsonText(error=say("the body is gzip, not text"))
         return JsonText(error=say("byte {position} is not UTF-8", position=error.start))
     if not text.strip(" \t\r\n"):
         return JsonText(error=say("the body is empty"))
-    if limit := _exceeded(text):
+    limit = _exceeded_limit(text)
+    if limit:
         return JsonText(limit=limit)
-    return _parse(text, marked)
+    return _parse(text, has_byte_order_mark=has_byte_order_mark)
 
 
 def is_integer(value: object) -> bool:
-    """An integer in the sense of JSON Schema: `1`, `1.0` and `1e2`, not `true`, not `"1"`."""
+    """True for an integer in the sense of JSON Schema: `1`, `1.0` and `1e2`, not `true`, not `"1"`."""
+    if isinstance(value, HugeNumber):
+        return value.integral
     if not isinstance(value, Decimal):
-        return isinstance(value, HugeNumber) and value.integral
+        return False
     _, digits, exponent = value.as_tuple()
-    return isinstance(exponent, int) and (exponent >= 0 or not any(digits[exponent:]))
+    if not isinstance(exponent, int):  # a letter stands there for NaN and Infinity
+        return False
+    return exponent >= 0 or not any(digits[exponent:])  # a negative exponent counts the digits after the point
 
 
 def is_number(value: object) -> bool:
-    """A JSON number of any size."""
+    """True for a JSON number of any size."""
     return isinstance(value, Decimal | HugeNumber)
 
 
 def leaves_of(value: Any, path: JsonPath = ()) -> list[tuple[JsonPath, Any]]:
-    """Every value inside that holds no other, with the names and places that lead to it."""
+    """Every value inside that holds no other, with the names and places that lead to it from `path` on.
+
+    Empty objects and arrays are leaves, too.
+    """
     leaves: list[tuple[JsonPath, Any]] = []
     _add_leaves(leaves, value, path)
     return leaves
@@ -114,12 +126,12 @@ def _add_leaves(leaves: list[tuple[JsonPath, Any]], value: Any, path: JsonPath) 
     if not value or not isinstance(value, _HOLDERS):
         leaves.append((path, value))
         return
-    parts = value.items() if isinstance(value, dict) else enumerate(value)
-    for name, part in parts:
-        if part and isinstance(part, _HOLDERS):
-            _add_leaves(leaves, part, (*path, name))
-        else:
-            leaves.append(((*path, name), part))
+    members = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, member in members:
+        if member and isinstance(member, _HOLDERS):
+            _add_leaves(leaves, member, (*path, name))
+        else:  # the most frequent case, without a call
+            leaves.append(((*path, name), member))
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -127,15 +139,16 @@ def texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, _HOLDERS):
-        for part in value.values() if isinstance(value, dict) else value:
-            if isinstance(part, str):
-                yield part
-            elif isinstance(part, _HOLDERS):
-                yield from texts_in(part)
+        members = value.values() if isinstance(value, dict) else value
+        for member in members:
+            if isinstance(member, str):
+                yield member
+            elif isinstance(member, _HOLDERS):
+                yield from texts_in(member)
 
 
 def pointer(*path: str | int) -> str:
-    """The JSON pointer that leads there (RFC 6901)."""
+    """The JSON pointer of a path (RFC 6901): `pointer("data", "keys", 0)` is `/data/keys/0`."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
@@ -144,52 +157,60 @@ def parts_of_pointer(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-def _parse(text: str, marked: bool) -> JsonText:
-    repeated: list[str] = []
-    constants: list[str] = []  # names of what is no value: appending gives None in its place
+def _parse(text: str, *, has_byte_order_mark: bool) -> JsonText:
+    """Parse a text that exceeds no limit."""
+    repeated_names: list[str] = []
+    constants: list[str] = []  # NaN and Infinity. `append` returns None, which takes their place in the value
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = JsonObject(pairs)
-        if len(found) < len(pairs):
-            repeated.extend(sorted(name for name, times in Counter(name for name, _ in pairs).items() if times > 1))
-        return found
+    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = JsonObject(pairs)
+        if len(members) < len(pairs):
+            times = Counter(name for name, _ in pairs)
+            repeated_names.extend(sorted(name for name in times if times[name] > 1))
+        return members
 
     try:
         value = json.loads(
-            text, object_pairs_hook=members, parse_int=_number, parse_float=_number, parse_constant=constants.append
+            text, object_pairs_hook=object_of, parse_int=_number, parse_float=_number, parse_constant=constants.append
         )
     except json.JSONDecodeError as error:
         return JsonText(error=say("{error} at character {position}", error=say(error.msg), position=error.pos))
-    wrong = say("{name} is not a JSON value", name=constants[0]) if constants else ""
-    return JsonText(value, wrong, repeated=tuple(repeated), byte_order_mark=marked)
+    error_of_constant = say("{name} is not a JSON value", name=constants[0]) if constants else ""
+    return JsonText(value, error_of_constant, repeated=tuple(repeated_names), byte_order_mark=has_byte_order_mark)
 
 
 def _number(text: str) -> Decimal | HugeNumber:
+    """The number that a text in the form of JSON stands for."""
     mantissa, _, exponent = text.lower().partition("e")
-    if len(mantissa) > MAX_DIGITS or len(exponent.lstrip("+-0")) > 3:
-        fraction = mantissa.partition(".")[2]
-        return HugeNumber(integral=not exponent.startswith("-") and not fraction.strip("0"))
-    return Decimal(text)
+    is_long = len(mantissa) > MAX_DIGITS
+    if not is_long and len(exponent.lstrip("+-0")) <= _LARGEST_EXPONENT_DIGITS:
+        return Decimal(text)
+    has_fraction = bool(mantissa.partition(".")[2].strip("0"))
+    return HugeNumber(integral=not has_fraction and not exponent.startswith("-"))
 
 
-def _exceeded(text: str) -> Text:
-    """The limit that a text exceeds, found before the text is parsed; empty where there is none."""
+def _exceeded_limit(text: str) -> Text:
+    """The limit that a text exceeds, found before the text is parsed; empty if there is none."""
     has_few_values = text.count('"') <= 2 * MAX_VALUES and text.count(",") <= MAX_VALUES
     if has_few_values and text.count("[") + text.count("{") <= MAX_DEPTH:
-        return ""
-    depth, many = 0, say("more than {most} values", most=MAX_VALUES)
+        return ""  # most texts, without a look at their structure
+    too_many_values = say("more than {most} values", most=MAX_VALUES)
+    depth = 0
     for count, match in enumerate(_STRING_OR_BRACKET.finditer(text)):
-        mark = match[0]
-        depth += (mark in "[{") - (mark in "]}")
+        token = match[0]
+        if token in "[{":
+            depth += 1
+        elif token in "]}":
+            depth -= 1
         if depth > MAX_DEPTH:
             return say("nested deeper than {most} levels", most=MAX_DEPTH)
         if count > 2 * MAX_VALUES:  # a member has two strings
-            return many
-    return many if text.count(",") > MAX_VALUES else ""
+            return too_many_values
+    return too_many_values if text.count(",") > MAX_VALUES else ""
 
 
 def as_bytes(value: Any) -> bytes:
-    """The JSON text of a value in UTF-8; what UTF-8 cannot hold (half a surrogate pair) is escaped."""
+    """The JSON text of a value in UTF-8. Halves of surrogate pairs, which UTF-8 cannot hold, are escaped."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

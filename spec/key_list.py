@@ -1,7 +1,10 @@
-"""Contents of a list of keys, whose shape the interface document does not show.
+"""What a list of keys shows, and what it cannot tell.
 
-Source: interface document, Resources and their fields, last line. A key is in the list if one of its texts is the key,
-punctuation and letter case apart; a profile may name the place of the keys.
+The interface document does not show the shape of the list (Resources and their fields, last line). A key is in the list
+if one of its texts is the key, punctuation and letter case apart; a profile may name the place of the keys.
+
+The door asks before and after each deletion, and judgements ask what became of a key. Off a sandbox a key is taken to
+be in the list as soon as anything in it may be the key, because what is deleted then may belong to somebody.
 """
 
 from __future__ import annotations
@@ -23,36 +26,38 @@ from spec.message import Text, say
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 """Numbers and identifiers, which differ from answer to answer."""
-_KEY, _TYPE, _ANY = "<key>", "<type>", "*"
-_LONG = 8
-"""Texts of this length or more may be identifiers or times, which differ from key to key."""
-_LARGE = 1_000_000
-"""Numbers from here on may be times; smaller ones may be the status of a key."""
+_ANY_ITEM = "*"
+"""Part of a pointer that leads to every item."""
+_NO_DIGITS = bytes(range(128)).translate(None, b"0123456789")
+"""The ASCII characters that are no digits."""
+_NO_PART_OF_A_KEY = bytes(range(128)).translate(None, b"0123456789abcdefghijklmnopqrstuvwxyz@")
+"""The ASCII characters that make no difference between keys."""
+_PUNCTUATION = re.compile(r"[\W_]+")
+"""Characters that are neither letters nor digits of any script."""
 _LAST_DIGITS = 8
 """Digits by which a number is known: the local part of a phone number, without country and area. Of a CPF or a CNPJ
 they are enough, too."""
 _FEWEST_DIGITS_SHOWN = 3
-"""Digits that a service leaves of a number, as a rule the last four."""
-_FEW = 40
+"""Digits from which on a short text may be the end of a number. Services leave four of it, as a rule."""
+_MOST_VALUES_OF_AN_ITEM = 40
 """Values of an item of a list. What holds more is a list itself, in which digits of several keys would meet."""
 _MASK = re.compile(r"[*#•●\u2217\uff0a…]|x{3}|\.\.", re.IGNORECASE)
 """Signs in the place of characters that are hidden."""
-_NO_DIGITS = bytes(range(128)).translate(None, b"0123456789")
-_NO_PART_OF_A_KEY = bytes(range(128)).translate(None, b"0123456789abcdefghijklmnopqrstuvwxyz@")
-_PUNCTUATION = re.compile(r"[\W_]+")
-"""What is neither a letter nor a digit of any script."""
-_MANY = 100
+_MOST_MASKED = 100
 """Masked texts of a list that are compared with each key of the run."""
-_LONGEST = 300
-"""Signs of the longest text that may be a masked key."""
-_MORE = re.compile(r"(has)?(more|next).*|.*(cursor|continuation).*")
-"""Names of members that say where the list goes on, folded. Their value is empty at its end."""
+_LONGEST_MASKED = 300
+"""Characters of the longest text that may be a masked key."""
+_OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
+"""An e-mail address, a phone number, a CPF or a CNPJ: no key that a service makes."""
+
+# Names of members, folded, that say whether the list goes on.
+_NEXT_PART = re.compile(r"(has)?(more|next).*|.*(cursor|continuation).*")
+"""Members that lead to the next part. Their value is empty at the end of the list."""
 _NUMBER_OF_KEYS = re.compile(r"total|total(count|elements|items|keys|records|results|size)|count|number(ofkeys)?")
 _NUMBER_OF_PAGES = re.compile(r"(total|number|last)?(of)?pages?(count)?")
 _OWN_PAGE = frozenset({"page", "pagenumber", "currentpage", "size", "pagesize"})
-_NOT_THERE = object()
-_OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
-"""An e-mail address, a phone number, a CPF or a CNPJ: no key that a service makes."""
+"""Members about the part that the answer shows. They say nothing about others, though `page` looks like a number of
+pages."""
 
 
 Marks = frozenset[tuple[str, str]]
@@ -61,18 +66,26 @@ Marks = frozenset[tuple[str, str]]
 
 
 class Listing:
-    """One successful answer to listPixKeys. `key_at` is the JSON pointer to its keys, with * for every item, where the
-    profile names it. `texts` are the keys that stand there, if any; else every text, number and name."""
+    """One successful answer to listPixKeys.
+
+    `key_at` is the JSON pointer to its keys, with * for every item, if the profile names it.
+    """
 
     def __init__(self, exchange: Exchange, key_at: str | None = None) -> None:
-        text = exchange.response and exchange.response.json
-        self.number, self.is_readable = exchange.number, bool(text and text.readable)
-        self._value, self._pointer = text and text.value, parts_of_pointer(key_at) if key_at else []
+        text = exchange.response.json if exchange.response else None
+        self._headers = exchange.response.headers if exchange.response else ()
+        self._value = text.value if text else None
+        self._pointer = parts_of_pointer(key_at) if key_at else []
         at_pointer = list(_values_at(self._value, self._pointer)) if key_at else []
         self._lacks_a_key = not key_at or any(not _is_text(value) for value in at_pointer)
-        self._headers = exchange.response.headers if exchange.response else ()
+        self.number = exchange.number
+        """The number of the exchange."""
+        self.is_readable = bool(text and text.readable)
+        """True if it is JSON, and exceeds no limit of the suite."""
         self.values = [str(value) for value in at_pointer if _is_text(value)]
+        """The keys at `key_at`, as often as they stand there."""
         self.keys = frozenset(self.values)
+        """The distinct keys at `key_at`."""
 
     @cached_property
     def _leaves(self) -> list[tuple[JsonPath, Any]]:
@@ -81,11 +94,14 @@ class Listing:
     @cached_property
     def all_texts(self) -> frozenset[str]:
         """Every text, number and name. Made only if it is asked for: a list may have 100,000 of them."""
-        return frozenset(str(part) for path, value in self._leaves for part in (*path, value) if _is_text(part))
+        texts = set[str]()
+        for path, value in self._leaves:
+            texts.update(str(part) for part in (*path, value) if _is_text(part))
+        return frozenset(texts)
 
     @property
     def texts(self) -> frozenset[str]:
-        """The keys at `key_at`, if any; else every text."""
+        """The keys at `key_at`, if any; else every text, number and name."""
         return self.keys or self.all_texts
 
     @cached_property
@@ -94,29 +110,37 @@ class Listing:
         return frozenset(map(plain, self.texts)) - {""}
 
     def shows(self, key: str) -> bool:
-        """True if one of the texts is the key, in any punctuation and letter case; a synthetic one as it is, as some
-        differ in that alone."""
+        """True if one of the texts is the key, in any punctuation and letter case.
+
+        A synthetic key must stand there exactly, because some synthetic keys differ in letter case alone.
+        """
         return key in self.texts or (MARK not in key and plain(key) in self.plain_texts)
 
     @cached_property
-    def _masked(self) -> Counter[str]:
-        """The masked texts: keys at `key_at`, if any, and pieces of numbers there; else any value with a sign of a
-        mask."""
+    def _masked_texts(self) -> Counter[str]:
+        """The masked texts, and how often each stands there.
+
+        If keys stand at `key_at`, these are the keys that are masked or cut; else all values with a sign of a mask.
+        """
         if self.values:
-            return Counter(text for text in self.values if len(text) <= _LONGEST and _is_masked(text))
-        texts = (str(value) for _, value in self._leaves if isinstance(value, str) and len(value) <= _LONGEST)
+            return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked(text))
+        texts = [value for _, value in self._leaves if isinstance(value, str) and len(value) <= _LONGEST_MASKED]
         return Counter(filter(has_mask, texts))
 
     # -- what it can prove -------------------------------------------------------------------------------------
 
     def may_show(self, key: str) -> bool:
-        """True if any part of the list may be the key. Letters are compared casefolded and without punctuation, a
-        number by its last eight digits; both also if they are spread over several members of one item."""
-        number = _digits(key)[-_LAST_DIGITS:]
-        if "@" in key or UUID.fullmatch(key) or len(number) < _LAST_DIGITS:
-            wanted = _letters_and_digits(key)
-            return bool(wanted) and wanted in self._all_letters_and_digits
-        return number in self._all_digits or self._has_the_parts_of(number)
+        """True if any part of the list may be the key.
+
+        Letters are compared casefolded and without punctuation, a number by its last eight digits; both also if they
+        are spread over several members of one item.
+        """
+        last_digits = _digits(key)[-_LAST_DIGITS:]
+        is_number = "@" not in key and not UUID.fullmatch(key) and len(last_digits) == _LAST_DIGITS
+        if is_number:
+            return last_digits in self._all_digits or self._has_the_parts_of(last_digits)
+        wanted = _letters_and_digits(key)
+        return bool(wanted) and wanted in self._all_letters_and_digits
 
     @cached_property
     def _all_digits(self) -> str:
@@ -129,10 +153,15 @@ class Listing:
         return any(map(_is_masked, self.values))
 
     def may_hide(self, key: str, before: Listing | None = None) -> bool:
-        """True if a masked text may be the key: nobody can tell whether it is there. With `before`, one that this list
-        had does not count. Where so many are masked that it takes long to look, any may be."""
-        masked = self._masked - before._masked if before else self._masked
-        return len(masked) > _MANY or any(_may_stand_for(text, key) for text in masked)
+        """True if a masked text may be the key, so that nobody can tell whether it is there.
+
+        With `before`, only masked texts that the earlier list did not have are compared. If they are too many to
+        compare, any of them may be the key.
+        """
+        masked_texts = self._masked_texts
+        if before:
+            masked_texts = masked_texts - before._masked_texts
+        return len(masked_texts) > _MOST_MASKED or any(_may_stand_for(text, key) for text in masked_texts)
 
     @property
     def incomplete(self) -> Text:
@@ -149,33 +178,34 @@ class Listing:
     def _goes_on(self) -> bool:
         """True if a member beside the keys, or a header, says that there are more of them than the list shows."""
         for path, value in self._leaves:
-            is_in_an_item = any(isinstance(part, int) for part in path)
-            names = [] if is_in_an_item else [folded(part) for part in path if isinstance(part, str)]
-            if names and self._says_more(names, value):
+            names = [folded(part) for part in path if isinstance(part, str)]
+            is_in_an_item = len(names) < len(path)
+            if names and not is_in_an_item and self._says_more(names, value):
                 return True
         headers = {name.lower(): value for name, value in self._headers}
-        is_linked = re.search(r"rel=\"?next\b", headers.get("link", "")) is not None
-        return is_linked or self._is_more_than_shown(headers.get("x-total-count", ""))
+        links_to_next = re.search(r"rel=\"?next\b", headers.get("link", "")) is not None  # RFC 8288 section 3.3
+        return links_to_next or self._is_more_than_shown(headers.get("x-total-count", ""))
 
     def _says_more(self, names: list[str], value: Any) -> bool:
-        if any(map(_MORE.fullmatch, names)):
+        """True if a member says that there are more keys. `names` lead to it from the outermost object."""
+        if any(map(_NEXT_PART.fullmatch, names)):
             return value not in (None, False, "", 0, {}) and value != []
-        last = names[-1]
-        if last == "last":  # as Spring's pages say it
+        own_name = names[-1]
+        if own_name == "last":  # as Spring's pages say it
             return value is False
-        if last in _OWN_PAGE:
+        if own_name in _OWN_PAGE:
             return False
-        if _NUMBER_OF_PAGES.fullmatch(last):
+        if _NUMBER_OF_PAGES.fullmatch(own_name):
             return _number_of(value) > 1
-        return bool(_NUMBER_OF_KEYS.fullmatch(last)) and self._is_more_than_shown(value)
+        return bool(_NUMBER_OF_KEYS.fullmatch(own_name)) and self._is_more_than_shown(value)
 
     def _is_more_than_shown(self, value: Any) -> bool:
         return _number_of(value) > len(self.values)
 
     @cached_property
     def _all_letters_and_digits(self) -> str:
-        """Every value in its order as one text: what is spread over the members of an item stands together there."""
-        return "".join(_letters_and_digits(_written(value)) for _, value in self._leaves if _is_text(value))
+        """All values in their order as one text, in which a key that is spread over members of an item is whole."""
+        return "".join(_letters_and_digits(_written_out(value)) for _, value in self._leaves if _is_text(value))
 
     def _has_the_parts_of(self, number: str) -> bool:
         """True if members of one item make up the end of a number, in whatever order they stand."""
@@ -183,38 +213,66 @@ class Listing:
 
     @cached_property
     def _digits_by_item(self) -> list[set[str]]:
-        """The digits in the members of each item, but of one that is a list itself."""
-        items: dict[JsonPath, set[str]] = {}
+        """The digits of each value in an object or array, one set for each of these that may be an item of the list."""
+        digits_by_holder: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
-            digits = _digits(_written(value)) if _is_text(value) else ""
-            if len(digits) > 1:  # of single digits any number could be made
-                for end in range(len(path)):
-                    items.setdefault(path[:end], set()).add(digits)
-        return [parts for parts in items.values() if len(parts) <= _FEW]
+            digits = _digits(_written_out(value)) if _is_text(value) else ""
+            if len(digits) < 2:  # of single digits any number could be made
+                continue
+            for length in range(len(path)):
+                holder = path[:length]
+                digits_by_holder.setdefault(holder, set()).add(digits)
+        return [parts for parts in digits_by_holder.values() if len(parts) <= _MOST_VALUES_OF_AN_ITEM]
 
-    # -- how a key stands -------------------------------------------------------------------------------------
+    # -- what stands beside a key -----------------------------------------------------------------------------
 
     def marks_of(self, key: str) -> set[Marks]:
         """The marks of a key at `key_at`, one set for each time that it stands there."""
+        is_a_member = self._pointer[-1:] != [_ANY_ITEM]
         marks = set()
         for value, holders in _values_with_holders(self._value, self._pointer):
-            if _is(key, value):
-                marks.add(_marks(holders, key, is_a_member=self._pointer[-1] != _ANY))
+            if _is_the_key(value, key):
+                marks.add(_marks(holders, key, is_a_member=is_a_member))
         return marks
 
 
+_ABSENT = object()
+"""Stands for a value that is not at its place."""
+
+
+def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
+    """The values at a JSON pointer in which * is every item; `_ABSENT` in the place of a value that is missing."""
+    if not pointer_parts:
+        yield value
+        return
+    name, rest = pointer_parts[0], pointer_parts[1:]
+    if isinstance(value, list):
+        members = {str(place): item for place, item in enumerate(value)}
+    else:
+        members = value if isinstance(value, dict) else {}
+    if name == _ANY_ITEM and isinstance(value, dict | list):
+        for item in members.values():
+            yield from _values_at(item, rest)
+    elif name in members:
+        yield from _values_at(members[name], rest)
+    else:
+        yield _ABSENT
+
+
 def _values_with_holders(
-    value: Any, wanted: list[str], holders: tuple[Any, ...] = (), *, is_in_an_item: bool = False
+    value: Any, pointer_parts: list[str], holders: tuple[Any, ...] = (), *, is_in_an_item: bool = False
 ) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The values at a JSON pointer in which * is every item, each with the objects in and around its item that hold
-    it."""
-    if not wanted:
+    """The values at a JSON pointer in which * is every item, each with its holders.
+
+    Holders are the object that holds the value and the objects around it, up to the item of the list.
+    """
+    if not pointer_parts:
         yield value, holders
         return
-    name, rest = wanted[0], wanted[1:]
+    name, rest = pointer_parts[0], pointer_parts[1:]
     if is_in_an_item and isinstance(value, dict):
         holders = (*holders, value)
-    if name == _ANY and isinstance(value, dict | list):
+    if name == _ANY_ITEM and isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _values_with_holders(item, rest, holders, is_in_an_item=True)
     elif isinstance(value, dict) and name in value:
@@ -228,9 +286,30 @@ def _marks(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> Marks:
         is_own_object = is_a_member and depth == len(holders) - 1
         for path, value in leaves_of(holder):
             if is_own_object or len(path) == 1:
-                names = [_ANY if isinstance(part, int) else _normal(part, key) for part in path]
-                marks.add(("/".join([str(depth), *names]), _normal(value, key)))
+                names = [_ANY_ITEM if isinstance(part, int) else _without_varying(part, key) for part in path]
+                marks.add(("/".join([str(depth), *names]), _without_varying(value, key)))
     return frozenset(marks)
+
+
+_LONG = 8
+"""Texts of this length or more may be identifiers or times, which differ from key to key."""
+_LARGE = 1_000_000
+"""Numbers from here on may be times; smaller ones may be the status of a key."""
+
+
+def _without_varying(value: Any, key: str) -> str:
+    """A value as text, with a placeholder for the key, a key type, a time or an identifier."""
+    if _is_the_key(value, key):
+        return "<key>"
+    if isinstance(value, str):
+        if value.upper() in KEY_TYPES:
+            return "<type>"
+        return VARYING.sub("#", value) if len(value) >= _LONG else value
+    is_large = abs(value) >= _LARGE if isinstance(value, Decimal) else isinstance(value, HugeNumber)
+    return "#" if is_large else str(value)
+
+
+# -- keys that are masked or cut ----------------------------------------------------------------------------------
 
 
 def _is_masked(text: str) -> bool:
@@ -246,65 +325,60 @@ def has_mask(text: str) -> bool:
 
 
 def may_be_made(text: str) -> bool:
-    """True if a text may be a key that a service made."""
+    """True if a text may be a key that a service made, as for a RANDOM key."""
     return not _OF_ANOTHER_TYPE.fullmatch(text)
 
 
-def _may_stand_for(text: str, key: str) -> bool:
-    """True if the letters and digits that a masked text shows are in the key, in their order. Punctuation apart; a
-    number may lack its country code, anything else begins and ends as the key does."""
-    pieces, whole, place = _shown_pieces(text), _compared(key), 0
-    if not whole.isdecimal() and not (whole.startswith(pieces[0]) and whole.endswith(pieces[-1])):
+def _may_stand_for(masked_text: str, key: str) -> bool:
+    """True if the letters and digits that a masked text shows are in the key, in their order.
+
+    A number may lack its country code. Any other text begins and ends as the key does.
+    """
+    pieces = _visible_pieces(masked_text)
+    characters = _characters_of_own_key(key)
+    has_same_ends = characters.startswith(pieces[0]) and characters.endswith(pieces[-1])
+    if not characters.isdecimal() and not has_same_ends:
         return False
+    end_of_last_piece = 0
     for piece in pieces:
-        place = whole.find(piece, place)
-        if place < 0:
+        start = characters.find(piece, end_of_last_piece)
+        if start < 0:
             return False
-        place += len(piece)
+        end_of_last_piece = start + len(piece)
     return True
 
 
-@lru_cache(maxsize=_MANY)
-def _shown_pieces(text: str) -> list[str]:
-    """The pieces between the signs of a mask, as they are compared."""
-    return [_letters_and_digits(piece) for piece in _MASK.split(unquote(text))]
+@lru_cache(maxsize=_MOST_MASKED)
+def _visible_pieces(masked_text: str) -> list[str]:
+    """The letters and digits of each piece between the signs of a mask."""
+    return [_letters_and_digits(piece) for piece in _MASK.split(unquote(masked_text))]
 
 
-@lru_cache(maxsize=1_000)
-def _compared(key: str) -> str:
-    """A key of the run as it is compared: with each masked text of each list."""
+@lru_cache(maxsize=1_000)  # each key of the run is compared with each masked text of each list
+def _characters_of_own_key(key: str) -> str:
     return _letters_and_digits(key)
 
 
 def may_be_masked(text: str, key: str) -> bool:
     """True if the text may be the key with some of its characters hidden."""
-    shown = [re.escape(piece) for piece in re.split(rf"(?:{_MASK.pattern})+", text, flags=re.IGNORECASE)]
-    return _is_masked(text) and re.fullmatch(".*".join(shown), key, re.IGNORECASE | re.DOTALL) is not None
+    if not _is_masked(text):
+        return False
+    pieces = re.split(rf"(?:{_MASK.pattern})+", text, flags=re.IGNORECASE)
+    pattern = ".*".join(map(re.escape, pieces))
+    return re.fullmatch(pattern, key, re.IGNORECASE | re.DOTALL) is not None
 
 
-def _values_at(value: Any, wanted: list[str]) -> Iterator[Any]:
-    """The values at a JSON pointer in which * is every item; `_NOT_THERE` in the place of one that is missing."""
-    if not wanted:
-        yield value
-        return
-    name, rest = wanted[0], wanted[1:]
-    if isinstance(value, list):
-        members = {str(place): item for place, item in enumerate(value)}
-    else:
-        members = value if isinstance(value, dict) else {}
-    if name == _ANY and isinstance(value, dict | list):
-        for item in members.values():
-            yield from _values_at(item, rest)
-    else:
-        yield from _values_at(members[name], rest) if name in members else [_NOT_THERE]
+# -- how texts are compared ---------------------------------------------------------------------------------------
 
 
 def _ends_with_parts(number: str, parts: set[str]) -> bool:
     """True if the end of a number can be put together from these digits, the last part first."""
-    return any(
-        part.endswith(number) or (number.endswith(part) and _ends_with_parts(number[: -len(part)], parts))
-        for part in parts
-    )
+    for part in parts:
+        if part.endswith(number):
+            return True
+        if number.endswith(part) and _ends_with_parts(number[: -len(part)], parts):
+            return True
+    return False
 
 
 def _number_of(value: Any) -> int:
@@ -313,10 +387,14 @@ def _number_of(value: Any) -> int:
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0
 
 
-def _written(value: Any) -> str:
-    """A value with all its digits; a percent-encoded text as it is meant."""
+_MOST_DIGITS = 40
+"""Digits of a number that is written out. No key has so many, and 1e900 would have 901."""
+
+
+def _written_out(value: Any) -> str:
+    """A number with all its digits, without an exponent; a text without percent-encoding."""
     if isinstance(value, Decimal):
-        return f"{value:f}" if abs(value.adjusted()) < 40 else str(value)
+        return f"{value:f}" if abs(value.adjusted()) < _MOST_DIGITS else str(value)
     return unquote(str(value))
 
 
@@ -329,31 +407,20 @@ def _letters_and_digits(text: str) -> str:
     return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _normal(value: Any, key: str) -> str:
-    """A value, with a placeholder for the key, a key type, a time or an identifier."""
-    if _is(key, value):
-        return _KEY
-    if isinstance(value, str):
-        if value.upper() in KEY_TYPES:
-            return _TYPE
-        return VARYING.sub("#", value) if len(value) >= _LONG else value
-    is_large = abs(value) >= _LARGE if isinstance(value, Decimal) else isinstance(value, HugeNumber)
-    return "#" if is_large else str(value)
-
-
-def _is(key: str, value: Any) -> bool:
+def _is_the_key(value: Any, key: str) -> bool:
     return _is_text(value) and bool(plain(key)) and plain(str(value)) == plain(key)
 
 
 def _is_text(value: Any) -> bool:
+    """True for a text or a number: a service may write a CPF as either."""
     return isinstance(value, str | Decimal)
 
 
 def plain(text: str) -> str:
-    """A text without punctuation and letter case."""
+    """The ASCII letters and digits of a text, and @, in lower case: equal for one key in two spellings."""
     return _ascii_without(_NO_PART_OF_A_KEY, text.casefold())
 
 
 def _ascii_without(removed: bytes, text: str) -> str:
-    """The characters of ASCII in a text, but for these. A regular expression takes seconds for a long text."""
+    """The ASCII characters of a text but the removed ones. A regular expression takes seconds for a long text."""
     return text.encode("ascii", "ignore").translate(None, delete=removed).decode()

@@ -1,6 +1,7 @@
 """Texts of the suite as data: an English template and the values of its placeholders.
 
-A message becomes text in the last step, in any language (gettext): nothing ever takes a sentence apart.
+Whatever finds something says it as a message. It becomes text in the last step, in any language (gettext), so nothing
+ever takes a sentence apart.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 Translate = Callable[[str, str, int], str]
-"""The template in a language: of singular, plural (empty if the message has no plural) and number."""
+"""The template in a language. It gets the singular, the plural (empty if there is none) and the number."""
 
 
 @dataclass(frozen=True)
@@ -33,31 +34,33 @@ class Message:
 
     template: str
     values: tuple[tuple[str, Value], ...] = ()
+    """By the names of the placeholders. A value that is a message itself is translated, too."""
     plural: str = ""
+    """The template if the value of `n` is not 1; empty if the message has no number."""
 
     def __str__(self) -> str:
         return self.rendered(_in_english)
 
     def rendered(self, translate: Translate, written: Callable[[Date], str] = str) -> str:
         """The text, with each template as `translate` gives it and each date as `written` gives it."""
-        values: dict[str, str | int] = {}
+        texts: dict[str, str | int] = {}
         for name, value in self.values:
             if isinstance(value, Message):
-                values[name] = value.rendered(translate, written)
+                texts[name] = value.rendered(translate, written)
             elif isinstance(value, Date):
-                values[name] = written(value)
+                texts[name] = written(value)
             else:
-                values[name] = value
-        number = values.get("n", 0)
+                texts[name] = value
+        number = texts.get("n", 0)
         template = translate(self.template, self.plural, number if isinstance(number, int) else 0)
-        return template.format_map(values) if values else template
+        return template.format_map(texts) if texts else template
 
     def of(self, **values: Value) -> Message:
-        """The message with these values."""
+        """The message with these values in the place of its own."""
         return replace(self, values=tuple(values.items()))
 
     def map(self, change: Callable[[str], str]) -> Message:
-        """The same with each text among its values changed: the template is ours, and stays."""
+        """The message with each text among its values changed. The template stays, because it is the suite's own."""
         return replace(self, values=tuple((name, changed(value, change)) for name, value in self.values))
 
 
@@ -71,42 +74,54 @@ def say(template: str, /, **values: Value) -> Message:
     return Message(template, tuple(values.items()))
 
 
-def say_many(one: str, many: str, /, **values: Value) -> Message:
-    """A message for a number, `{n}`."""
-    return Message(one, tuple(values.items()), many)
+def say_many(singular: str, plural: str, /, **values: Value) -> Message:
+    """A message about a number, which is the value of `n`."""
+    return Message(singular, tuple(values.items()), plural)
 
 
 def joined(texts: Iterable[Text], link: str = "; ") -> Text:
-    """The distinct texts in one."""
+    """One message of the distinct texts. Each is translated."""
     distinct = list(dict.fromkeys(text for text in texts if text))
-    return in_a_row([message_of(text) for text in distinct] if distinct[1:] else distinct, link)
+    if len(distinct) < 2:
+        return in_a_row(distinct, link)
+    return in_a_row([message_of(text) for text in distinct], link)
 
 
 def said_once(reasons: Iterable[Text]) -> Text:
-    """The distinct reasons in one, without those that another one repeats: an answer says why it is missing, and so
-    does the limit that kept its request."""
-    by_words = {str(reason): reason for reason in reasons if reason}
-    return joined(
-        reason for words, reason in by_words.items() if not any(words in other for other in by_words if other != words)
-    )
+    """One message of the distinct reasons, without each reason that is part of another one.
+
+    Reasons are repeated because an answer says why it is missing, and so does the limit that kept its request back.
+    """
+    reasons_by_words = {str(reason): reason for reason in reasons if reason}
+    kept = list[Text]()
+    for words, reason in reasons_by_words.items():
+        longer_texts = [text for text in reasons_by_words if text != words]
+        if not any(words in text for text in longer_texts):
+            kept.append(reason)
+    return joined(kept)
 
 
 def in_a_row(texts: Sequence[Text], link: str) -> Text:
-    """The texts in one. Those that are no messages are names and values, which stand as they are."""
+    """One message of all texts. A text that is no message is a name or a value, and stands as it is."""
     if len(texts) < 2:
         return texts[0] if texts else ""
     parts = {f"part{number}": text for number, text in enumerate(texts)}
     return say(link.join(f"{{{name}}}" for name in parts), **parts)
 
 
-def leaves_of(text: Text, within: str = "") -> Iterator[str]:
-    """The texts among the values of a message, and of those in it; `within`: those of values of that name alone."""
-    for name, value in text.values if isinstance(text, Message) else ():
+def texts_in_values(text: Text, within: str = "") -> Iterator[str]:
+    """The texts among the values of a message and of the messages in it.
+
+    If `within` names a placeholder, only the texts in values of that name are given.
+    """
+    if not isinstance(text, Message):
+        return
+    for name, value in text.values:
         is_wanted = within in ("", name)
         if isinstance(value, str) and is_wanted:
             yield value
         elif isinstance(value, Message):
-            yield from leaves_of(value, "" if is_wanted else within)
+            yield from texts_in_values(value, "" if is_wanted else within)
 
 
 def message_of(text: Text) -> Message:
@@ -115,11 +130,11 @@ def message_of(text: Text) -> Message:
 
 
 def changed(value: Value, change: Callable[[str], str]) -> Any:
-    """A text or number with each value in it changed; where nothing tells its values from its words, as a whole."""
+    """The value after a change: of a message its values change, a plain text changes as a whole, a number stays."""
     if isinstance(value, Message):
         return value.map(change)
     return change(value) if isinstance(value, str) else value
 
 
-def _in_english(one: str, many: str, number: int) -> str:
-    return many if many and number != 1 else one
+def _in_english(singular: str, plural: str, number: int) -> str:
+    return plural if plural and number != 1 else singular

@@ -1,6 +1,9 @@
-"""Answers as an observation keeps them, and the answers that count as what a service does.
+"""What an observation keeps of an answer, and which answers are evidence of what a service does.
 
-An answer that may be another one in a minute shows nothing, and neither does a refusal of a token that has expired.
+The observations of `tests/traffic` and `tests/conformance` ask this module. An answer that may be another one in a
+minute is no evidence, and neither is a refusal of a token that has expired.
+
+Source: interface document, Errors 5: it shows no answer but successes.
 """
 
 from __future__ import annotations
@@ -24,32 +27,37 @@ from spec.answers import (
     registered,
 )
 from spec.exchange import LARGE, VALID, Exchange, Response, kept_beside, named_media_type
-from spec.facts import Facts, facts_of, said
+from spec.facts import Facts, facts_of, words_as_facts
 from spec.key_list import VARYING
 from spec.message import Text
 
 ObservedValues = dict[Text, list[Facts | str]]
-"""By situation, what was seen in it."""
+"""The values that were observed, by the situation in which they were."""
 
 
-def by_situation(seen: Iterable[tuple[Text, Facts | str]]) -> ObservedValues:
-    """Values by situation, from pairs of both."""
-    found: ObservedValues = {}
-    for situation, value in seen:
-        found.setdefault(situation, []).append(value)
-    return found
+def by_situation(observations: Iterable[tuple[Text, Facts | str]]) -> ObservedValues:
+    """Values by situation, from pairs of a situation and a value."""
+    values: ObservedValues = {}
+    for situation, value in observations:
+        values.setdefault(situation, []).append(value)
+    return values
 
 
-# -- which answers count --------------------------------------------------------------------------------------------
+# -- which answers are evidence --------------------------------------------------------------------------------------
 
 
-def settle(seen: Exchange, again: Mapping[int, Exchange | None]) -> Exchange:
-    """The exchange, or the one of the same request that was sent again, by the number of the first, if that counts."""
-    other = again.get(seen.number)
-    return other if other and not counts(seen) and counts(other) else seen
+def answer_that_stands(first: Exchange, sent_again: Mapping[int, Exchange | None]) -> Exchange:
+    """The exchange, or the second one of the same request if only the second answer is evidence.
+
+    `sent_again` has the second exchanges, by the number of the first.
+    """
+    second = sent_again.get(first.number)
+    if second and is_evidence(second) and not is_evidence(first):
+        return second
+    return first
 
 
-def counts(exchange: Exchange) -> bool:
+def is_evidence(exchange: Exchange) -> bool:
     """True if the same request gets this answer again in a minute, by all that is known."""
     if exchange.response is None or is_passing(exchange):
         return False
@@ -65,71 +73,94 @@ def is_refused(exchange: Exchange) -> bool:
     """True if a request is refused for what it is, and not for its size: by status, by a page for people, or by a
     registration result that declines it."""
     response = exchange.response
-    if response is None or not counts(exchange):
+    if response is None or not is_evidence(exchange):
         return False
     kind = refusal_kind(response)
-    declines = exchange.operation == "registerPixKey" and carries_result(exchange) and not registered(exchange)
-    return kind is not RefusalKind.SIZE and (kind is not None or is_page(response) or declines)
+    if kind is not None:
+        return kind is not RefusalKind.SIZE
+    is_declined = exchange.operation == "registerPixKey" and carries_result(exchange) and not registered(exchange)
+    return is_page(response) or is_declined
 
 
 # -- how an answer looks ---------------------------------------------------------------------------------------------
 
 _SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
-_OF_A_REFUSAL = ("Allow", "Location", "Retry-After", "WWW-Authenticate")
+"""Schemes that are shown. Any other word at that place may be a token."""
+_HEADERS_OF_A_REFUSAL = ("Allow", "Location", "Retry-After", "WWW-Authenticate")
 """Headers that say how a request is refused."""
 
 
 def answer_of(exchange: Exchange) -> Facts:
-    """The answer as an observation keeps it. There is one."""
+    """Facts of the answer, for an observation. The exchange must have a response."""
     assert exchange.response is not None
-    return said(head_of(exchange.response)) | _facts_in(exchange.response)
+    return words_as_facts(head_of(exchange.response)) | _facts_in(exchange.response)
 
 
 def head_of(response: Response) -> str:
     """The answer without its body: `401 application/json [WWW-Authenticate: Bearer]`."""
-    media_type = named_media_type(response.media_type) if response.media_type else ""
-    headers = "; ".join(f"{name}: {_told(name, value)}" for name in _OF_A_REFUSAL if (value := response.header(name)))
-    return " ".join(filter(None, (str(response.status), media_type, headers and f"[{headers}]")))
+    parts = [str(response.status)]
+    if response.media_type:
+        parts.append(named_media_type(response.media_type))
+    values = {name: response.header(name) for name in _HEADERS_OF_A_REFUSAL}
+    headers = "; ".join(f"{name}: {_header_in_words(name, value)}" for name, value in values.items() if value)
+    if headers:
+        parts.append(f"[{headers}]")
+    return " ".join(parts)
 
 
 @kept_beside
 def _facts_in(response: Response) -> Facts:
+    """Facts of the body; none if it is empty or no JSON."""
     text = response.json
     return facts_of(text.value) if text.readable and response.size else frozenset()
 
 
-def _told(header: str, value: str) -> str:
-    """The scheme of a challenge; of another header that it is there."""
-    if header != "WWW-Authenticate":
+def _header_in_words(name: str, value: str) -> str:
+    """The scheme, for the header WWW-Authenticate; the word "present" for any other header."""
+    if name != "WWW-Authenticate":
         return "present"
-    written = value.partition(" ")[0].casefold()
-    return next((name for name in _SCHEMES if name.casefold() == written), "another scheme")
+    scheme_in_answer = value.partition(" ")[0].casefold()
+    return next((scheme for scheme in _SCHEMES if scheme.casefold() == scheme_in_answer), "another scheme")
 
 
 # -- which answers are alike -----------------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\s\"'<>{}(),;]+")
+"""A piece of a body between blanks, quotes, brackets, commas and semicolons, as in JSON, HTML and plain text."""
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
+_HEAD_OF_A_PRINT = 3
+"""Elements at the begin of a print that never vary: status, media type and code."""
 
 
-def indistinguishable(one: Exchange, *others: Exchange) -> bool:
-    """True if status, media type, code and the body are the same, but for the path, digits and long hex numbers, and
-    the words in which the others differ from each other. Of a body that is large the words of its start are compared,
-    and the rest as a whole."""
-    prints = [_kept_print(seen, seen.response) for seen in (one, *others) if seen.response]
-    if len(prints) <= len(others) or len({each[:3] for each in prints}) > 1:
+def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
+    """True if the answer cannot be told apart from those of the references, which were got in other ways.
+
+    Status, media type, code and body are compared. What varies by itself is left out: the path, digits and long
+    hexadecimal numbers, and each word in which the references differ from each other. Of a large body the words of its
+    start are compared, and the rest as a whole.
+    """
+    prints = [_kept_print(answered, answered.response) for answered in (exchange, *references) if answered.response]
+    is_unanswered = len(prints) < 1 + len(references)
+    if is_unanswered or len({elements[:_HEAD_OF_A_PRINT] for elements in prints}) > 1:
         return False
-    return all(first in rest or len({*rest}) > 1 for first, *rest in zip_longest(*prints))
+    for element, *reference_elements in zip_longest(*prints):
+        varies = len(set(reference_elements)) > 1
+        if element not in reference_elements and not varies:
+            return False
+    return True
 
 
 def _kept_print(exchange: Exchange, response: Response) -> tuple[object, ...]:
-    """The print of an answer. A short one is kept beside its exchange: most are compared with several others."""
+    """The print of an answer. A short one is kept beside its exchange, because most are compared with several others.
+
+    An exchange is frozen, so that the print goes into its `vars`.
+    """
     if response.size > _MOST_BYTES_OF_A_KEPT_PRINT:
-        return _print(exchange, response)
-    known = vars(exchange)
-    if "print" not in known:
-        known["print"] = _print(exchange, response)
-    kept: tuple[object, ...] = known["print"]
+        return _print_of(exchange, response)
+    attributes = vars(exchange)
+    if "print" not in attributes:
+        attributes["print"] = _print_of(exchange, response)
+    kept: tuple[object, ...] = attributes["print"]
     return kept
 
 
@@ -137,32 +168,43 @@ _MOST_BYTES_OF_A_KEPT_PRINT = 2_000
 """So that the prints of the 2,000 exchanges of a run take a few MB. Ordinary answers have up to 1,000 bytes."""
 
 
-def _print(exchange: Exchange, response: Response) -> tuple[object, ...]:
+def _print_of(exchange: Exchange, response: Response) -> tuple[object, ...]:
+    """The print of an answer: status, media type, code, a digest of the end of a large body, and each word before it.
+
+    Equal prints mean that the answers differ in nothing but the path and numbers.
+    """
     text = response.start.decode("utf-8", "replace")
     for part in _parts_of_path(exchange):
         text = text.replace(part, "·")
-    rest = _digest_of_the_rest(exchange, response)
-    return response.status, response.media_type, code_of(response), rest, *_WORD.findall(VARYING.sub("#", text))
+    words = _WORD.findall(VARYING.sub("#", text))
+    return response.status, response.media_type, code_of(response), _digest_of_the_rest(exchange, response), *words
 
 
 def _digest_of_the_rest(exchange: Exchange, response: Response) -> bytes:
-    """Digest of what follows the start of a large body, without the path and the digits of hexadecimal numbers: a tenth
-    of the work that its words would be."""
+    """Digest of the bytes after the start of a large body, without the path and without hexadecimal digits.
+
+    It takes a tenth of the work that comparing the words would take. Empty for a body that is not large.
+    """
     if response.size <= LARGE:
         return b""
-    return _digest_without(tuple(_parts_of_path(exchange)), response.kept[0])
+    return _digest_without(tuple(_parts_of_path(exchange)), response.content[0])
 
 
 @lru_cache(maxsize=64)  # an answer is compared with several others
-def _digest_without(parts: tuple[str, ...], packed: bytes) -> bytes:
-    rest = zlib.decompress(packed)[LARGE:]
+def _digest_without(parts: tuple[str, ...], packed_body: bytes) -> bytes:
+    rest = zlib.decompress(packed_body)[LARGE:]
     for part in parts:
         rest = rest.replace(part.encode(), b"")
     return sha256(rest.translate(None, _HEX_DIGITS)).digest()
 
 
+_SHORTEST_PART = 3
+"""Characters of a segment that is looked for in an answer: a shorter one, such as `v1`, stands in other words too."""
+
+
 def _parts_of_path(exchange: Exchange) -> list[str]:
-    """The path of the request and its segments as they may stand in an answer, the longest first."""
+    """The path of the request and its segments, as they stand and percent-decoded, the longest first."""
     path = urlsplit(exchange.request.url).path
-    forms = {form for part in (path, *path.split("/")) for form in (part, unquote(part))}
-    return sorted((form for form in forms if len(form) > 2), key=len, reverse=True)
+    parts = [path, *path.split("/")]
+    forms = {*parts, *map(unquote, parts)}
+    return sorted((form for form in forms if len(form) >= _SHORTEST_PART), key=len, reverse=True)

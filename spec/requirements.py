@@ -1,4 +1,7 @@
-"""The requirements: one for every statement of the interface document. Source: `requirements.yaml`."""
+"""The requirements: one for every statement of the interface document, and the suite's own policy of robustness.
+
+Every verdict names one. Source: `requirements.yaml`.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +15,36 @@ import yaml
 
 SOURCE = Path(__file__).with_name("requirements.yaml")
 LEVELS = ("documented", "implied", "example", "robustness", "not-shown")
+"""How strong a statement is. docs/verdicts.md says what a deviation from each level is."""
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One requirement: its text, where the document makes the statement, and how strong the statement is.
-
-    `untestable` says why no exchange can show the requirement; empty where one can.
-    """
+    """One requirement."""
 
     id: str
     section: str
+    """The headings and rows of the interface document that make the statement, separated by semicolons."""
     level: str
     text: str
+    """The statement in one sentence."""
     untestable: str = ""
+    """Why no exchange can show the requirement; empty if one can."""
 
     @property
     def operation(self) -> str | None:
-        """The operationId that the requirement is about; None where it is about no single operation."""
+        """The operationId that the requirement is about; None if it is about no single operation."""
         prefix = self.id.split(".")[0]
         return None if prefix == "general" else prefix
 
     @property
     def heading(self) -> str:
-        """The heading of the interface document under which the statement first stands."""
+        """The heading of the interface document under which the statement stands first."""
         return self.section.split(";")[0].split(",")[0]
 
 
 def read_yaml(file: Path) -> Any:
-    """The content of a YAML file, read by the C library where it is installed."""
+    """The content of a YAML file, read by the C library if it is installed."""
     return yaml.load(file.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 

@@ -14,13 +14,17 @@ from environments.command_line import WRONG_USE as WRONG_USE
 from environments.door.client import Client
 from environments.profiles.model import Profile
 
-CLEAN, LEFT, INTERRUPTED, INCOMPLETE, UNREACHABLE = 0, 1, 2, 6, 7
-"""LEFT: keys are left."""
+CLEAN = 0
+LEFT = 1
+"""Keys are left that earlier runs registered."""
+INTERRUPTED = 2
+INCOMPLETE = 6
+UNREACHABLE = 7
 OpenClient = Callable[[Profile], AbstractContextManager[Client]]
 """Opens a client of the target of a profile. Raises UnreachableError."""
 
 
 def report_error(message: str, status: int) -> int:
-    """Print one line, and give the exit status back."""
+    """Print one line. Returns the exit status."""
     print(f"error: {message}", file=sys.stderr)
     return status

@@ -14,24 +14,25 @@ from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.opening import journal_in_words, record_of_keys
 from environments.door.preflight import preflight
-from environments.profiles.loading import gaps, named
+from environments.profiles.loading import gaps, name_for_commands
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown
 from spec.answers import RefusalKind, answer_in_words, is_granted, refused_or_lost
 from spec.exchange import VALID, FailureKind
 
 Line = tuple[int, str]
-"""The exit status of a run that begins so, and what to say of it."""
+"""The exit status that a run would have for this reason, and a line about it."""
 _ANSWERS: dict[object, Line] = {
     None: (CLEAN, "token: {} to listAccounts"),
     RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
     RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
     **dict.fromkeys(FailureKind, (INCOMPLETE, "listAccounts is broken: {}; another operation is answered")),
 }
+"""What to say of listAccounts, by how it was refused or lost."""
 _REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
 
 
 def check(profile: Profile, open_client: OpenClient) -> int:
-    """Print whether a run could begin, with every problem. Gives the exit status of such a run."""
+    """Print whether a run could begin, with every problem. Returns the exit status of such a run."""
     status = CLEAN
     for status_of_line, line in _lines_about(profile, open_client):
         status = max(status, status_of_line, key=(CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE).index)
@@ -39,7 +40,7 @@ def check(profile: Profile, open_client: OpenClient) -> int:
     if status:
         print(f"not ready: exit status {status}; the lines above say why")
     else:
-        print(f"ready: pytest --environment={named(profile)} --plan")
+        print(f"ready: pytest --environment={name_for_commands(profile)} --plan")
     return status
 
 
@@ -70,17 +71,20 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
 
 
 def _about_keys(profile: Profile) -> Iterator[Line]:
-    left = keys_left_by_runs(profile, record_of_keys(profile))
-    if not left:
+    """A line about keys that earlier runs left, if there are any."""
+    keys = keys_left_by_runs(profile, record_of_keys(profile))
+    if not keys:
         return
-    line = f"keys left by earlier runs: {len(left)}; python -m environments cleanup {named(profile)} lists them"
-    if all(key.value for key in left):
+    command = f"python -m environments cleanup {name_for_commands(profile)}"
+    line = f"keys left by earlier runs: {len(keys)}; {command} lists them"
+    if all(key.value for key in keys):
         yield CLEAN, line
     else:
         yield INCOMPLETE, f"{line}; while one is of unknown value, no RANDOM key is registered"
 
 
 def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
+    """A line for each transfer of an earlier run whose outcome nobody knows."""
     for entry in client.door.guard.perhaps_prepared:
         yield CLEAN, f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}"
     for entry in client.door.guard.earlier:
@@ -88,8 +92,10 @@ def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
 
 
 def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
-    if unreachable := preflight(client):
-        raise UnreachableError(unreachable)
+    """Lines about what the preflight finds: the service, the token, and then the accounts. Raises UnreachableError."""
+    reason_if_unreachable = preflight(client)
+    if reason_if_unreachable:
+        raise UnreachableError(reason_if_unreachable)
     yield CLEAN, f"reachable: {client.door.permission.base_url}"
     if "read" not in profile.allow:
         yield CLEAN, "token: not tried, as allow has no read"
@@ -104,6 +110,7 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
 
 
 def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
+    """Lines about accounts that the service does not know, and about lines that the profile lacks."""
     for number, account in enumerate(profile.accounts, 1):
         if refused_or_lost(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
             yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"

@@ -1,4 +1,7 @@
-"""`cleanup`: the keys that earlier runs registered and did not delete."""
+"""`cleanup`: the keys that earlier runs registered and did not delete.
+
+It shows them, and deletes those that certainly are the suite's own, or that the profile calls disposable.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,16 @@ _FORGOTTEN = "its value is not known: delete it by hand; --yes makes the record 
 
 @dataclass(frozen=True)
 class KeyLeft:
-    """One key that earlier runs left, or may have. `value` is None where it is unknown. `keeps` says why it is not
-    deleted; empty where it is."""
+    """One key that earlier runs left, or may have left."""
 
     name: str
+    """As a line shows it."""
     account: str
     type: str
     value: str | None
-    keeps: str
+    """None if it is unknown."""
+    reason_to_stay: str
+    """Why it is not deleted; empty if it is."""
 
 
 def keys_left_by_runs(profile: Profile, record: KeyRecord) -> list[KeyLeft]:
@@ -46,32 +51,37 @@ def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLef
         for place, key in enumerate(profile.pix_keys):
             state = record.state(account, key.type, key.key) if key.key else ""
             if state:
-                keeps = _reason_to_keep(key, state, profile)
-                yield KeyLeft(str(name_of(profile.pix_keys, place)), account, key.type, key.key, keeps)
+                name = str(name_of(profile.pix_keys, place))
+                yield KeyLeft(name, account, key.type, key.key, _reason_to_stay(key, state, profile))
 
 
 def _other_keys(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
+    """Keys that are not in the profile: synthetic keys, and RANDOM keys that the service made."""
     for account, event in record.left(profile.accounts):
-        key_type, value = event["type"], event.get("key") or None
+        key_type = event["type"]
+        value = event.get("key") or None
         if not account:
-            keeps = _ANOTHER_ACCOUNT
+            reason = _ANOTHER_ACCOUNT
         elif value is None:
-            keeps = _FORGOTTEN if profile.key_at else _UNKNOWN
+            reason = _FORGOTTEN if profile.key_at else _UNKNOWN
         elif profile.is_sandbox or can_be_named(value):
-            keeps = ""
+            reason = ""
         else:
-            keeps = _HARD_TO_NAME
-        name = ascii(value or f"(of a request at {event['at']})")[1:-1][:_LONGEST_NAME]
-        yield KeyLeft(f"{key_type or 'key'} {name}", account, key_type, value, keeps)
+            reason = _HARD_TO_NAME
+        printable_value = ascii(value or f"(of a request at {event['at']})")[1:-1]  # without the quotes
+        name = f"{key_type or 'key'} {printable_value[:_LONGEST_NAME]}"
+        yield KeyLeft(name, account, key_type, value, reason)
 
 
 _LONGEST_NAME = 80
 """Characters of a key in a line, so that the line stays one line of a terminal or two."""
 
 
-def _reason_to_keep(key: PixKey, state: str, profile: Profile) -> str:
-    """Reason why a key of the profile is left alone; empty if it is deleted. A key that is not disposable, or of which
-    no run knows that it registered it, may have been there before."""
+def _reason_to_stay(key: PixKey, state: str, profile: Profile) -> str:
+    """Reason why a key of the profile is not deleted; empty if it is.
+
+    A key may have been there before if it is not disposable, or if no run knows that it registered the key.
+    """
     if profile.is_sandbox:
         return ""
     if not key.disposable:
@@ -80,27 +90,25 @@ def _reason_to_keep(key: PixKey, state: str, profile: Profile) -> str:
 
 
 def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
-    """Print the keys that are left, and delete them if `yes`. Gives the exit status. Raises ProfileError."""
-    if yes and "delete-keys" not in profile.allow:
-        raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey")
-    if yes and (missing := missing_for_deletions(profile)):
-        raise ProfileError(f"{profile.path}: cleanup deletes keys: {missing}")
+    """Print the keys that are left, and delete them if `yes`. Returns the exit status. Raises ProfileError."""
+    if yes:
+        _require_permission(profile)
     record = record_of_keys(profile)
-    left = keys_left_by_runs(profile, record)
-    for key in left:
-        reason = f": {key.keeps}" if key.keeps else ""
+    keys = keys_left_by_runs(profile, record)
+    for key in keys:
+        reason = f": {key.reason_to_stay}" if key.reason_to_stay else ""
         print(f"left by an earlier run: {key.name}{reason}")
-    if not left:
+    if not keys:
         print(f"nothing to clean up: no earlier run left a key of {profile.name}")
         return CLEAN
     if not yes:
         print("nothing was deleted: --yes deletes the keys without a reason to stay")
         return LEFT
-    remaining = len(left)
+    remaining = len(keys)
     with open_client(replace(profile, allow=profile.allow & {"delete-keys", "read"})) as client:
-        for key in left:
+        for key in keys:
             is_gone = _delete(client, profile, key)
-            if is_gone or key.keeps == _FORGOTTEN:
+            if is_gone or key.reason_to_stay == _FORGOTTEN:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)
         if client.door.keys.gone:
@@ -108,35 +116,49 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
     return LEFT if remaining else CLEAN
 
 
+def _require_permission(profile: Profile) -> None:
+    """Raise ProfileError if the profile does not permit deletions, or lacks a line that they need."""
+    if "delete-keys" not in profile.allow:
+        raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey")
+    missing_line = missing_for_deletions(profile)
+    if missing_line:
+        raise ProfileError(f"{profile.path}: cleanup deletes keys: {missing_line}")
+
+
 def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
-    """Delete a key and say so. True if it is gone."""
-    if key.keeps:
+    """Delete a key, unless it has a reason to stay, and print what became of it. Returns True if it is gone."""
+    if key.reason_to_stay:
         return False
-    keys, value = client.door.keys, key.value or ""
-    if "read" in profile.allow and key.account not in keys.lists_before:
+    lists_before = client.door.keys.lists_before
+    value = key.value or ""
+    if "read" in profile.allow and key.account not in lists_before:
         client.send("listPixKeys", key.account)
-    before = keys.lists_before.get(key.account)
+    list_before = lists_before.get(key.account)
     is_of_the_profile = value in {own.key for own in profile.pix_keys}
-    if is_of_the_profile and not profile.is_sandbox and before and before.hides_keys:
+    is_masked = list_before is not None and list_before.hides_keys
+    if is_of_the_profile and is_masked and not profile.is_sandbox:
         print(f"not deleted: {key.name} (the list of keys is masked, so nobody can tell whether the key is yours)")
         return False
     body = fill(profile.requests["deletePixKey"].json, account=key.account, key=value, type=key.type)
     exchange = client.send("deletePixKey", key.account, json=body)
-    is_gone = _is_gone(client, exchange, key)
+    was_sent = exchange.number > 0
+    if was_sent and refused_or_lost(exchange) is not None and "read" in client.door.permission.allow:
+        client.send("listPixKeys", key.account)  # the key may be gone nevertheless
+    is_gone = was_sent and _is_gone(client, exchange, key)
     print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({answer_in_words(exchange)})")
     return is_gone
 
 
 def _is_gone(client: Client, exchange: Exchange, key: KeyLeft) -> bool:
-    """True if a deletion was granted and no list after it shows the key, or if it was refused and a list does not show
-    the key. Without a list, on a sandbox, the answer says it."""
+    """True if the key is gone, by the answer to its deletion and by the last list.
+
+    After a granted deletion no later list may show the key. After a refused one, a list must not show anything that may
+    be the key. Without a list, on a sandbox, the answer says it.
+    """
+    value = key.value or ""
     refusal = refused_or_lost(exchange)
-    if exchange.number == 0:
-        return False
+    last_list = client.door.keys.last_lists.get(key.account)
     if refusal is not None and "read" in client.door.permission.allow:
-        client.send("listPixKeys", key.account)
-        last = client.door.keys.last_lists.get(key.account)
-        return last is not None and not last.may_show(key.value or "")
-    last = client.door.keys.last_lists.get(key.account)
-    is_still_there = last is not None and last.number > exchange.number and last.shows(key.value or "")
-    return refusal in (None, RefusalKind.NOT_FOUND) and not is_still_there
+        return last_list is not None and not last_list.may_show(value)
+    is_listed_after = last_list is not None and last_list.number > exchange.number and last_list.shows(value)
+    return refusal in (None, RefusalKind.NOT_FOUND) and not is_listed_after

@@ -5,12 +5,15 @@ from __future__ import annotations
 from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome
 from environments.door.opening import journal_of
-from environments.profiles.loading import named
+from environments.profiles.loading import name_for_commands
 from environments.profiles.model import Profile
 
 
 def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
-    """A line for each code of the profile's environment, or of all, and why a run could not send codes, else empty."""
+    """A line for each code that the journal has, and the reason why a run could send none; empty if it could.
+
+    With a profile these are the codes of its environment, else all.
+    """
     journal = journal_of(profile)
     entries = [entry for entry in journal.entries() if journal.environment in ("", entry.environment)]
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {outcome_in_words(entry, profile)}" for entry in entries]
@@ -22,7 +25,7 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
 def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
     """What became of a code, and what to do if nobody knows."""
     if entry.is_unknown or entry.is_perhaps_prepared:
-        of_profile = f" {named(profile)}" if profile else ""
+        of_profile = f" {name_for_commands(profile)}" if profile else ""
         what = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
         settle = f"python -m environments journal{of_profile} --settle {entry.name}"
         return f"{what}: look the transfer up; then {settle}"
@@ -31,14 +34,16 @@ def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
     return f"{entry.outcome} {entry.status}".strip()
 
 
-def settle(profile: Profile | None, code: str) -> str:
-    """End a repeated unknown outcome, and give a line about it. `code` may be the name of its entry.
+def settle_outcome(profile: Profile | None, code: str) -> str:
+    """End an unknown outcome, so that later runs do not repeat it. Returns a line about it.
+
+    `code` may be the name that the list gives to its entry.
 
     Raises JournalError if no outcome of this code is unknown.
     """
     journal = journal_of(profile)
     with journal.turn():
-        entry = journal.entry(code) or _entry_called(code, journal)
+        entry = journal.entry(code) or _entry_with_name(code, journal)
         if entry is None or not (entry.is_unknown or entry.is_perhaps_prepared):
             raise JournalError(f"--settle: {journal.path} has no unknown outcome of this code")
         journal.environment = entry.environment
@@ -46,5 +51,5 @@ def settle(profile: Profile | None, code: str) -> str:
     return f"settled: {entry.environment}, sent at {entry.at}; no later run sends this code, or repeats its outcome"
 
 
-def _entry_called(name: str, journal: Journal) -> JournalEntry | None:
+def _entry_with_name(name: str, journal: Journal) -> JournalEntry | None:
     return next((entry for entry in journal.entries() if entry.name == name), None)

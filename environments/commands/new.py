@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from environments.profiles.loading import document, from_example, path_of
+from environments.profiles.loading import from_example, parse_yaml, path_of
 from environments.profiles.model import ProfileError, shown
 from spec.interface import operations
 
@@ -19,33 +19,38 @@ from spec.interface import operations
 def new_profile(options: argparse.Namespace) -> tuple[Path, str, list[str]]:
     """Path and text of a new profile, and the lines that say what to do with it. Raises ProfileError."""
     path = path_of(options.environment)
-    tls = _tls_that_is_kept(path, replaces=options.force)
+    tls = _tls_of_replaced_profile(path, may_replace=options.force)
     if options.ca_bundle:
         tls["ca_bundle"] = os.path.relpath(options.ca_bundle, path.absolute().parent)
     values = _values(options, tls)
     return path, from_example(values, path), _next_steps(options, path, values)
 
 
-def _tls_that_is_kept(path: Path, *, replaces: bool) -> dict[str, Any]:
-    """The key tls of the profile that is replaced; empty if there is none. Raises ProfileError if it may not be."""
+def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]:
+    """The key tls of the profile that is at the path; empty if there is none.
+
+    Raises ProfileError for a path that no profile can have, and for a profile that may not be replaced.
+    """
     if not re.fullmatch(r"\w[\w .-]*\.ya?ml", path.name):
         raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
     if not os.path.lexists(path):
         return {}
-    if not replaces:
+    if not may_replace:
         raise ProfileError(f"{shown(path)}: exists already; choose another name, or --force, which keeps tls alone")
-    return document(path.read_text("utf-8"), shown(path)).data.get("tls") or {}
+    return parse_yaml(path.read_text("utf-8"), shown(path)).data.get("tls") or {}
 
 
 def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, str]:
-    """What takes the place of the values in the example, as YAML, by key; an empty one is switched on as it is."""
-    operation, limits = options.prepare_with, list(options.limit)
+    """Values in YAML by the key of the example that gets them. An empty one switches on the value of the example."""
+    operation = options.prepare_with
+    limits = list(options.limit)
     if options.count and not operation:
         raise ProfileError("--count: add --prepare-with")
     if options.count and "executions=" not in " ".join(limits):
-        limits.append(f"executions={options.count + 4}")  # docs/traffic.md, A sandbox
-    given = {"base_url": options.base_url, "accounts": options.account, "tls": tls}
-    values = {key: json.dumps(value) for key, value in given.items() if value}
+        # On a sandbox a run sends four more executions than it prepares transfers (docs/traffic.md, A sandbox).
+        limits.append(f"executions={options.count + 4}")
+    from_options = {"base_url": options.base_url, "accounts": options.account, "tls": tls}
+    values = {key: json.dumps(value) for key, value in from_options.items() if value}
     if limits:
         values["limits"] = f"{{{', '.join(limits).replace('=', ': ')}}}"
     if operation:
@@ -56,6 +61,7 @@ def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, st
 
 
 def _next_steps(options: argparse.Namespace, path: Path, values: Mapping[str, str]) -> list[str]:
+    """Lines that say what was written, and which commands come next."""
     name = quote(options.environment)
     lines = [f"wrote {shown(path)}: allow is {values.get('allow', '[read]')}; the rest is explained and switched off"]
     if options.prepare_with:

@@ -1,6 +1,6 @@
-"""Lines that a profile lacks, as the list of keys suggests them, ready to paste.
+"""Lines that a profile lacks, as a list of keys suggests them, ready to paste. `check` prints them.
 
-Nothing of a list is shown but names of members that are ordinary words.
+Nothing of the list is shown but names of members that are ordinary words.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from spec.json_text import JsonPath, folded, leaves_of
 from spec.key_list import UUID, has_mask
 
 _ADDRESS_OR_PHONE = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+|\+[0-9]{8,15}")
-_NAMES_OF_KEYS = ("key", "chave")
+"""An e-mail address, or a phone number in the form of E.164: a plus sign and up to 15 digits."""
+_ENDS_OF_NAMES_OF_KEYS = ("key", "chave")
 _DEFAULT_NAME = "pixKey"
 """Name of the key in the documented body of a registration."""
 
@@ -38,7 +39,7 @@ def missing_lines(key_list: Any, profile: Profile) -> Iterator[str]:
         member = _DEFAULT_NAME if name == "*" else name
         body = f'{{{member}: "{{key}}"}}'
         yield f"requests: {{deletePixKey: {{json: {body}}}}} (a guess, because the document does not show the body)"
-    foreign_type = _type_of_others(key_list)
+    foreign_type = _type_for_others(key_list)
     wanted_types = {key.type for key in profile.pix_keys} - {*profile.not_for_this_account}
     if foreign_type in wanted_types:
         types = ", ".join([*profile.not_for_this_account, foreign_type])
@@ -46,29 +47,33 @@ def missing_lines(key_list: Any, profile: Profile) -> Iterator[str]:
 
 
 def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
-    """Pointers to texts in items of the list that are all keys. If some of these are named like keys, only those."""
-    values: dict[JsonPath, list[Any]] = {}
+    """Pointers to the places in items of the list where only keys stand, with * for every item.
+
+    If some of these places have the name of a key, such as `pixKey`, only those.
+    """
+    values_by_place: dict[JsonPath, list[Any]] = {}
     for path, value in leaves_of(key_list):
-        pattern: JsonPath = tuple("*" if isinstance(part, int) else part for part in path)
-        values.setdefault(pattern, []).append(value)
-    known = {key.key for key in profile.pix_keys if key.key}
-    places = []
-    for pattern, texts in values.items():
-        is_shown = all(name == "*" or is_name(str(name)) for name in pattern)
-        if "*" in pattern and is_shown and all(_is_a_key(text, known) for text in texts):
-            places.append("/" + "/".join(map(str, pattern)))
-    named_like_keys = [place for place in places if folded(place.rpartition("/")[2]).endswith(_NAMES_OF_KEYS)]
-    return named_like_keys or places
+        place: JsonPath = tuple("*" if isinstance(part, int) else part for part in path)
+        values_by_place.setdefault(place, []).append(value)
+    own_keys = {key.key for key in profile.pix_keys if key.key}
+    pointers = []
+    for place, values in values_by_place.items():
+        may_be_shown = all(name == "*" or is_name(str(name)) for name in place)
+        if "*" in place and may_be_shown and all(_is_a_key(value, own_keys) for value in values):
+            pointers.append("/" + "/".join(map(str, place)))
+    named_like_keys = [place for place in pointers if folded(place.rpartition("/")[2]).endswith(_ENDS_OF_NAMES_OF_KEYS)]
+    return named_like_keys or pointers
 
 
-def _is_a_key(text: Any, known: set[str]) -> bool:
-    if not isinstance(text, str) or has_mask(text):
+def _is_a_key(value: Any, own_keys: set[str]) -> bool:
+    """True for a key of the profile, and for a text in the form of a key of any type."""
+    if not isinstance(value, str) or has_mask(value):
         return False
-    is_typical = bool(_ADDRESS_OR_PHONE.fullmatch(text) or UUID.fullmatch(text))
-    return text in known or is_typical or _tax_document(text) != ""
+    is_typical = bool(_ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value))
+    return value in own_keys or is_typical or _tax_document_type(value) != ""
 
 
-def _tax_document(text: str) -> str:
+def _tax_document_type(text: str) -> str:
     """`CPF` or `CNPJ` if a text is one, with valid check digits; else empty."""
     if not re.fullmatch(r"[0-9./-]{11,18}", text):
         return ""
@@ -77,10 +82,13 @@ def _tax_document(text: str) -> str:
     return "CNPJ" if cnpj.is_valid(text) else ""
 
 
-def _type_of_others(key_list: Any) -> str:
-    """The tax document that the holder of the account does not have, if the list shows the other one: a person has a
-    CPF, a company a CNPJ. Empty if it shows neither or both."""
-    shown = {_tax_document(value) for _, value in leaves_of(key_list) if isinstance(value, str)} - {""}
-    if len(shown) != 1:
+def _type_for_others(key_list: Any) -> str:
+    """The type of tax document that the holder of the account cannot have; empty if the list does not tell.
+
+    A person has a CPF, a company a CNPJ. The list tells if it shows one of both, and not the other.
+    """
+    texts = [value for _, value in leaves_of(key_list) if isinstance(value, str)]
+    types_in_list = {_tax_document_type(text) for text in texts} - {""}
+    if len(types_in_list) != 1:
         return ""
-    return "CNPJ" if shown == {"CPF"} else "CPF"
+    return "CNPJ" if types_in_list == {"CPF"} else "CPF"

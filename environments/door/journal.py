@@ -33,7 +33,7 @@ from spec.answers import (
     execution_results,
     grants_protected_result,
     is_done,
-    is_not_read,
+    is_partly_unread,
     refused_or_lost,
     says_done_in_words,
 )
@@ -249,7 +249,7 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     if kind is not None and before is not Outcome.SUCCESS and (results := execution_results(response)):
         is_first = is_own and before in (None, Outcome.NOT_SENT)
         return Outcome.SUCCESS if is_first and any(map(is_done, results)) else Outcome.UNKNOWN
-    may_say_more = is_not_read(response) or says_done_in_words(response)
+    may_say_more = is_partly_unread(response) or says_done_in_words(response)
     is_unread = bool(response.json.limit) or (kind is not None and may_say_more)
     if is_unread and before is not Outcome.SUCCESS:
         return Outcome.UNKNOWN

@@ -8,7 +8,7 @@ from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 
-from environments.credentials import Target, resolve_headers, resolve_journal_key
+from environments.credentials import Target, fixed_headers_of, journal_key_of
 from environments.door.amounts import Amounts
 from environments.door.client import Client
 from environments.door.door import Channel, Door, let_pass
@@ -92,7 +92,7 @@ def _logs_of(profile: Profile | None) -> tuple[Path, LogKey]:
     """The file of the journal, one for each user of a machine, or the one that the profile names; and its key. Raises
     ProfileError."""
     path = (profile and profile.journal) or _state_folder() / "pix-conformance" / "journal.jsonl"
-    return path, LogKey(path.with_suffix(".key"), resolve_journal_key(profile) if profile else None)
+    return path, LogKey(path.with_suffix(".key"), journal_key_of(profile) if profile else None)
 
 
 def _state_folder() -> Path:
@@ -127,4 +127,4 @@ def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
 
 def open_client(door: Door, profile: Profile) -> Client:
     """The client that goes through the door."""
-    return Client(door, headers=resolve_headers(profile), correlation_header=profile.correlation_header)
+    return Client(door, headers=fixed_headers_of(profile), correlation_header=profile.correlation_header)

@@ -21,7 +21,7 @@ from requests.adapters import HTTPAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3 import exceptions
 
-from environments.credentials import resolve_passphrase
+from environments.credentials import passphrase_of
 from environments.door.ending import Ending
 from environments.door.outgoing import Sending
 from environments.door.sockets import POOLS, ConnectedError, Deadline, MalformedHeaderError, Watchdog
@@ -156,7 +156,7 @@ def _tls_context(profile: Profile) -> ssl.SSLContext:
             why = (
                 "tls.client_cert, tls.client_key: no certificate and key in PEM, or the passphrase is wrong or missing"
             )
-            passphrase = resolve_passphrase(profile)  # without one OpenSSL would ask the terminal
+            passphrase = passphrase_of(profile)  # without one OpenSSL would ask the terminal
             context.load_cert_chain(tls.client_cert, tls.client_key, passphrase)
     except (OSError, ValueError):
         raise ProfileError(why) from None

@@ -7,7 +7,9 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 _SEGMENT = r"/(?!\.\.?(/|$))[A-Za-z0-9._~!$&'()*+,;=:-]+"
+"""A segment of a path in the characters of RFC 3986 section 3.3, without percent-encoding and @; no dot segment."""
 _ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]*)?({_SEGMENT})*/?")
+"""Scheme, host or IPv6 address, port, and path."""
 
 
 def _is_loopback(address: str) -> bool:
@@ -20,8 +22,10 @@ def _is_loopback(address: str) -> bool:
 
 
 def _host_of(address: str) -> str:
-    """The host of an address, in lower case; empty where it has none, or is no address."""
-    return urlsplit(address).hostname or "" if _is_address(address) else ""
+    """The host of an address, in lower case; empty if the text is no address."""
+    if not _is_address(address):
+        return ""
+    return urlsplit(address).hostname or ""
 
 
 def in_one_form(text: str) -> str:
@@ -31,8 +35,9 @@ def in_one_form(text: str) -> str:
 
 
 def check_address(text: str, *, insecure: bool, exact: bool) -> None:
-    """Raises ValueError for a wrong address. ``insecure`` permits http:// to other machines, ``exact`` a path that ends
-    in /v1.
+    """Raise ValueError for a wrong address.
+
+    ``insecure`` permits http:// to other machines, ``exact`` permits a path that ends in /v1.
 
     A message repeats an address only if it holds no more than host, port and path, as the reports show it.
     """
@@ -50,8 +55,10 @@ def check_address(text: str, *, insecure: bool, exact: bool) -> None:
 
 
 def check_proxy(proxy: str, base_url: str, *, insecure: bool) -> None:
-    """A proxy reads what goes to it over http://, token and codes, also where the target is this machine. Raises
-    ValueError."""
+    """Raise ValueError for a wrong proxy, and for one that could read the token.
+
+    A proxy reads whatever goes over http:// to the target, also if the target is this machine.
+    """
     check_address(proxy, insecure=True, exact=True)
     if base_url.startswith("http:") and not insecure and not _is_loopback(proxy):
         raise ValueError("http:// shows the token to the proxy; use https://, or set insecure: true in the profile")
@@ -59,7 +66,10 @@ def check_proxy(proxy: str, base_url: str, *, insecure: bool) -> None:
 
 def _is_address(text: str) -> bool:
     """True if the form is right, the port at most 65535, and an IPv6 address valid."""
+    if not _ADDRESS.fullmatch(text):
+        return False
     try:
-        return bool(_ADDRESS.fullmatch(text) and [urlsplit(text).port])
+        urlsplit(text).port  # noqa: B018 - raises if the port or the IPv6 address is wrong
     except ValueError:
         return False
+    return True

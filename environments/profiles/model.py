@@ -60,13 +60,17 @@ RECORD = ".observed.yaml"
 class ProfileError(Exception):
     """Fault of a profile: what is wrong, where, what was expected and what to do, in one printable line.
 
-    `problems` has a line for each, where the message tells the first of several and counts the others.
+    `problems` has a line for each problem. The message tells the first of them, and counts the others.
     """
 
     def __init__(self, *problems: str) -> None:
-        self.problems = ["".join(c if c.isprintable() else " " for c in problem) for problem in problems]
-        more = f" ({len(problems) - 1} more in this file)" if problems[1:] else ""
-        super().__init__(self.problems[0] + more)
+        self.problems = [_on_one_line(problem) for problem in problems]
+        others = len(problems) - 1
+        super().__init__(self.problems[0] + (f" ({others} more in this file)" if others else ""))
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def today() -> date:
@@ -195,16 +199,19 @@ class ProfileFile:
 
     @field_validator("base_url")
     @classmethod
-    def _is_an_address(cls, text: str, info: ValidationInfo) -> str:
-        """By what the keys before it permit."""
-        address, permits = in_one_form(text), info.data
+    def _check_base_url(cls, text: str, info: ValidationInfo) -> str:
+        """The address in one form. The keys before it say what it may be; a wrong key is absent, and permits all."""
+        address = in_one_form(text)
         if address != EMBEDDED:
-            check_address(address, insecure=permits.get("insecure", True), exact=permits.get("base_url_is_exact", True))
+            insecure = info.data.get("insecure", True)
+            exact = info.data.get("base_url_is_exact", True)
+            check_address(address, insecure=insecure, exact=exact)
         return address
 
     @field_validator("sandbox")
     @classmethod
-    def _repeats_the_address(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
+    def _check_sandbox(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
+        """The address again, in one form: whoever copies a profile and edits its address has no sandbox by accident."""
         address: str | None = info.data.get("base_url")  # absent if it is wrong itself
         if sandbox is None or address is None:
             return None
@@ -216,17 +223,20 @@ class ProfileFile:
 
     @field_validator("auth")
     @classmethod
-    def _has_one_source(cls, auth: Auth, info: ValidationInfo) -> Auth:
-        """None is enough for the embedded sandbox."""
+    def _check_auth(cls, auth: Auth, info: ValidationInfo) -> Auth:
+        """The embedded sandbox needs no source of a token, any other service exactly one."""
         sources = sum(map(bool, vars(auth).values()))
-        if sources > 1 or (not sources and info.context["base_url"] != EMBEDDED):  # type: ignore[index]
+        is_missing = not sources and info.context["base_url"] != EMBEDDED  # type: ignore[index]
+        if sources > 1 or is_missing:
             raise ValueError("expected exactly one of token_env, token_command and token_file")
         return auth
 
     @field_validator("transactions")
     @classmethod
-    def _are_permitted(cls, transactions: Transactions, info: ValidationInfo) -> Transactions:
-        if prepare := transactions.prepare:
+    def _check_transactions(cls, transactions: Transactions, info: ValidationInfo) -> Transactions:
+        """The operation that prepares a transfer needs its permission."""
+        prepare = transactions.prepare
+        if prepare:
             needed = operations()[prepare.operation].permission
             if needed not in info.data.get("allow", PERMISSIONS):
                 raise ValueError(f"{prepare.operation} is not permitted; add {needed} to allow, or remove prepare")
@@ -234,16 +244,19 @@ class ProfileFile:
 
     @field_validator("also_at")
     @classmethod
-    def _are_addresses(cls, addresses: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        insecure, exact = (info.data.get(name, True) for name in ("insecure", "base_url_is_exact"))
-        written = tuple(map(in_one_form, addresses))
-        for address in written:
+    def _check_also_at(cls, addresses: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        """The addresses in one form. What holds for base_url holds for each of them."""
+        insecure = info.data.get("insecure", True)
+        exact = info.data.get("base_url_is_exact", True)
+        in_form = tuple(map(in_one_form, addresses))
+        for address in in_form:
             check_address(address, insecure=insecure, exact=exact)
-        return written
+        return in_form
 
     @field_validator("proxy")
     @classmethod
-    def _reads_no_token(cls, proxy: str | None, info: ValidationInfo) -> str | None:
+    def _check_proxy(cls, proxy: str | None, info: ValidationInfo) -> str | None:
+        """A proxy is an address, and reads no token."""
         if proxy:
             address = info.context["base_url"]  # type: ignore[index]
             check_proxy(proxy, address, insecure=info.data.get("insecure", True))
@@ -258,8 +271,8 @@ class Profile(ProfileFile):
     path: Path
     """The file as it was named."""
     redirected: str | None = None
-    """Note about the settings that another address of ``--base-url`` removed; empty if none. None where the address is
-    that of the file."""
+    """None if the address is that of the file. If ``--base-url`` replaced it: a note about the settings that were
+    removed for that reason, or the empty text."""
 
     @property
     def is_sandbox(self) -> bool:
@@ -268,10 +281,15 @@ class Profile(ProfileFile):
 
     @property
     def deletes_keys(self) -> bool:
-        """True if the profile says how a key is deleted, and permits it. Off a sandbox nothing is deleted without a
-        list that shows what else is gone."""
-        is_permitted = "delete-keys" in self.allow and "deletePixKey" in self.requests
-        return is_permitted and (self.is_sandbox or (self.key_at is not None and "read" in self.allow))
+        """True if the profile permits deletions, and says how a key is deleted.
+
+        Off a sandbox it must also permit reading, and say where a list has its keys: nothing is deleted without a list
+        that shows whether another key is gone.
+        """
+        if "delete-keys" not in self.allow or "deletePixKey" not in self.requests:
+            return False
+        can_read_lists = self.key_at is not None and "read" in self.allow
+        return self.is_sandbox or can_read_lists
 
     @property
     def record(self) -> Path:
@@ -288,5 +306,6 @@ def fill(template: Any, **values: str) -> Any:
 
 
 def shown(path: Path) -> str:
-    """``path`` as a person at this working directory would write it."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    """The path as a person would write it: relative to the working directory, if it is inside."""
+    folder = Path.cwd()
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)

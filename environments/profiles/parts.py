@@ -1,7 +1,8 @@
-"""The parts of a profile's file, and the kinds of values in them: frozen dataclasses, which pydantic makes and checks
-for the model in ``profile``.
+"""The parts of a profile's file, and the types of the values in them.
 
-The docstring below a field is its description. What is secret or personal stays out of every ``repr``.
+They are frozen dataclasses, which pydantic makes and checks for the model in ``model.py``. The docstring below a field
+is its description in the commented example and the schema for editors. Secret and personal values stay out of every
+``repr``.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from spec.requirements import requirements
 PERMISSIONS = ("read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz")
 """In the order in which they are added."""
 _OWN_HEADERS = "authorization|proxy-authorization|host|content-.*|transfer-encoding|connection|te|upgrade|expect"
+"""Names of the headers that the suite and its HTTP library set."""
 
 
 def expected(words: str) -> WrapValidator:
-    """The message for whatever is wrong with a value."""
+    """A validator that says "expected …" for whatever is wrong with a value."""
 
     def checked(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         try:
@@ -46,32 +48,38 @@ def expected(words: str) -> WrapValidator:
 
 
 def written_as(form: Any) -> GetPydanticSchema:
-    """The form that a value has in the file, where the attribute has a wider type, or another one."""
+    """The type that a value has in the file, if the attribute of the dataclass has a wider or another one."""
     return GetPydanticSchema(lambda _, handler: handler(form))
 
 
 def one_of(*names: str) -> GetPydanticSchema:
-    """One of these texts."""
+    """The type of a value that is one of these texts in the file."""
     return written_as(Literal.__getitem__(names))
 
 
-def _beside_the_profile(path: Path, info: ValidationInfo) -> Path:
-    """The absolute path, without "..", and links as they are. The context of the validation has the folder of the
-    profile."""
+def _path_from_profile(path: Path, info: ValidationInfo) -> Path:
+    """The absolute path. A relative one begins at the folder of the profile, which the validation has as its context.
+
+    Parts such as ".." are resolved; links are not.
+    """
     return Path(os.path.abspath(Path(info.context["folder"], os.path.expanduser(path))))  # type: ignore[index]
 
 
-def _that_is_there(path: Path) -> Path:
-    if not os.path.isfile(path):  # Path.is_file raises where a pasted token is too long a name
+def _require_file(path: Path) -> Path:
+    if not os.path.isfile(path):  # Path.is_file raises if a pasted token is too long for the name of a file
         raise ValueError("no such file; in a profile, a path is relative to its folder")
     return path
 
 
-def _requirement(name: str) -> str:
+def _require_known_requirement(name: str) -> str:
     if name not in requirements():
         nearest = "".join(f"; did you mean {near}?" for near in get_close_matches(name, requirements(), 1))
         raise ValueError(f"no such requirement{nearest}")
     return name
+
+
+def _without_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
 
 
 Level = Annotated[str, one_of("documented", "implied", "example", "robustness")]
@@ -79,25 +87,23 @@ Permission = Annotated[str, one_of(*PERMISSIONS)]
 KeyType = Annotated[str, one_of(*KEY_TYPES)]
 Count = Annotated[int, Field(ge=1)]
 Whole = Annotated[int, Field(ge=0)]
-Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]  # at most a day
 Word = Annotated[str, Field(min_length=1)]
-Identifier = Annotated[  # one segment of a path
+Identifier = Annotated[  # one segment of a path, without control characters and without blanks at its ends
     str,
     Field(pattern=r"^(?!\s|\.\.?$)[^\x00-\x1f\x7f-\x9f]+(?<!\s)$"),
     expected("text, in quotes if it is made of digits"),
 ]
-Identifiers = Annotated[  # each once
-    tuple[Identifier, ...], AfterValidator(lambda values: tuple(dict.fromkeys(values)))
-]
+Identifiers = Annotated[tuple[Identifier, ...], AfterValidator(_without_repeats)]
 Body = Annotated[dict[str, Any] | list[Any], expected("a body written as YAML (a mapping or a list)")]
-File = Annotated[Path, AfterValidator(_beside_the_profile)]
-FileThere = Annotated[File, AfterValidator(_that_is_there)]
+File = Annotated[Path, AfterValidator(_path_from_profile)]
+ExistingFile = Annotated[File, AfterValidator(_require_file)]
 Variable = Annotated[  # upper case only: a pasted token is then nearly always refused, and never shown as a "name"
     str,
     Field(pattern=r"^[A-Z_][A-Z0-9_]{0,63}$"),
     expected("the name (never the value) of an environment variable in upper case, such as PIX_TOKEN"),
 ]
-Pointer = Annotated[
+Pointer = Annotated[  # RFC 6901 section 3
     str, Field(pattern=r"^(/([^~/]|~[01])*)+$"), expected("a JSON pointer, such as /data/transactionId")
 ]
 HeaderName = Annotated[  # RFC 9110 section 5.1
@@ -116,7 +122,7 @@ class Auth:
     token_command: tuple[Word, ...] = field(default=(), repr=False)
     """A program and its arguments, which prints the token within 30 seconds. It runs in the folder of this file, and
     what it prints is never shown."""
-    token_file: FileThere | None = None
+    token_file: ExistingFile | None = None
     """A file that holds the token and nothing else, such as secrets/token."""
 
 
@@ -136,16 +142,23 @@ class FromVariable:
     env: Variable
 
 
-SECRET_HEADER = "(?i)auth|cookie|key|pass|secret|sign|token"  # names of headers that prove who asks
+SECRET_HEADER = "(?i)auth|cookie|key|pass|secret|sign|token"
+"""A pattern of the names of headers that prove who asks."""
 
 
 def headers_of(values: Mapping[str, str | FromVariable]) -> tuple[Header, ...]:
-    """The headers by their names. Raises ValueError for those that are secrets by their names and written out."""
-    if secret := [name for name, value in values.items() if isinstance(value, str) and re.search(SECRET_HEADER, name)]:
-        raise ValueError(f"{', '.join(secret)}: expected {{env: NAME}} (secrets are named, never written), not text")
-    return tuple(
-        Header(name, value) if isinstance(value, str) else Header(name, env=value.env) for name, value in values.items()
-    )
+    """The headers, from their values by name.
+
+    Raises ValueError for a header that is a secret by its name, and whose value is written in the profile.
+    """
+    secret_texts = [name for name, value in values.items() if isinstance(value, str) and re.search(SECRET_HEADER, name)]
+    if secret_texts:
+        names = ", ".join(secret_texts)
+        raise ValueError(f"{names}: expected {{env: NAME}} (secrets are named, never written), not text")
+    headers = []
+    for name, value in values.items():
+        headers.append(Header(name, value) if isinstance(value, str) else Header(name, env=value.env))
+    return tuple(headers)
 
 
 HeaderValue = Annotated[
@@ -158,17 +171,17 @@ HeaderValue = Annotated[
 class Tls:
     """Absolute paths of PEM files."""
 
-    ca_bundle: FileThere | None = None
+    ca_bundle: ExistingFile | None = None
     """Whom to trust, beside the authorities of the system, such as certs/ca.pem. Certificates are always checked."""
-    client_cert: FileThere | None = None
+    client_cert: ExistingFile | None = None
     """The certificate of the suite, for a gateway that asks for one. If it holds its key, it needs no client_key."""
-    client_key: FileThere | None = None
+    client_key: ExistingFile | None = None
     """The key of client_cert."""
     client_key_passphrase_env: Variable | None = None
     """The environment variable with the passphrase of the key."""
 
 
-def _empty_if_random(key: str, info: ValidationInfo) -> str:
+def _require_key_unless_random(key: str, info: ValidationInfo) -> str:
     if not key and info.data.get("type", "RANDOM") != "RANDOM":
         raise ValueError("expected the key itself; only a RANDOM key may be empty")
     return key
@@ -179,9 +192,9 @@ class PixKey:
     """A key that may be registered. A RANDOM one may be empty; a ``disposable`` one may be deleted by the run."""
 
     type: KeyType
-    key: Annotated[str, expected("text, in quotes if it is made of digits"), AfterValidator(_empty_if_random)] = field(
-        repr=False
-    )
+    key: Annotated[
+        str, expected("text, in quotes if it is made of digits"), AfterValidator(_require_key_unless_random)
+    ] = field(repr=False)
     disposable: bool = False
 
 
@@ -250,7 +263,7 @@ class Limits:
 class KnownFailure:
     """A requirement that is known to fail, up to and including the day ``until``."""
 
-    id: Annotated[str, AfterValidator(_requirement)]
+    id: Annotated[str, AfterValidator(_require_known_requirement)]
     reason: Word
     until: date | None = None
     strict: bool = False

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from environments.profiles.loading import document
+from environments.profiles.loading import parse_yaml
 from environments.profiles.model import ProfileError, shown, today
 from reports.observed.behaviour import Behaviour, Record, data_of_behaviour
 from reports.observed.comparison import compared, follows, met_the_service
@@ -175,7 +175,7 @@ class _Plain(yaml.SafeDumper):
 def read_record(path: Path) -> Record | None:
     """The record at that path, as it is; None where there is none. Raises UnreadableError."""
     try:
-        return checked(document(_content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig"), path.name).data, Record)
+        return checked(parse_yaml(_content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig"), path.name).data, Record)
     except FileNotFoundError:
         return None
     except (UnicodeDecodeError, ProfileError, UnreadableError) as error:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from shlex import quote
 
-from environments.profiles.loading import named
+from environments.profiles.loading import name_for_commands
 from reports.result.document import ReportedFinding, RunDocument
 from reports.result.run import Run
 from reports.result.verdicts import RunVerdict, Verdict
 from reports.sentences.headline import count_lines, drift_in_words, drift_lines, headline, left_out, run_line
 from reports.sentences.wording import capped, exchanges_in_words, first_few, grouped, listed
-from spec.message import Text, joined, leaves_of
+from spec.message import Text, joined, texts_in_values
 
 _MOST_SAID = 5
 """Lines about what was not exercised: the report has all of them."""
@@ -68,7 +68,7 @@ def print_lines(lines: Iterable[str]) -> None:
 def _next_step(document: RunDocument, run: Run) -> str:
     """One line on what to do about the verdict; empty where there is nothing to do."""
     failing = [each.cause for each in document.findings if each.verdict == Verdict.FAIL]
-    name = named(run.profile)
+    name = name_for_commands(run.profile)
     if failing and not run.grants.refused_all:
         return f"pytest --environment={name} --explain={failing[0]} says what usually fixes it"
     if run.profile.redirected:
@@ -77,7 +77,7 @@ def _next_step(document: RunDocument, run: Run) -> str:
         return ""
     if document.selection and document.verdict == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
-    limit = next(leaves_of(joined((document.incomplete, *_untested(document)[:1])), "setting"), "")
+    limit = next(texts_in_values(joined((document.incomplete, *_untested(document)[:1])), "setting"), "")
     if limit and document.verdict == RunVerdict.INCOMPLETE:
         return f"raise limits.{limit} in {run.profile.path.name}, and run again"
     verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document.verdict
@@ -110,7 +110,7 @@ def _drift(document: RunDocument) -> Iterator[str]:
 
 def _unseen(document: RunDocument) -> Iterator[str]:
     """One line about the classes of malformed requests that tested nothing, whatever the verdicts say."""
-    names = dict.fromkeys(name for entry in document.requirements for name in leaves_of(entry.message, "unseen"))
+    names = dict.fromkeys(name for entry in document.requirements for name in texts_in_values(entry.message, "unseen"))
     if names:
         yield (
             f"unseen outside a sandbox: malformed requests to {listed([*names])}, answered like valid ones for an "

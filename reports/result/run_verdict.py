@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from environments.profiles.loading import named
+from environments.profiles.loading import name_for_commands
 from environments.profiles.model import FAIL, Profile, today
 from reports.observed.behaviour import Behaviour, behaviour, facts_in_words, in_words
 from reports.result.grants import NOTHING_GRANTED
@@ -245,7 +245,7 @@ def _keys_left(run: Run) -> Text:
     return say(
         "{keys}: python -m environments cleanup {name} names them; with delete-keys, --yes deletes them",
         keys=say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(run.not_cleaned_up)),
-        name=named(run.profile),
+        name=name_for_commands(run.profile),
     )
 
 

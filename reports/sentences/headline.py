@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_of
 from reports.sentences.wording import capped, grouped, level_by_level, listed, operations_in_words
-from spec.message import Date, Message, Text, in_a_row, joined, leaves_of, say, say_many
+from spec.message import Date, Message, Text, in_a_row, joined, say, say_many, texts_in_values
 
 PERMISSIONS = {
     "read": say("read"),
@@ -238,7 +238,7 @@ def _why(verdict: Verdict, entries: list[ReportedRequirement]) -> Iterator[Text]
         yield say("no exchange can show them")
         return
     reasons = dict.fromkeys(requirement.message for requirement in entries)
-    needed = {reason: list(leaves_of(reason, "needed")) for reason in reasons}
+    needed = {reason: list(texts_in_values(reason, "needed")) for reason in reasons}
     if permissions := dict.fromkeys(name for names in needed.values() for name in names):
         yield say("not in allow: {permissions}", permissions=", ".join(permissions))
     if others := [reason for reason, names in needed.items() if not names]:

@@ -1,8 +1,8 @@
 """The rules: each a pure function of one exchange that answers for a requirement.
 
 Targeted, generated and recorded traffic are judged by the same rules, through `judge` alone.
-`Reproduction` calls it, and judges by what showed again: answers to requests that were sent once more, alone. What was
-seen once may have been the network, or shows only while other requests are under way.
+`Reproduction` calls it, and takes into account which deviations showed again when a request was sent once more, alone.
+A deviation that was seen once may come from the network, or from the other requests in flight.
 """
 
 from __future__ import annotations
@@ -16,33 +16,36 @@ from spec.findings import Conclusion, Judgement, deviates, finding, holds, incon
 from spec.log import numbers_superseded
 from spec.message import say
 from spec.rules import results, robustness, success
-from spec.rules.robustness import ROBUSTNESS, sent
+from spec.rules.robustness import ROBUSTNESS, request_in_words
 from spec.rules.table import RULES, InconclusiveError
 
 __all__ = ["ROBUSTNESS", "RULES"]
 _MODULES = (success, results, robustness)
 """Imported for their rules."""
-_OF_ANOTHER = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
+_KINDS_OF_ANOTHER_REQUEST = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
 """Kinds of refusals that may belong to another request."""
-_WAYS = 3
-"""A service that limits requests at the same time says so in one of these ways, or in two."""
+_FEWEST_KINDS = 3
+"""Kinds of wrong refusals from which on answers are mixed up. A service that limits requests at the same time refuses
+in one way, or in two."""
 
 
 def judge(requirement_id: str, exchange: Exchange) -> Judgement:
-    """Judge one exchange for one requirement. KeyError where no rule answers for it."""
+    """Judge one exchange for one requirement. KeyError if no rule answers for it."""
     if exchange.operation != requirement_id.split(".")[0]:
         return inconclusive(say("another operation"), exchange)
     if exchange.response is None or exchange.response.size <= SMALL:
         return _judge(requirement_id, exchange)
+    # The JSON of such a body is not kept. So all requirements are judged while it is there, and the judgements are.
     judgements: dict[tuple[str, bool], Judgement] = vars(exchange).setdefault("judgements", {})
-    key = (requirement_id, exchange.expects_success)
-    if key not in judgements:  # for all its requirements at once: its JSON is not kept
-        judgements |= {(other, key[1]): _judge(other, exchange) for other in _rules_of(exchange.operation)}
-    return judgements[key]
+    expects_success = exchange.expects_success
+    if (requirement_id, expects_success) not in judgements:
+        for id_of_operation in _ids_with_a_rule(exchange.operation):
+            judgements[id_of_operation, expects_success] = _judge(id_of_operation, exchange)
+    return judgements[requirement_id, expects_success]
 
 
 @cache
-def _rules_of(operation: str) -> list[str]:
+def _ids_with_a_rule(operation: str) -> list[str]:
     """Ids of the requirements of an operation that a rule answers for."""
     return [id for id in RULES if id.partition(".")[0] == operation]
 
@@ -50,10 +53,12 @@ def _rules_of(operation: str) -> list[str]:
 def _judge(requirement_id: str, exchange: Exchange) -> Judgement:
     rule = RULES[requirement_id]
     try:
-        found = rule(exchange)
+        deviation = rule(exchange)
     except InconclusiveError as error:
         return inconclusive(error.why, exchange)
-    return deviates(replace(found, requirement=requirement_id), exchange) if found else holds(exchange)
+    if deviation is None:
+        return holds(exchange)
+    return deviates(replace(deviation, requirement=requirement_id), exchange)
 
 
 # -- what showed again ------------------------------------------------------------------------------------------------
@@ -66,30 +71,37 @@ def robustness_of(operation: str) -> list[str]:
 
 @dataclass(eq=False)
 class Reproduction:
-    """Judges exchanges by what showed again. `exchanges` are those of the run. `again` has the answers of requests that
-    were sent once more, by the number of the first; None where that might move money, or a limit is reached.
+    """Judges exchanges with the knowledge of which deviations showed again.
 
-    A robustness requirement is broken where a deviation was seen twice, or in an answer to what cannot be sent again. A
-    service may drop connections under load, and count one as open that was closed just now: a drop counts where it
-    showed again alone, or three times alone with answers in between, and one of an invalid request where no connection
-    is accepted after it. Every other deviation counts at once, and says where it shows beside others only.
+    A deviation from a robustness requirement counts if it was seen twice, or if its request cannot be sent again. A
+    dropped connection needs more, because a service may drop connections under load, and may close one just when the
+    next request leaves. It counts in three cases:
+
+    - it showed again, alone;
+    - it showed three times alone, with answers in between;
+    - it was the answer to an invalid request, and after it no connection was accepted.
+
+    Every other deviation counts at once. Its findings say so if it shows only beside other requests.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
+    """The exchanges of the run."""
     again: dict[int, Exchange | None] = field(default_factory=dict)
+    """Exchanges of requests that were sent once more, by the number of the first one. None if sending the request again
+    might move money, or if a limit was reached."""
 
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
-        """Judge an exchange. A robustness requirement holds where no deviation was seen again, alone."""
+        """Judge an exchange. A robustness requirement holds if no deviation was seen again, alone."""
         judgement = judge(requirement_id, exchange)
         if requirement_id.endswith(".connection") and self._has_ended_the_service(exchange):
-            return deviates(finding("ended", request=sent(exchange)), exchange)
+            return deviates(finding("ended", request=request_in_words(exchange)), exchange)
         if not judgement.deviates:
             return judgement
         if requirement_id in robustness_of(exchange.operation) and not self._shows_again(requirement_id):
             return holds(why=say("not seen again with nothing else in flight: {finding}", finding=judgement.message))
-        return self.marked(requirement_id, judgement)
+        return self.marked_if_only_beside_others(requirement_id, judgement)
 
-    def marked(self, requirement_id: str, judgement: Judgement) -> Judgement:
+    def marked_if_only_beside_others(self, requirement_id: str, judgement: Judgement) -> Judgement:
         """The judgement. Its findings say so if the same requests did not deviate when they were sent alone.
 
         A request deviates if its answer breaks the rule of the requirement, or grants a request with a bad credential.
@@ -97,17 +109,22 @@ class Reproduction:
         broken = [exchange for exchange in judgement.exchanges if _breaks(requirement_id, exchange)]
         granted = [exchange for exchange in judgement.exchanges if _is_wrongly_granted(exchange)]
         if broken:
-            shows_beside_others_only = all(self._is_broken_in_company(requirement_id, exchange) for exchange in broken)
+            is_marked = all(self._breaks_only_beside_others(requirement_id, exchange) for exchange in broken)
         else:
-            shows_beside_others_only = bool(granted) and all(map(self._is_granted_in_company, granted))
-        return _in_company(judgement) if shows_beside_others_only else judgement
+            is_marked = bool(granted) and all(map(self._is_granted_only_beside_others, granted))
+        return _marked(judgement) if is_marked else judgement
 
     def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
-        """Requests to the operation that were refused in this way for what is wrong with others: in more ways than a
-        limit has."""
-        seen = self.otherwise_alone
-        are_mixed_up = len(_OF_ANOTHER & set(map(refused_or_lost, seen))) >= _WAYS
-        return [one for one in seen if are_mixed_up and one.operation == operation and refused_or_lost(one) is kind]
+        """Requests to the operation that got a refusal of this kind which belongs to another request.
+
+        None unless the service refused wrongly in more ways than a limit on requests at the same time would.
+        """
+        refused = self.otherwise_alone
+        wrong_kinds = _KINDS_OF_ANOTHER_REQUEST & set(map(refused_or_lost, refused))
+        if len(wrong_kinds) < _FEWEST_KINDS:
+            return []
+        to_operation = [exchange for exchange in refused if exchange.operation == operation]
+        return [exchange for exchange in to_operation if refused_or_lost(exchange) is kind]
 
     @property
     def otherwise_alone(self) -> list[Exchange]:
@@ -125,36 +142,50 @@ class Reproduction:
         """True for an invalid request that was dropped, after which no connection was accepted any more."""
         if refused_or_lost(exchange) is not FailureKind.DROPPED or exchange.expects_success:
             return False
-        until = exchange.started + exchange.elapsed_s
-        since = {refused_or_lost(seen) for seen in self.exchanges if seen.started >= until}
-        return FailureKind.NO_CONNECTION in since and since <= {*FailureKind}
+        end = exchange.started + exchange.elapsed_s
+        outcomes_after = {refused_or_lost(later) for later in self.exchanges if later.started >= end}
+        return FailureKind.NO_CONNECTION in outcomes_after and outcomes_after <= {*FailureKind}
 
     @cache  # noqa: B019 - one object for each run
     def _shows_again(self, requirement_id: str) -> bool:
-        mine = (seen for seen in self.exchanges if seen.operation == requirement_id.partition(".")[0])
-        broken = [seen for seen in mine if judge(requirement_id, seen).deviates]
-        again = [self.again.get(seen.number) for seen in broken]
-        if any(seen and judge(requirement_id, seen).deviates for seen in again):
-            return True
-        final = [seen for seen in broken if self.again.get(seen.number, seen) is None]
+        """True if a deviation from a robustness requirement counts, by what the docstring of the class says."""
+        operation = requirement_id.partition(".")[0]
+        exchanges = [exchange for exchange in self.exchanges if exchange.operation == operation]
+        broken = [exchange for exchange in exchanges if judge(requirement_id, exchange).deviates]
+        for exchange in broken:
+            second = self.again.get(exchange.number)
+            if second and judge(requirement_id, second).deviates:
+                return True
+        cannot_be_repeated = [exchange for exchange in broken if self._cannot_be_repeated(exchange)]
         if requirement_id.endswith(".connection"):
-            alone = {seen.number for seen in broken if not seen.beside}
-            apart = [number for number in alone if number - 1 not in alone]  # in a row: one restart, or one outage
-            return len(apart) > 2 or sum(not seen.beside for seen in final) > 1
-        return len(broken) > 1 or any(seen.response for seen in final)
+            drops_alone = sum(not exchange.beside for exchange in cannot_be_repeated)
+            return _interruptions_alone(broken) > 2 or drops_alone > 1
+        return len(broken) > 1 or any(exchange.response for exchange in cannot_be_repeated)
 
-    def _is_broken_in_company(self, requirement_id: str, exchange: Exchange) -> bool:
+    def _cannot_be_repeated(self, exchange: Exchange) -> bool:
+        """True if the request was to be sent again, and could not be. False if nobody tried yet."""
+        return exchange.number in self.again and self.again[exchange.number] is None
+
+    def _breaks_only_beside_others(self, requirement_id: str, exchange: Exchange) -> bool:
         if not exchange.beside:
             return False
-        alone = {judge(requirement_id, like).conclusion for like in self._alone_like(exchange)}
-        return Conclusion.HOLDS in alone and Conclusion.DEVIATES not in alone
+        conclusions = {judge(requirement_id, alone).conclusion for alone in self._same_request_alone(exchange)}
+        return Conclusion.HOLDS in conclusions and Conclusion.DEVIATES not in conclusions
 
-    def _is_granted_in_company(self, exchange: Exchange) -> bool:
-        alone = self._alone_like(exchange)
+    def _is_granted_only_beside_others(self, exchange: Exchange) -> bool:
+        alone = self._same_request_alone(exchange)
         return bool(exchange.beside and alone) and not any(map(grants_protected_result, alone))
 
-    def _alone_like(self, exchange: Exchange) -> list[Exchange]:
-        return [seen for seen in self.exchanges if not seen.beside and _sort(seen) == _sort(exchange)]
+    def _same_request_alone(self, exchange: Exchange) -> list[Exchange]:
+        """Exchanges of comparable requests that were on the wire alone."""
+        alone = [candidate for candidate in self.exchanges if not candidate.beside]
+        return [candidate for candidate in alone if _comparable(candidate) == _comparable(exchange)]
+
+
+def _interruptions_alone(dropped: list[Exchange]) -> int:
+    """How often connections were dropped that were alone. Drops in a row are one interruption, such as a restart."""
+    numbers = {exchange.number for exchange in dropped if not exchange.beside}
+    return len([number for number in numbers if number - 1 not in numbers])
 
 
 def _breaks(requirement_id: str, exchange: Exchange) -> bool:
@@ -165,11 +196,14 @@ def _is_wrongly_granted(exchange: Exchange) -> bool:
     return exchange.credential != VALID and grants_protected_result(exchange)
 
 
-def _sort(exchange: Exchange) -> tuple[object, ...]:
-    """With the account, the credential and how it was written; of an execution with its code: another one says nothing
-    of it, and it is not sent again."""
+def _comparable(exchange: Exchange) -> tuple[object, ...]:
+    """Exchanges are comparable if operation, path parameter, validity, credential and spelling are equal.
+
+    For an execution the path parameter is its code: the execution of another code says nothing about this one.
+    """
     return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential, exchange.written
 
 
-def _in_company(judgement: Judgement) -> Judgement:
-    return replace(judgement, findings=tuple(replace(each, alone=False) for each in judgement.findings))
+def _marked(judgement: Judgement) -> Judgement:
+    """The judgement, whose findings say that they show only beside other requests."""
+    return replace(judgement, findings=tuple(replace(deviation, alone=False) for deviation in judgement.findings))

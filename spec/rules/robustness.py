@@ -1,4 +1,7 @@
-"""The suite's own policy: no request ends in a server error, a stack trace or a dropped connection."""
+"""Rules of robustness, which are the suite's own policy: the interface document is silent about them.
+
+No request ends in a server error, a stack trace or a dropped connection. `Reproduction` decides which deviations count.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from spec.answers import RefusalKind, answer_in_words, refusal_kind
+from spec.answers import NOT_SUPPORTED, RefusalKind, answer_in_words, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response, kept_beside
 from spec.findings import Finding, finding
 from spec.json_text import leaves_of, pointer
@@ -15,22 +18,21 @@ from spec.message import Message, say
 from spec.rules.table import InconclusiveError, rule
 
 ROBUSTNESS = ("serverError", "stackTrace", "connection")
-"""The requirements of every operation that all of its exchanges answer for."""
+"""The last parts of the robustness requirements, which every operation has. Each of its exchanges answers for them."""
 
-
-_BROKEN = {FailureKind.DROPPED: "dropped", FailureKind.NOT_HTTP: "not-http"}
-"""Failures without a response that the service alone can cause, with what is found."""
+_CODES_OF_FAILURES = {FailureKind.DROPPED: "dropped", FailureKind.NOT_HTTP: "not-http"}
+"""Failures without a response that the service alone can cause, each with the code of the finding."""
 
 
 @rule("*.serverError")
 def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
-    # Right answers to a transfer coding and a version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6).
-    if exchange.written and response.status in (501, 505):
+    # Right answers to an unknown transfer coding or version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6).
+    if exchange.written and response.status in NOT_SUPPORTED:
         return None
     if refusal_kind(response) in (RefusalKind.SERVER_ERROR, RefusalKind.NOT_IMPLEMENTED):
-        return finding("server-error", request=sent(exchange), status=response.status)
+        return finding("server-error", request=request_in_words(exchange), status=response.status)
     return None
 
 
@@ -38,54 +40,57 @@ def no_server_error(exchange: Exchange) -> Finding | None:
 def no_stack_trace(exchange: Exchange) -> Finding | None:
     """No response of {operation} contains a stack trace or a debug page."""
     response = _response_in(exchange)
-    return finding("stack-trace", *_traces(response), request=sent(exchange)) if _shows_a_trace(response) else None
+    if not _shows_a_trace(response):
+        return None
+    return finding("stack-trace", *_pointers_to_traces(response), request=request_in_words(exchange))
 
 
 @rule("*.connection")
 def no_dropped_connection(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure
-    if failure and failure.kind in _BROKEN and not failure.kept:
-        return finding(_BROKEN[failure.kind], request=sent(exchange))
-    _response_in(exchange)
+    if failure and failure.kind in _CODES_OF_FAILURES and not failure.kept:
+        return finding(_CODES_OF_FAILURES[failure.kind], request=request_in_words(exchange))
+    _response_in(exchange)  # raises if there is none for another reason: then nobody knows
     return None
 
 
 _FEWEST_LATE = 2
-"""Requests without an answer in time from which on it is said of an operation: one may be the network."""
+"""Requests without an answer in time from which on an operation is said to give none: one may be the network."""
 
 
 def never_answered(operation: str, exchanges: Iterable[Exchange]) -> list[Exchange]:
     """The requests to an operation, if none was answered in time and another operation answered after them.
 
-    Empty unless there are two, one of them alone, because a service may be slow under load. Empty for executions, whose
-    outcome is unknown then.
+    Empty unless there are two, one of them alone, because a service may be slow under load. Empty for executions: an
+    execution without an answer has an unknown outcome, which is reported apart.
     """
     exchanges = list(exchanges)
-    late = [exchange for exchange in exchanges if exchange.operation == operation]
-    are_late = all(exchange.failure and exchange.failure.kind is FailureKind.TIMEOUT for exchange in late)
-    if operation == "executePix" or len(late) < _FEWEST_LATE or not are_late:
+    requests = [exchange for exchange in exchanges if exchange.operation == operation]
+    are_late = all(exchange.failure and exchange.failure.kind is FailureKind.TIMEOUT for exchange in requests)
+    if operation == "executePix" or len(requests) < _FEWEST_LATE or not are_late:
         return []
-    first_end = min(exchange.started + exchange.elapsed_s for exchange in late)
+    first_end = min(exchange.started + exchange.elapsed_s for exchange in requests)
     others_answer = any(exchange.response and exchange.started >= first_end for exchange in exchanges)
-    was_alone = any(not exchange.beside for exchange in late)
-    return late if others_answer and was_alone else []
+    was_alone = any(not exchange.beside for exchange in requests)
+    return requests if others_answer and was_alone else []
 
 
-def _traces(response: Response) -> list[str]:
-    """JSON pointers to the texts of a body that show a trace; to the whole body where it is no JSON."""
+def _pointers_to_traces(response: Response) -> list[str]:
+    """JSON pointers to the texts of a body that show a trace; the pointer to the whole body if it is no JSON."""
     leaves = leaves_of(response.json.value)
     return [pointer(*path) for path, leaf in leaves if isinstance(leaf, str) and _has_a_trace(leaf)] or [""]
 
 
 def _response_in(exchange: Exchange) -> Response:
+    """The response. Raises InconclusiveError if there is none."""
     if exchange.response is None:
         raise InconclusiveError(say("no answer: {answer}", answer=answer_in_words(exchange)))
     return exchange.response
 
 
-def sent(exchange: Exchange) -> Message:
-    """The request, in words."""
+def request_in_words(exchange: Exchange) -> Message:
+    """Validity and method of the request, in words: `an invalid request (POST)`."""
     return say(
         "{request} ({method})",
         request=say("a valid request") if exchange.expects_success else say("an invalid request"),
@@ -95,6 +100,7 @@ def sent(exchange: Exchange) -> Message:
 
 # -- stack traces -------------------------------------------------------------------------------------------------
 # Each is known by its structure: words such as `exception` alone are in right messages, and in what a service echoes.
+# Every repetition is bounded, so that no body makes the search slow.
 
 _SPACE = r"[ \t\xa0]*"
 _TRACES = (
@@ -129,9 +135,13 @@ _TRACES = (
     r"seeing this error because you have (?:DEBUG = True|enabled the show_exceptions)",
 )
 _TRACE = re.compile("|".join(_TRACES), re.MULTILINE)
-# Each trace has one of these, which are found a hundred times quicker.
-_HINTS = "(|at |, line |Error|Fatal|runtime|seeing|race|xception|java.lang|.php|.rb:|goroutine|rust_|ebugger"
-_LINE_BREAK = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
+_HINTS = (
+    "(", "at ", ", line ", "Error", "Fatal", "runtime", "seeing", "race", "xception", "java.lang", ".php", ".rb:",
+    "goroutine", "rust_", "ebugger",
+)  # fmt: skip
+"""Each trace has one of these, which are found a hundred times quicker."""
+_TAG_OF_A_LINE = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
+"""Tags at which a browser begins a new line, as frames of a trace do."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
 _JSON_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\"\\/bfnrt])")
 
@@ -142,11 +152,13 @@ def _shows_a_trace(response: Response) -> bool:
 
 
 def _has_a_trace(text: str) -> bool:
-    """True for a text with a stack trace, or that of a debug page: as it is, within JSON, or as HTML."""
+    """True if a text has a stack trace or is a debug page: read as it is, within JSON, or as HTML."""
     readings = {text, _unescaped(text)}
     if "<" in text:
-        readings |= {_unescaped(_TAG.sub("", _LINE_BREAK.sub("\n", reading))) for reading in tuple(readings)}
-    return any(_TRACE.search(reading) for reading in readings if any(hint in reading for hint in _HINTS.split("|")))
+        for markup in tuple(readings):
+            readings.add(_unescaped(_TAG.sub("", _TAG_OF_A_LINE.sub("\n", markup))))
+    hinted = [reading for reading in readings if any(hint in reading for hint in _HINTS)]
+    return any(_TRACE.search(reading) for reading in hinted)
 
 
 def _unescaped(text: str) -> str:

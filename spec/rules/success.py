@@ -1,9 +1,13 @@
-"""Rules on every successful answer: status, JSON, envelope, and each documented field."""
+"""Rules on every successful answer: status, JSON, envelope, and each documented field.
+
+The docstring of a rule is its requirement. Source: interface document, What the service does; Resources and their
+fields; Endpoints, general rule 3.
+"""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 
@@ -11,7 +15,7 @@ from spec.answers import find
 from spec.exchange import Exchange, named_media_type
 from spec.findings import MOST_POINTERS, Finding, finding
 from spec.interface import Field, operations
-from spec.json_text import folded, is_integer, is_number, leaves_of, pointer
+from spec.json_text import JsonPath, folded, is_integer, is_number, leaves_of, pointer
 from spec.message import message_of, say
 from spec.requirements import requirements
 from spec.rules.table import (
@@ -64,10 +68,17 @@ def unique_names(exchange: Exchange) -> Finding | None:
     text = success_in(exchange).json
     if not text.repeated:
         return None
-    repeated = frozenset(text.repeated)
-    paths = (path[: at + 1] for path, _ in leaves_of(text.value) for at in range(len(path)) if path[at] in repeated)
-    pointers = dict.fromkeys(pointer(*path) for path in islice(paths, MOST_POINTERS))
+    paths = islice(_paths_to_members(frozenset(text.repeated), text.value), MOST_POINTERS)
+    pointers = dict.fromkeys(pointer(*path) for path in paths)
     return finding("repeated-names", *pointers, names=first_names(list(text.repeated)))
+
+
+def _paths_to_members(names: frozenset[str], value: object) -> Iterator[JsonPath]:
+    """Paths to the members with these names. A path comes once for each leaf at its end or below it."""
+    for path, _ in leaves_of(value):
+        for place, part in enumerate(path):
+            if part in names:
+                yield path[: place + 1]
 
 
 @rule("*.json.byteOrderMark")
@@ -87,14 +98,15 @@ def one_object(exchange: Exchange) -> Finding | None:
 @rule("*.envelope.shape")
 def envelope_shape(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is the envelope, with an integer code and an object data."""
-    if wrong := one_object(exchange):
-        return wrong
-    wrong_fields = (
-        holds(envelope_in, field, exchange)
-        for field in operations()["executePix"].envelope  # code and data, as in every envelope
-        for holds in (is_present, is_spelled_as_documented, has_its_type)
-    )
-    return next(filter(None, wrong_fields), None)
+    deviation = one_object(exchange)
+    if deviation:
+        return deviation
+    for field in operations()["executePix"].envelope:  # code and data, as in every envelope
+        for judge_field in (is_present, is_spelled_as_documented, has_its_type):
+            deviation = judge_field(envelope_in, field, exchange)
+            if deviation:
+                return deviation
+    return None
 
 
 @rule("*.envelope.code.example")
@@ -116,19 +128,22 @@ def result_in_data(exchange: Exchange) -> Finding | None:
 def no_other_fields(exchange: Exchange) -> Finding | None:
     """The {result} and its envelope have only the documented fields."""
     operation = operations()[exchange.operation]
-    extra: list[tuple[Holder, str]] = []
-    for place, fields in ((data_in, operation.result), (envelope_in, operation.envelope)):
+    other_fields: list[tuple[Holder, str]] = []
+    for holder, fields in ((data_in, operation.result), (envelope_in, operation.envelope)):
         documented = {folded(field.name) for field in fields}
-        extra += [(place, name) for name in place(exchange) if folded(name) not in documented]
-    pointers = [pointer_to(place, name, exchange) for place, name in extra[:MOST_POINTERS]]
-    return finding("other-fields", *pointers, names=first_names([name for _, name in extra])) if extra else None
+        other_fields += [(holder, name) for name in holder(exchange) if folded(name) not in documented]
+    if not other_fields:
+        return None
+    pointers = [pointer_to(holder, name, exchange) for holder, name in other_fields[:MOST_POINTERS]]
+    return finding("other-fields", *pointers, names=first_names([name for _, name in other_fields]))
 
 
 # -- documented fields --------------------------------------------------------------------------------------------
 
 
 FieldRule = Callable[[Holder, Field, Exchange], Finding | None]
-_IS: Mapping[str, Callable[[object], bool]] = {
+"""A rule for one field, in the object that the holder gives."""
+_HAS_TYPE: Mapping[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
     "integer": is_integer,
     "number": is_number,
@@ -138,47 +153,50 @@ _IS: Mapping[str, Callable[[object], bool]] = {
 
 
 def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
-    """Register a rule for documented fields. It is called with the place of a field, the field and the exchange.
+    """Register a rule for documented fields. It is called with the holder of a field, the field and the exchange.
 
-    The id gives both: the place is data, or the envelope where the id has `envelope`. KeyError for an unknown field.
+    The id of the requirement gives both: `executePix.envelope.code.type` is about the field `code` of the envelope,
+    `executePix.bank.type` about the field `bank` of data. KeyError for an unknown field.
     """
 
     def register(function: FieldRule) -> FieldRule:
-        for each in fnmatch.filter(requirements(), pattern):
-            operation, *envelope, name, _ = each.split(".")
-            documented = operations()[operation].envelope if envelope else operations()[operation].result
-            field = {field.name: field for field in documented}[name]
-            RULES[each] = partial(function, envelope_in if envelope else data_in, field)
+        for requirement_id in fnmatch.filter(requirements(), pattern):
+            operation_id, *holder_name, field_name, _ = requirement_id.split(".")
+            operation = operations()[operation_id]
+            holder, documented = (envelope_in, operation.envelope) if holder_name else (data_in, operation.result)
+            field = {field.name: field for field in documented}[field_name]
+            RULES[requirement_id] = partial(function, holder, field)
         return function
 
     return register
 
 
 @field_rule("*.present")
-def is_present(place: Holder, field: Field, exchange: Exchange) -> Finding | None:
+def is_present(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
     """The {result} has the field {field}."""
-    if find(place(exchange), field.name):
+    if find(holder(exchange), field.name):
         return None
-    return finding("missing", pointer_to(place, field.name, exchange), name=field.name)
+    return finding("missing", pointer_to(holder, field.name, exchange), name=field.name)
 
 
 @field_rule("*.type")
-def has_its_type(place: Holder, field: Field, exchange: Exchange) -> Finding | None:
+def has_its_type(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
     """The field {field} is {type}."""
-    value = member_in(place(exchange), field.name)[1]
-    if any(_IS[name](value) for name in field.types):
+    value = member_in(holder(exchange), field.name)[1]
+    if any(_HAS_TYPE[name](value) for name in field.types):
         return None
-    if value is None and (error := success_in(exchange).json.error):  # NaN stands there
-        raise InconclusiveError(error)
+    json_error = success_in(exchange).json.error
+    if value is None and json_error:  # NaN or Infinity stands there, and is read as null
+        raise InconclusiveError(json_error)
     names = [message_of(name) for name in field.types]  # translated, like the type that was got
     types = say("{one} or {other}", one=names[0], other=names[1]) if names[1:] else names[0]
-    return finding("type", pointer_to(place, field.name, exchange), name=field.name, types=types, type=type_of(value))
+    return finding("type", pointer_to(holder, field.name, exchange), name=field.name, types=types, type=type_of(value))
 
 
 @field_rule("*.spelling")
-def is_spelled_as_documented(place: Holder, field: Field, exchange: Exchange) -> Finding | None:
+def is_spelled_as_documented(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
     """The name of the field {field} is spelled exactly as documented."""
-    written = member_in(place(exchange), field.name)[0]
-    if written == field.name:
+    name_in_answer = member_in(holder(exchange), field.name)[0]
+    if name_in_answer == field.name:
         return None
-    return finding("spelling", pointer_to(place, field.name, exchange), name=field.name, written=written)
+    return finding("spelling", pointer_to(holder, field.name, exchange), name=field.name, written=name_in_answer)

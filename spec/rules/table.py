@@ -1,8 +1,8 @@
 """Tools of a rule: the table that its decorator fills, and how it reads an exchange.
 
-A rule returns a finding, or None where the requirement is met. It raises InconclusiveError where the exchange does not
-show it. The docstring of a rule is the text of its requirement. A rule for several requirements has a pattern of ids
-(grep for the last part of an id), and braces where their texts differ.
+A rule returns a finding, or None if the requirement is met. It raises InconclusiveError if the exchange does not show
+whether it is. The docstring of a rule is the text of its requirement. A rule for several requirements has a pattern of
+ids (grep for the last part of an id), and braces at the places where their texts differ.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ from spec.requirements import requirements
 
 Rule = Callable[[Exchange], Finding | None]
 Holder = Callable[[Exchange], Mapping[str, Any]]
+"""The object of an answer that holds a field: `envelope_in` or `data_in`."""
 RULES: dict[str, Rule] = {}
+"""The rule of each requirement that has one, by its id. Importing the modules of this folder fills it."""
 _MOST_NAMED = 10
+"""Names in one message, so that it stays a line or two."""
 
 
 class InconclusiveError(Exception):
@@ -46,14 +49,14 @@ def rule(pattern: str) -> Callable[[Rule], Rule]:
 
 
 def success_in(exchange: Exchange) -> Response:
-    """The response, where it is judged as a success."""
+    """The response, if it is judged as a success. Raises InconclusiveError if it is not."""
     if exchange.response is None or not is_judged_as_success(exchange):
         raise InconclusiveError(say("no success to judge: {answer}", answer=answer_in_words(exchange)))
     return exchange.response
 
 
 def json_in(exchange: Exchange) -> Any:
-    """The JSON value of a success, also where NaN stands in it."""
+    """The JSON value of a success, also if NaN stands in it."""
     text = success_in(exchange).json
     if text.value is None and not text.readable:
         raise InconclusiveError(text.limit or say("not JSON: {error}", error=message_of(text.error)))
@@ -87,8 +90,9 @@ def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
 
 def names_in(exchange: Exchange) -> list[str]:
     """The documented fields that the result has, by their names as written."""
-    data, fields = data_in(exchange), operations()[exchange.operation].result
-    return [member[0] for field in fields if (member := find(data, field.name))]
+    data = data_in(exchange)
+    members = [find(data, field.name) for field in operations()[exchange.operation].result]
+    return [member[0] for member in members if member]
 
 
 def text_in(exchange: Exchange, name: str) -> str:
@@ -99,11 +103,13 @@ def text_in(exchange: Exchange, name: str) -> str:
     return value
 
 
-def pointer_to(place: Holder, name: str, exchange: Exchange) -> str:
-    """The JSON pointer to a member, as its name is written there; as documented where it is missing."""
-    written, _ = find(place(exchange), name) or (name, None)
-    data, _ = find(envelope_in(exchange), "data") or ("data", None)
-    return pointer(*([] if place is envelope_in else [data]), written)
+def pointer_to(holder: Holder, name: str, exchange: Exchange) -> str:
+    """The JSON pointer to a member, with its name as the answer has it; with the documented name if it is missing."""
+    name_in_answer, _ = find(holder(exchange), name) or (name, None)
+    if holder is envelope_in:
+        return pointer(name_in_answer)
+    data_in_answer, _ = find(envelope_in(exchange), "data") or ("data", None)
+    return pointer(data_in_answer, name_in_answer)
 
 
 # -- words for messages --------------------------------------------------------------------------------------------
@@ -127,8 +133,9 @@ def first_names(names: list[str]) -> Text:
 
     A service may name a member by a person or an account: only names that are surely names of fields are shown.
     """
-    plain = list(islice(filter(is_name, names), _MOST_NAMED))
-    rest, shown = len(names) - len(plain), ", ".join(plain)
-    if not plain:
-        return say("{n} whose names may be data", n=rest)
-    return say("{names} and {n} more", names=shown, n=rest) if rest else shown
+    shown_names = list(islice(filter(is_name, names), _MOST_NAMED))
+    number_of_others = len(names) - len(shown_names)
+    if not shown_names:
+        return say("{n} whose names may be data", n=number_of_others)
+    text = ", ".join(shown_names)
+    return say("{names} and {n} more", names=text, n=number_of_others) if number_of_others else text

@@ -9,7 +9,7 @@ from spec.answers import answer_in_words, grants_protected_result
 from spec.exchange import Exchange
 from spec.log import Log
 from spec.message import say
-from spec.observed import answer_of, counts, settle
+from spec.observed import answer_of, answer_that_stands, is_evidence
 from tests.harness.judging import (
     assert_found,
     assert_holds,
@@ -141,8 +141,8 @@ def test_unknown_code(log, reproduction):
     """An unknown transaction code is answered in this way."""
     answers = log.of("executePix", Execution.UNKNOWN_CODE)
     require_supplied(answers, "not reached")
-    answer = settle(answers[0], reproduction.again)
-    require_supplied(counts(answer), say("answered with {answer} alone", answer=answer_in_words(answer)))
+    answer = answer_that_stands(answers[0], reproduction.again)
+    require_supplied(is_evidence(answer), say("answered with {answer} alone", answer=answer_in_words(answer)))
 
     observe("executePix.unknownCode", {"": [answer_of(answer)]}, [answer])
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from environments.door.door import Door
 from environments.door.journal import Outcome
 from environments.door.prepared import PERHAPS_PREPARED
-from environments.profiles.loading import named
+from environments.profiles.loading import name_for_commands
 from environments.profiles.model import EMBEDDED
 from environments.secret_values import ACCOUNT
 from reports.result.grants import Grants
@@ -60,7 +60,7 @@ def close_record(session: Session) -> None:
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
-    run.said += _notes_of(door, session.reproduction, named(run.profile))
+    run.said += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # it ends with the run
         for key in door.keys.not_cleaned_up():
             name = changed(key.name, foreign)

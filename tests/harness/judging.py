@@ -17,7 +17,7 @@ from _pytest.outcomes import Skipped
 from reports.result.run import Observation
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
-from spec.facts import Facts, said
+from spec.facts import Facts, words_as_facts
 from spec.findings import Conclusion, Finding, Judgement
 from spec.message import Text, joined, said_once, say
 from spec.requirements import requirements
@@ -184,7 +184,7 @@ def observe(
     by_situation: Seen = {"": [values]} if isinstance(values, str) else values
     for situation, values_there in by_situation.items():
         for value in values_there:
-            facts = said(value) if isinstance(value, str) else value
+            facts = words_as_facts(value) if isinstance(value, str) else value
             ASSERTIONS.observations.append(Observation(requirement_id, facts, situation, first))
 
 

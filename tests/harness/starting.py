@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.credentials import forget_variables, open_target, protect
+from environments.credentials import forget_variables, open_target, protect_secrets
 from environments.door.journal import Outcome, canonical
 from environments.door.opening import journal_of, open_client, open_door
 from environments.profiles.loading import load
@@ -64,7 +64,7 @@ def one_line_for_wrong_use(config: pytest.Config) -> Iterator[None]:
 def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
     """The profile of the run, with what options change of it, and the code to send again, if one is named. Raises
     UsageError, ProfileError or UnreadableError."""
-    protect()
+    protect_secrets()
     refuse_options(config)
     take_default_path(config)
     take_ids(config)

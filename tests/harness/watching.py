@@ -109,7 +109,10 @@ def _shown(result: RequirementResult, display: Display) -> RequirementResult:
 
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     """The result of a requirement that is not met. Its level, or that of a finding's code, decides the verdict."""
-    judgements = [session.reproduction.marked(error.requirement_id, judgement) for judgement in error.judgements]
+    judgements = [
+        session.reproduction.marked_if_only_beside_others(error.requirement_id, judgement)
+        for judgement in error.judgements
+    ]
     findings = [finding for judgement in judgements for finding in judgement.findings]
     level = requirements()[error.requirement_id].level
     levels = [templates()[finding.code].get("level", level) for finding in findings]

@@ -15,7 +15,7 @@ from spec.facts import is_plain_value
 from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.message import Text, joined
-from spec.observed import ObservedValues, answer_of, by_situation, counts, indistinguishable
+from spec.observed import ObservedValues, answer_of, by_situation, indistinguishable, is_evidence
 from tests.traffic.execution import Execution
 from tests.traffic.keys.purposes import body_sent, type_sent
 
@@ -106,7 +106,7 @@ def _outcome(seen: Exchange) -> str:
 def repeated_values(repeated: Iterable[Exchange]) -> ObservedValues:
     """The answers to registrations of keys that are there already, and what they have as Success."""
     found: ObservedValues = {}
-    for seen in filter(counts, repeated):
+    for seen in filter(is_evidence, repeated):
         found.setdefault("", []).append(answer_of(seen))
         success = find(data_of(seen.response) or {}, "Success")
         if success:
@@ -118,7 +118,7 @@ def repeated_values(repeated: Iterable[Exchange]) -> ObservedValues:
 def numeric_values(numeric: Iterable[Exchange]) -> ObservedValues:
     """The digits that are accepted as key type. A service may look whether the key fits: so the situation says which
     type is right."""
-    return by_situation((f"{type_sent(seen)} = EMAIL", _outcome(seen)) for seen in filter(counts, numeric))
+    return by_situation((f"{type_sent(seen)} = EMAIL", _outcome(seen)) for seen in filter(is_evidence, numeric))
 
 
 def required_values(without: Mapping[str, Exchange], complete: Exchange | None) -> ObservedValues:

@@ -31,11 +31,11 @@ from spec.message import Text, joined, say
 from spec.observed import (
     ObservedValues,
     answer_of,
+    answer_that_stands,
     by_situation,
-    counts,
     indistinguishable,
+    is_evidence,
     is_refused,
-    settle,
 )
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.described import format_of, number_of
@@ -62,27 +62,32 @@ _MISSING = "missing"
 
 
 def _classes(traffic: Traffic) -> dict[Name, Exchange]:
-    """The invalid requests by their class, those that were sent again with the answer that counts."""
+    """The invalid requests by their class, those that were sent again with the answer that is evidence."""
     sent = traffic.result_of(send_invalid)
-    return {(case.operation, case.where, case.what): settle(seen, traffic.reproduction.again) for case, seen in sent}
+    return {
+        (case.operation, case.where, case.what): answer_that_stands(seen, traffic.reproduction.again)
+        for case, seen in sent
+    }
 
 
 def one_of(name: Name, traffic: Traffic) -> Exchange | None:
-    """The invalid request of this class, where its answer counts."""
+    """The invalid request of this class, if its answer is evidence."""
     seen = _classes(traffic).get(name)
-    return seen if seen and counts(seen) else None
+    return seen if seen and is_evidence(seen) else None
 
 
 def incomplete_ones(traffic: Traffic) -> dict[str, Exchange]:
-    """The registrations that lack a field, by that field; those whose answer counts."""
+    """The registrations that lack a field, by that field; those whose answer is evidence."""
     classes = _classes(traffic).items()
-    return {name[1]: seen for name, seen in classes if (name[0], name[2]) == (_REGISTER, _MISSING) and counts(seen)}
+    return {
+        name[1]: seen for name, seen in classes if (name[0], name[2]) == (_REGISTER, _MISSING) and is_evidence(seen)
+    }
 
 
 def large_ones(traffic: Traffic) -> list[Situated]:
-    """The large requests whose answer counts, by a phrase."""
+    """The large requests whose answer is evidence, by a phrase."""
     classes = _classes(traffic).items()
-    return [(joined(name, ", "), seen) for name, seen in classes if name[2] in _LARGE and counts(seen)]
+    return [(joined(name, ", "), seen) for name, seen in classes if name[2] in _LARGE and is_evidence(seen)]
 
 
 def sizes_of(sent: Iterable[Situated]) -> ObservedValues:
@@ -107,7 +112,7 @@ _CREDENTIALS = {
 def refusals_of(operation: str, traffic: Traffic) -> list[Situated]:
     """Refused requests to an operation, and invalid ones that are accepted."""
     sent = [*_with_a_bad_credential(operation, traffic), *_invalid(operation, traffic)]
-    settled = [(situation, settle(seen, traffic.reproduction.again)) for situation, seen in sent]
+    settled = [(situation, answer_that_stands(seen, traffic.reproduction.again)) for situation, seen in sent]
     return [(situation, seen) for situation, seen in settled if is_refused(seen) or _is_taken(seen)]
 
 
@@ -156,10 +161,10 @@ def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> Observ
 
 
 def unknown_code(traffic: Traffic) -> Exchange | None:
-    """An unknown transaction code, where its answer counts."""
+    """An unknown transaction code, if its answer is evidence."""
     for answer in traffic.log.of(_EXECUTE, Execution.UNKNOWN_CODE):
-        answer_that_counts = settle(answer, traffic.reproduction.again)
-        if counts(answer_that_counts):
+        answer_that_counts = answer_that_stands(answer, traffic.reproduction.again)
+        if is_evidence(answer_that_counts):
             return answer_that_counts
     return None
 
@@ -182,18 +187,18 @@ def codes_of(sent: Iterable[Situated]) -> ObservedValues:
 def wants_the_token(without: Exchange, valid: Exchange) -> str:
     """REQUIRED or NOT_REQUIRED, by the answers to a request without the token and to the same with it; empty if they
     do not tell."""
-    if without.response is None or not counts(without):
+    if without.response is None or not is_evidence(without):
         return ""
     if refusal_of_the_caller(without.response):
         return REQUIRED
     if not is_refusal(without.response):
         return NOT_REQUIRED
-    return REQUIRED if counts(valid) and (succeeded(valid) or answer_of(without) != answer_of(valid)) else ""
+    return REQUIRED if is_evidence(valid) and (succeeded(valid) or answer_of(without) != answer_of(valid)) else ""
 
 
 def tokens_of(sent: Iterable[Exchange], traffic: Traffic) -> ObservedValues:
     """By operation, whether it wants the token; where the body is refused first, that is not shown."""
-    answered = filter(counts, sent)
+    answered = filter(is_evidence, sent)
     return {seen.operation: [_wants_the_token(seen, traffic) or "the body is refused first"] for seen in answered}
 
 
@@ -222,7 +227,7 @@ def no_answer(operation: str, traffic: Traffic) -> Text:
     profile = traffic.profile
     valid = [exchange for exchange in traffic.targeted(operation) if exchange.expects_success]
     answer = answers_in_words(valid) if valid else say("no answer")
-    if valid and not any(map(counts, valid)):
+    if valid and not any(map(is_evidence, valid)):
         return say("no valid request succeeded ({answer})", answer=answer)
     what = f"requests.{operation}" if profile.accounts and operation not in READS else "accounts"
     if profile.accounts and operation in {*READS, *profile.requests}:

@@ -17,7 +17,7 @@ from spec.exchange import Exchange
 from spec.facts import Facts
 from spec.findings import Finding
 from spec.json_text import JsonPath, leaves_of
-from spec.observed import answer_of, counts
+from spec.observed import answer_of, is_evidence
 from spec.rules import RULES, Reproduction, judge
 from tests.harness.selection import Reach
 from tests.traffic.case import SMALLER, Case
@@ -66,7 +66,7 @@ class _Repeated:
     @property
     def answers(self) -> list[Facts | str]:
         """The answer to the second execution."""
-        if not counts(self.second):
+        if not is_evidence(self.second):
             return []
         if not grants_protected_result(self.second):
             return [answer_of(self.second)]

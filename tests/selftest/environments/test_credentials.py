@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from environments import credentials
-from environments.credentials import open_target, resolve, resolve_headers
+from environments.credentials import fixed_headers_of, open_target, token_of
 from environments.profiles.model import Auth, Header, Profile, ProfileError
 
 SECRET = "s3cr3t-t0ken"
@@ -55,7 +55,7 @@ def test_a_token(token, auth, monkeypatch):
     monkeypatch.setenv("PIX_TOKEN", f" {token}\n")
     Path("token").write_text(f"{chr(0xFEFF) * (auth is FILE)}{token}\n", encoding="utf-8")
 
-    assert resolve(profile(auth)) == token
+    assert token_of(profile(auth)) == token
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_file_without_a_token(content, said):
     if content is not None:
         Path("token").write_bytes(content)
 
-    assert refusal(resolve, profile(FILE)) == said
+    assert refusal(token_of, profile(FILE)) == said
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_file_without_a_token(content, said):
 )
 def test_a_command_without_a_token(command, said, capfd):
     """Neither the command, whose argument may be a secret, nor its output is shown anywhere."""
-    assert refusal(resolve, profile(Auth(token_command=command))) == said
+    assert refusal(token_of, profile(Auth(token_command=command))) == said
     assert capfd.readouterr() == ("", "")
 
 
@@ -106,7 +106,7 @@ def test_a_command_that_takes_too_long(monkeypatch):
     """It is not waited for."""
     monkeypatch.setattr(credentials, "COMMAND_TIMEOUT", 0.2)
 
-    assert refusal(resolve, profile(Auth(token_command=("sleep", "60")))) == FAILED.replace("30", "0.2")
+    assert refusal(token_of, profile(Auth(token_command=("sleep", "60")))) == FAILED.replace("30", "0.2")
 
 
 def test_a_command_is_run_twice_at_most():
@@ -124,7 +124,7 @@ def test_headers(monkeypatch):
     monkeypatch.setenv("PIX_TENANT", f"{SECRET}\n")
     headers = (Header("X-Region", text="sa east"), Header("X-Tenant", env="PIX_TENANT"))
 
-    assert resolve_headers(profile(headers=headers)) == (("X-Region", "sa east"), ("X-Tenant", SECRET))
+    assert fixed_headers_of(profile(headers=headers)) == (("X-Region", "sa east"), ("X-Tenant", SECRET))
 
 
 @pytest.mark.parametrize("value", [f"a\r\nX-Evil: {SECRET}", f"{SECRET}é", f"{SECRET}\x7f"])
@@ -132,6 +132,6 @@ def test_what_no_header_can_hold(value, monkeypatch):
     """A value that is not one line of ASCII."""
     monkeypatch.setenv("PIX_TENANT", value)
 
-    assert refusal(resolve_headers, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
+    assert refusal(fixed_headers_of, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
         f"{PROFILE}: headers.X-Tenant: PIX_TENANT cannot be sent in a header; expected one line of ASCII"
     )

@@ -15,4 +15,4 @@ def test_bodies_of_any_size_come_out_as_they_went_in(size):
     assert response.json.value == "x" * (size - 2)
     assert response == Response(200, (), body)
     assert "xx" not in repr(response)
-    assert (len(response.kept[0]) < size) is (size > LARGE)
+    assert (len(response.content[0]) < size) is (size > LARGE)

@@ -1,6 +1,6 @@
 """Messages: a template and its values, which become text in the last step."""
 
-from spec.message import Message, changed, in_a_row, joined, leaves_of, message_of, say, say_many
+from spec.message import Message, changed, in_a_row, joined, message_of, say, say_many, texts_in_values
 
 
 def shouted(one: str, many: str, number: int) -> str:
@@ -61,10 +61,10 @@ def test_leaves_are_the_texts_among_the_values():
     """Those of one name alone, if it is given: also those inside of a message of that name."""
     told = say("{a} {b} {n}", a="1", b=say("{a} {c}", a="2", c="3"), n=4)
 
-    assert list(leaves_of(told)) == ["1", "2", "3"]
-    assert list(leaves_of(told, "a")) == ["1", "2"]
-    assert list(leaves_of(told, "b")) == ["2", "3"]
-    assert list(leaves_of("a text")) == []
+    assert list(texts_in_values(told)) == ["1", "2", "3"]
+    assert list(texts_in_values(told, "a")) == ["1", "2"]
+    assert list(texts_in_values(told, "b")) == ["2", "3"]
+    assert list(texts_in_values("a text")) == []
 
 
 def test_a_text_is_a_message_without_values():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spec.exchange import FailureKind
-from spec.observed import by_situation, counts, head_of, indistinguishable, is_passing, is_refused
+from spec.observed import by_situation, head_of, indistinguishable, is_evidence, is_passing, is_refused
 from tests.selftest.exchanges import REGISTRATION, answer, execution, failed, registration
 
 TEXT = (("Content-Type", "text/plain"),)
@@ -17,7 +17,7 @@ def refused(status, body=b"", **changes):
 
 
 @pytest.mark.parametrize(
-    ("exchange", "is_evidence"),
+    ("exchange", "expected"),
     [
         (execution(), True),
         (refused(404), True),
@@ -29,9 +29,9 @@ def refused(status, body=b"", **changes):
         (failed(FailureKind.TIMEOUT), False),
     ],
 )
-def test_an_answer_counts_if_the_same_request_gets_it_again(exchange, is_evidence):
+def test_an_answer_is_evidence_if_the_same_request_gets_it_again(exchange, expected):
     """Not passing trouble, and not the refusal of a token that was valid."""
-    assert counts(exchange) is is_evidence
+    assert is_evidence(exchange) is expected
 
 
 def test_trouble_passes():

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from environments.door.door import NoteAbout
 from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
-from environments.profiles.loading import NOTHING_TO_REGISTER, named
+from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
 from spec.answers import answer_in_words, answers_in_words, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
@@ -318,7 +318,7 @@ def _register_random(registrar: Registrar, key: PixKey) -> Text:
         listing = registrar.look()  # first: it may show that one of unknown value is not there
         if registrar.holds_an_unknown_key():
             tells_the_value = registrar.profile.key_at is not None
-            return FORGET_KEY.of(name=named(registrar.profile)) if tells_the_value else UNKNOWN_KEY
+            return FORGET_KEY.of(name=name_for_commands(registrar.profile)) if tells_the_value else UNKNOWN_KEY
         exchange = registrar.register(sent, Registering.FIRST_TIME)
         if listing is not None:
             _look_for_effect(registrar, exchange)

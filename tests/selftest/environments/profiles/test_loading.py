@@ -18,10 +18,10 @@ from environments.profiles.loading import (
     NO_REGISTRATION,
     NOTHING_TO_REGISTER,
     SENT_BEFORE,
-    document,
     editor_schema,
     gaps,
     load,
+    parse_yaml,
 )
 from environments.profiles.model import ProfileError
 from spec.requirements import read_yaml
@@ -193,7 +193,7 @@ class TestTheExampleAndTheSchema:
         texts = [*(path.read_text("utf-8") for path in PROFILES), switched_on(EXAMPLE.read_text("utf-8"))]
 
         assert json.loads(PUBLISHED.read_text("utf-8")) == editor_schema()
-        assert [text for text in texts if not self.validator.is_valid(document(text, "profile").data)] == []
+        assert [text for text in texts if not self.validator.is_valid(parse_yaml(text, "profile").data)] == []
 
 
 ADDRESSES = read_yaml(Path(__file__).with_name("addresses.yaml"))

@@ -7,11 +7,11 @@ from reports.outputs.conformance_json import document_of
 from reports.result.run import Observation, Run
 from reports.result.run_verdict import result_of_run
 from reports.result.verdicts import RequirementResult, Verdict
-from spec.facts import facts_of, renamed, said
+from spec.facts import facts_of, renamed, words_as_facts
 from tests.selftest.hand_made import SANDBOX
 
 CODES, UNKNOWN, SHAPE = "executePix.status.values", "executePix.unknownCode", "listAccounts.shape"
-REFUSED = said("401 application/problem+json [WWW-Authenticate: Bearer]")
+REFUSED = words_as_facts("401 application/problem+json [WWW-Authenticate: Bearer]")
 
 
 def run_with(*observations):
@@ -22,12 +22,17 @@ def run_with(*observations):
     return run
 
 
-ACCOUNTS = said("200 application/json") | facts_of({"accounts": [{"bank": "341"}]})
+ACCOUNTS = words_as_facts("200 application/json") | facts_of({"accounts": [{"bank": "341"}]})
 
 
 def test_a_behaviour_in_words():
     """Situations, and the facts in each."""
-    situations = {"": said("refused"), "digit 1": REFUSED | said("404"), "digit 2": ACCOUNTS, "digit 3": ACCOUNTS}
+    situations = {
+        "": words_as_facts("refused"),
+        "digit 1": REFUSED | words_as_facts("404"),
+        "digit 2": ACCOUNTS,
+        "digit 3": ACCOUNTS,
+    }
 
     assert in_words(situations) == (
         "refused; digit 1: 401 application/problem+json [WWW-Authenticate: Bearer] or 404; "
@@ -38,8 +43,8 @@ def test_a_behaviour_in_words():
 def test_a_run_says_what_all_tests_observed():
     """The message of the requirement and `observed` are made from the merged behaviour; no name that may be data is
     shown, and what is said first is a note."""
-    facts = renamed(said("404") | {("/ac-0001-77", "number"), ("/id", "number")}, str)
-    first = Observation(UNKNOWN, said("MONEY MOVED TWICE"), "c", first=True)
+    facts = renamed(words_as_facts("404") | {("/ac-0001-77", "number"), ("/id", "number")}, str)
+    first = Observation(UNKNOWN, words_as_facts("MONEY MOVED TWICE"), "c", first=True)
     run = run_with(Observation(UNKNOWN, facts, "b"), Observation(UNKNOWN, facts, "a"), first)
     document = document_of(run)
     messages = {entry.id: str(entry.message) for entry in document.requirements}
@@ -51,12 +56,12 @@ def test_a_run_says_what_all_tests_observed():
 
 # -- drift ----------------------------------------------------------------------------------------------------------
 
-HTML, JSON = said("404 text/html"), said("404 application/json")
+HTML, JSON = words_as_facts("404 text/html"), words_as_facts("404 application/json")
 
 
 def answer(body, status=200):
     """An answer that has the facts of a body."""
-    return said(f"{status} application/json") | facts_of(body)
+    return words_as_facts(f"{status} application/json") | facts_of(body)
 
 
 def seen(*values, situation="", requirement=UNKNOWN):
@@ -66,7 +71,7 @@ def seen(*values, situation="", requirement=UNKNOWN):
 @pytest.mark.parametrize(
     ("was", "now", "found"),
     [
-        ([JSON, HTML], [said("410")], [("", "404 application/json or 404 text/html", "410")]),
+        ([JSON, HTML], [words_as_facts("410")], [("", "404 application/json or 404 text/html", "410")]),
         (
             [answer({"account": ""})],
             [answer({"bank": ""}, 404)],
@@ -77,7 +82,7 @@ def seen(*values, situation="", requirement=UNKNOWN):
             [answer([{"account": "20/11/2026", "bank": True}])],
             [("/*/account", "date", "string"), ("/*/bank", "string", "boolean")],
         ),
-        ([JSON, HTML], [HTML, said("410")], []),
+        ([JSON, HTML], [HTML, words_as_facts("410")], []),
     ],
     ids=["answers", "an answer, so not its body", "places of a body", "one answer in common"],
 )
@@ -89,7 +94,7 @@ def test_what_has_nothing_in_common_drifts(was, now, found):
 
 def test_what_one_side_did_not_exercise_is_no_drift():
     """Neither a requirement nor a situation."""
-    was = seen(JSON, situation="a") | seen(said("milliseconds"), requirement="executePix.date.unit")
+    was = seen(JSON, situation="a") | seen(words_as_facts("milliseconds"), requirement="executePix.date.unit")
     now = seen(HTML, situation="b") | seen(answer({}), requirement=SHAPE)
 
     assert drifts(was, now) == drifts(now, was) == drifts({}, now) == drifts(now, {}) == []
@@ -98,7 +103,7 @@ def test_what_one_side_did_not_exercise_is_no_drift():
 def test_long_observations_are_cut():
     """400 characters of what was observed in a situation, and 300 at one place that drifts."""
     many = frozenset({("", f"{number:03}") for number in range(200)})
-    (place,) = drifts({CODES: {"": many}}, {CODES: {"": said("404")}})
+    (place,) = drifts({CODES: {"": many}}, {CODES: {"": words_as_facts("404")}})
 
     assert len(str(in_words({"": many}))) == 401
     assert (len(place.was), place.now) == (301, "404")

@@ -20,14 +20,16 @@ from reports.observed.earlier_runs import (
     record_of,
     write_record,
 )
-from spec.facts import facts_of, said
+from spec.facts import facts_of, words_as_facts
 from spec.requirements import requirements
 from tests.harness.reporter import consult_record
 from tests.selftest.recorded_runs import record, recorded
 
 CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
-ANSWER = said("404 application/json [Allow: present]") | facts_of({"error": None, "data": {"keys": []}})
-SEEN = behaviour([(UNKNOWN, "without a token", ANSWER), (CODES, "", said("DONE")), (CODES, "", said("NO"))])
+ANSWER = words_as_facts("404 application/json [Allow: present]") | facts_of({"error": None, "data": {"keys": []}})
+SEEN = behaviour(
+    [(UNKNOWN, "without a token", ANSWER), (CODES, "", words_as_facts("DONE")), (CODES, "", words_as_facts("NO"))]
+)
 RECORD = record_of("staging", SEEN)
 TEXT = (
     "# What was observed of this environment where the interface document does not show it: statuses, names and types, and\n"
@@ -77,21 +79,27 @@ def test_it_is_read_as_it_was_written(tmp_path):
 
 def test_what_a_run_did_not_exercise_stays():
     """Requirements and situations; the order is that of the requirements."""
-    seen = behaviour([(SIZE, "", said("none")), (UNKNOWN, "again", said("410")), (CODES, "", said("PAID"))])
+    seen = behaviour(
+        [
+            (SIZE, "", words_as_facts("none")),
+            (UNKNOWN, "again", words_as_facts("410")),
+            (CODES, "", words_as_facts("PAID")),
+        ]
+    )
     whole = accepting(SEEN, seen)
 
-    assert whole[CODES] == {"": said("PAID")}
-    assert whole[UNKNOWN] == {"again": said("410"), "without a token": ANSWER}
+    assert whole[CODES] == {"": words_as_facts("PAID")}
+    assert whole[UNKNOWN] == {"again": words_as_facts("410"), "without a token": ANSWER}
     assert list(whole) == [id for id in requirements() if id in (CODES, UNKNOWN, SIZE)]
 
 
 def test_what_a_run_did_not_see_of_an_answer_stays():
     """The items of a list that was empty; the rest is as it is now."""
-    full, empty = (said("404") | facts_of({"keys": keys}) for keys in (["a"], []))
+    full, empty = (words_as_facts("404") | facts_of({"keys": keys}) for keys in (["a"], []))
     was = behaviour([(UNKNOWN, "", full)])
 
     assert accepting(was, behaviour([(UNKNOWN, "", empty)])) == {UNKNOWN: {"": full}}
-    assert accepting(was, behaviour([(UNKNOWN, "", said("410"))])) == {UNKNOWN: {"": said("410")}}
+    assert accepting(was, behaviour([(UNKNOWN, "", words_as_facts("410"))])) == {UNKNOWN: {"": words_as_facts("410")}}
 
 
 def planted(**members):

@@ -15,7 +15,7 @@ from reports.result.json_schemas import FOLDER, MODELS, schema_text
 from reports.result.run import LeftKey, Note, NoteKind, Observation, Recording
 from reports.result.verdicts import RunVerdict, Verdict
 from reports.sentences.headline import PERMISSIONS
-from spec.facts import said
+from spec.facts import words_as_facts
 from spec.findings import finding
 from spec.requirements import LEVELS, requirements
 from tests.selftest.hand_made import document_with, hand_made
@@ -119,7 +119,7 @@ def test_half_of_a_surrogate_pair_costs_no_report():
         recorded=Recording(half),
         drift=[Drift(id="executePix.repeated", situation=half, place=half, was=half, now=half)],
         record=RECORD,
-        observations=[Observation("executePix.repeated", said(half), half)],
+        observations=[Observation("executePix.repeated", words_as_facts(half), half)],
         not_cleaned_up=[LeftKey(half, half, False, (1,))],
         unsent={half: ["executePix"]},
     )

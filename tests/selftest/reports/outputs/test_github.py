@@ -14,7 +14,7 @@ from reports.outputs.conformance_json import document_of
 from reports.outputs.github import error_command, step_summary, workflow_commands
 from reports.result.grants import Grants
 from reports.result.run import LeftKey, Note, NoteKind, Observation
-from spec.facts import said
+from spec.facts import words_as_facts
 from spec.findings import finding
 from tests.selftest.hand_made import SANDBOX, hand_made
 from tests.selftest.reports.observed.test_comparison import earlier
@@ -129,7 +129,7 @@ def test_the_whole_summary():
         *FAILING, WARNING,
         said=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
         not_cleaned_up=[LeftKey(OPERATORS, OPERATORS, False, (1,))],
-        observations=[Observation("executePix.status.values", said(OPERATORS))],
+        observations=[Observation("executePix.status.values", words_as_facts(OPERATORS))],
         drift=DRIFT, record=record_of("staging", {}).model_copy(update={"accepted": "2026-11-20"}),
     )  # fmt: skip
     changes = compared(earlier(started="2026-11-20T10:00:00Z"), whole, str)

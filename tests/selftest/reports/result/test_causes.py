@@ -12,7 +12,7 @@ from reports.result import causes
 from reports.result.run import LeftKey, Note, NoteKind, Observation, outcome_unknown
 from reports.sentences.headline import headline
 from reports.showing.evidence import EXECUTES
-from spec.facts import said
+from spec.facts import words_as_facts
 from spec.findings import finding
 from spec.message import say
 from spec.requirements import requirements
@@ -157,7 +157,7 @@ def run():
             outcome_unknown("exchange 3", "look it up"),
             Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"),
         ],
-        observations=[Observation("executePix.status.values", said("DONE"))],
+        observations=[Observation("executePix.status.values", words_as_facts("DONE"))],
         not_cleaned_up=[LeftKey("RANDOM, made by the service", "not deleted", False, (1,))] * 2,
         executions=3, unknown_outcomes=1, requests=41,
     )  # fmt: skip

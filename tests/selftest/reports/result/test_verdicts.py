@@ -23,7 +23,7 @@ from reports.result.verdicts import (
     merged,
 )
 from spec.findings import finding
-from spec.message import leaves_of, say
+from spec.message import say, texts_in_values
 from spec.requirements import requirements
 from tests.selftest.hand_made import SANDBOX, hand_made
 
@@ -243,4 +243,4 @@ def test_a_reason_is_said_once():
     result = {one.id: result for one, result in result_of_run(run).results}[DOCUMENTED]
 
     assert str(result.message) == message
-    assert list(leaves_of(result.message, "setting")) == ["requests"]
+    assert list(texts_in_values(result.message, "setting")) == ["requests"]
