@@ -95,7 +95,7 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
     if differs:
         line = say("compared with {environment}, {when} (other {differs}): {changes}", **parts)
     return Comparison(
-        other=ComparedRun(
+        compared_with=ComparedRun(
             environment=environment,
             started=was.started,
             suite_version=_if_of_the_form(_VERSION, clean(was.suite.version)),

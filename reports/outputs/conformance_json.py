@@ -166,7 +166,7 @@ def _requirement(requirement: Requirement, result: RequirementResult, run: Run) 
         got=result.got if result.findings else None,
         exchanges=result.exchanges,
         elapsed_s=round(run.elapsed_s.get(requirement.id, 0.0), 3),
-        known_failure=result.known or None,
+        known_failure=result.known_failure or None,
         known_until=result.known_until.isoformat() if result.known_until else None,
     )
 

@@ -82,7 +82,7 @@ def _take_gaps(run: Run, tally: Tally) -> Text:
         line = say("not judged, {why}: {times}, first at entry {number} of {file}", **counted)
         if why in IN_PART:
             line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **counted)
-        run.said.append(Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line))
+        run.notes.append(Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line))
         if why not in NOT_OURS:
             unjudged = say("not all of the recording could be judged")
     return unjudged

@@ -60,7 +60,7 @@ class Collector:
         run.ended_by = run.ended_by or door.token_monitor.expired
         run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
         run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
-        run.said += notes_of(door, self.reproduction, named(run.profile))
+        run.notes += notes_of(door, self.reproduction, named(run.profile))
         if run.profile.base_url != EMBEDDED:  # it ends with the run
             run.not_cleaned_up += (
                 LeftKey(changed(key.name, foreign), key.state.value, key.owned, tuple(key.exchanges))

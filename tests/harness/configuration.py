@@ -82,7 +82,7 @@ def _configure(config: pytest.Config, plan_of: PlanOf, carry_out: CarryOut) -> N
             open_recorded(config, profile)
             return
         started = [Note(NoteKind.SET_UP, start_journal(profile))] if config.getoption("new_journal") else []
-        open_run(config, profile, resend, carry_out).said += started
+        open_run(config, profile, resend, carry_out).notes += started
 
 
 def code_from(where: str) -> str:
