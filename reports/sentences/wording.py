@@ -105,7 +105,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[Grou
 # -- moments: always UTC, written alike everywhere ----------------------------------------------------------------
 
 
-def written(moment: datetime) -> str:
+def published_moment(moment: datetime) -> str:
     """As conformance.json has it: `2026-11-20T09:30:00Z`."""
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 

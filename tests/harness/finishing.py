@@ -60,7 +60,7 @@ def close_record(session: Session) -> None:
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
-    run.said += _notes_of(door, session.reproduction, name_for_commands(run.profile))
+    run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # it ends with the run
         for key in door.keys.not_cleaned_up():
             name = changed(key.name, foreign)

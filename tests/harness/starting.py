@@ -149,7 +149,7 @@ def open_asked_run(config: pytest.Config, profile: Profile, resend: Container[st
         return _open_recorded(config, profile)
     started = [Note(NoteKind.SET_UP, start_journal(profile))] if config.getoption("new_journal") else []
     opened = _open_run(config, profile, resend)
-    opened.run.said += started
+    opened.run.notes += started
     return opened
 
 

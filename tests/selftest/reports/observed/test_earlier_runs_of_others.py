@@ -114,7 +114,7 @@ def test_nothing_planted_reaches_the_reader(file, capsys):
 def since(path, **now):
     """When the run began that a later one is compared with; None for none."""
     comparison = comparison_of(earlier(**now), named=None, before=run_before(path), clean=str)
-    return comparison and comparison.other.started
+    return comparison and comparison.compared_with.started
 
 
 @pytest.mark.parametrize(

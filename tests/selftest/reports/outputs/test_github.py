@@ -102,7 +102,7 @@ def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
     """If no requirement explains a red job, its summary has the environment, the target, and the alerts with their
     advice; nothing in them is Markdown."""
     alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
-    made = document_of(hand_made(*PASSING, profile=PROFILE, said=[alert], **state))
+    made = document_of(hand_made(*PASSING, profile=PROFILE, notes=[alert], **state))
     lines = step_summary(made).splitlines()
     start = lines.index("```text")
     block = lines[start + 1 : lines.index("```", start)]
@@ -127,7 +127,7 @@ def test_the_whole_summary():
     """Alerts by kind in words, counts, what fails, is known, warns, drifts and changed, in Markdown; nothing of others is public."""
     whole = document(
         *FAILING, WARNING,
-        said=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
+        notes=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
         not_cleaned_up=[LeftKey(OPERATORS, OPERATORS, False, (1,))],
         observations=[Observation("executePix.status.values", words_as_facts(OPERATORS))],
         drift=DRIFT, record=record_of("staging", {}).model_copy(update={"accepted": "2026-11-20"}),

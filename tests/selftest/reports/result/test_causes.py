@@ -152,7 +152,7 @@ def run():
         ("registerPixKey.status", "not-exercised", "supply pix_keys"),
         ("getBalance.json", "not-exercised", "implied alone"),
         ("executePix.digit.type", "fail", finding("missing", name="digit")),
-        said=[
+        notes=[
             Note(NoteKind.SET_UP, "the clock of this machine is 3 minutes off"),
             outcome_unknown("exchange 3", "look it up"),
             Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"),

@@ -175,7 +175,7 @@ def test_what_was_observed_is_told_in_portuguese():
 def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
     """Values stay; a verdict of two words has no hyphen, and several of them are plural."""
     lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
-    run.said.append(Note(NoteKind.SET_UP, lost))
+    run.notes.append(Note(NoteKind.SET_UP, lost))
     run.selected |= {"executePix.status", "executePix.json"}
     run.unsent = {say("limits.{setting} ({limit}) is spent", setting="transfers", limit=20): ["createPix"]}
     run.record = record_of("staging", {})

@@ -89,7 +89,7 @@ class TestWhatIsShownIsText:
         """Markup, quotes and template syntax from outside are text wherever they stand, and add no element."""
         run = Run(replace(SANDBOX, name=hostile("name")), hostile("base url"), hostile("selection"), narrowed=True)
         run.unreachable = hostile("unreachable")
-        run.said, run.errors = [Note(NoteKind.SET_UP, hostile("note"))], [hostile("error")]
+        run.notes, run.errors = [Note(NoteKind.SET_UP, hostile("note"))], [hostile("error")]
         run.not_executed = [hostile("not executed")]
         add(run, KIND, Verdict.OBSERVED, "", [1])
         run.observations = [Observation(KIND, frozenset({("", hostile("observation"))}))]
