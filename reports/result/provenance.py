@@ -17,7 +17,7 @@ from typing import Any
 from environments.profiles.model import Profile
 from reports.showing.evidence import Evidence
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 CHECKOUT = Path(__file__).parents[2]
 _GIT_TAKES_S = 5
 _OF_GIT = ("PATH", "HOME", "XDG_CONFIG_HOME")
