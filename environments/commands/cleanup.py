@@ -21,10 +21,10 @@ from spec.exchange import Exchange
 
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
-_PERHAPS_YOURS = "it is yours, and perhaps it was there before: look at the list, and delete it by hand"
+_PERHAPS_YOURS = "it is yours, and it may have been there before the run: look at the list, and delete it by hand"
 _HARD_TO_NAME = "a service may read its name as another one: delete it by hand"
 _UNKNOWN = "its value is not known: delete it by hand, set key_at in the profile, and call cleanup --yes"
-_FORGOTTEN = "its value is not known: delete it by hand; --yes makes the record forget it, as key_at is set"
+_FORGOTTEN = "its value is not known: delete it by hand; because key_at is set, --yes removes it from the record"
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
         print(f"nothing to clean up: no earlier run left a key of {profile.name}")
         return CLEAN
     if not yes:
-        print("nothing was deleted: --yes deletes the keys without a reason to stay")
+        print("nothing was deleted: --yes deletes the keys for which no reason is given")
         return LEFT
     remaining = len(keys)
     with open_client(replace(profile, allow=profile.allow & {"delete-keys", "read"})) as client:
