@@ -95,6 +95,8 @@ def _opened(profile: Profile) -> Iterator[Client]:
 
 
 class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and that repeats no secret."""
+
     def error(self, message: str) -> NoReturn:
         """Print one line and end with exit status 4, as for every wrong use. That of argparse is 2, which means
         interrupted here. An unknown argument is not repeated, because it may be a pasted token."""

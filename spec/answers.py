@@ -231,10 +231,12 @@ def grants_protected_result(exchange: Exchange) -> bool:
 
 @kept_beside
 def _has_an_execution_result(response: Response) -> bool:
+    """True if an object at any place of the body is a whole execution result."""
     return any(map(_is_execution_result, _objects(response.json.value)))
 
 
 def _says_success_true_anywhere(response: Response) -> bool:
+    """True if `Success` says true in the body, or in an object that stands in it as text."""
     return any(_success_is_true(text) for text in (response, *_texts_in(response)))
 
 
@@ -310,8 +312,6 @@ def is_partly_unread(response: Response) -> bool:
 
 _BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
 """The begin of an object, or of a list of objects. A text in braces begins otherwise, such as `{id} was not found`."""
-_ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
-"""An element of XML that holds nothing but text: its name and the text."""
 
 
 @kept_beside
@@ -349,6 +349,10 @@ def may_be_registered(exchange: Exchange) -> bool:
 
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}
 """After these the service may have acted. Without a connection, or if TLS refused it, no request arrived."""
+
+
+_ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
+"""An element of XML that holds nothing but text: its name and the text."""
 
 
 @kept_beside
@@ -417,6 +421,7 @@ def _is_execution_result(members: Mapping[str, Any]) -> bool:
 
 
 def _says_success(response: Response) -> bool:
+    """True if the answer says DONE, as an execution does, or that `Success` is true, as a registration does."""
     return _says_done(response) or _success_is_true(response)
 
 

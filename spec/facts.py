@@ -162,6 +162,7 @@ _HOLDER_TYPES = frozenset({OBJECT, ARRAY})
 
 
 def _types_by_place(facts: Facts) -> dict[str, set[str]]:
+    """All types that stand in facts, by their place."""
     types = defaultdict(set)
     for place, type_name in facts:
         types[place].add(type_name)
@@ -227,7 +228,7 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     all_names = set[str]().union(*objects)
     names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))
     if len(names) > _MOST_NAMES:
-        names = set()
+        names = set()  # the objects are keyed by data, so every member is under *
     values = defaultdict(list)
     for members in objects:
         for name, value in members.items():

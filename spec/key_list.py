@@ -89,6 +89,7 @@ class Listing:
 
     @cached_property
     def _leaves(self) -> list[tuple[JsonPath, Any]]:
+        """Every value of the list that holds no other, with the path to it."""
         return leaves_of(self._value)
 
     @cached_property
@@ -200,6 +201,7 @@ class Listing:
         return bool(_NUMBER_OF_KEYS.fullmatch(own_name)) and self._is_more_than_shown(value)
 
     def _is_more_than_shown(self, value: Any) -> bool:
+        """True if a value is a larger number than that of the keys at `key_at`."""
         return _number_of(value) > len(self.values)
 
     @cached_property
@@ -399,6 +401,7 @@ def _written_out(value: Any) -> str:
 
 
 def _digits(text: str) -> str:
+    """The digits of a text, those of any width as ASCII."""
     return _ascii_without(_NO_DIGITS, unicodedata.normalize("NFKC", text))
 
 
@@ -408,6 +411,7 @@ def _letters_and_digits(text: str) -> str:
 
 
 def _is_the_key(value: Any, key: str) -> bool:
+    """True if a value is the key, in any punctuation and letter case."""
     return _is_text(value) and bool(plain(key)) and plain(str(value)) == plain(key)
 
 

@@ -86,6 +86,7 @@ def in_a_row(texts: Sequence[Text], link: str) -> Text:
     """One message of all texts. A text that is no message is a name or a value, and stands as it is."""
     if len(texts) < 2:
         return texts[0] if texts else ""
+    # "{part0}; {part1}; …": each text is the value of a placeholder, so that a language renders it for itself.
     parts = {f"part{number}": text for number, text in enumerate(texts)}
     return say(link.join(f"{{{name}}}" for name in parts), **parts)
 
@@ -102,6 +103,7 @@ def texts_in_values(text: Text, within: str = "") -> Iterator[str]:
         if isinstance(value, str) and is_wanted:
             yield value
         elif isinstance(value, Message):
+            # All texts within a message that stands at that placeholder belong to it.
             yield from texts_in_values(value, "" if is_wanted else within)
 
 

@@ -47,6 +47,7 @@ def keys_left_by_runs(profile: Profile, record: KeyRecord) -> list[KeyLeft]:
 
 
 def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
+    """Keys of the profile that the record has as registered, or perhaps registered, at each of its accounts."""
     for account in profile.accounts:
         for place, key in enumerate(profile.pix_keys):
             state = record.state(account, key.type, key.key) if key.key else ""

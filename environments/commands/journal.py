@@ -52,4 +52,5 @@ def settle_outcome(profile: Profile | None, code: str) -> str:
 
 
 def _entry_with_name(name: str, journal: Journal) -> JournalEntry | None:
+    """The entry to which the list gives this name."""
     return next((entry for entry in journal.entries() if entry.name == name), None)

@@ -94,6 +94,7 @@ class Ledger:
         return self._all(Account, "SELECT * FROM accounts WHERE id = ?", account_id)[0]
 
     def own_accounts(self) -> list[Account]:
+        """The accounts that are held at this bank, by id."""
         return self._all(Account, "SELECT * FROM accounts WHERE role = 'OWN' ORDER BY id")
 
     def balance(self, account_id: str) -> int:
@@ -101,6 +102,7 @@ class Ledger:
         return sum(entry.cents for entry in self.entries(account_id))
 
     def entries(self, account_id: str) -> list[Entry]:
+        """The entries of an account, the oldest first."""
         query = (
             "SELECT transfer, entries.cents, date FROM entries JOIN transfers ON transfers.id = transfer"
             " WHERE account = ? ORDER BY number"
@@ -113,6 +115,7 @@ class Ledger:
         return keys[0] if keys else None
 
     def keys(self, account_id: str) -> list[Key]:
+        """The keys that pay into an account, in the order of their registration."""
         return self._all(Key, "SELECT * FROM keys WHERE account = ? ORDER BY rowid", account_id)
 
     def add_key(self, key: Key) -> None:

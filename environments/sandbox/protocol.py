@@ -214,6 +214,7 @@ class HttpService:
         return {"code": code, "data": data}
 
     def success(self, operation: str, data: Data) -> Response:
+        """The response of an operation that was performed."""
         return self.render(200, self.envelope(operation, data))
 
     def refusal(self, refusal: Refusal) -> Response:
@@ -222,6 +223,7 @@ class HttpService:
         return self.render(refusal.status, body, refusal.headers)
 
     def render(self, status: int, body: object, headers: Headers = ()) -> Response:
+        """A response with a body of JSON."""
         content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         return Response(status, content, (("Content-Type", "application/json"), *headers))
 

@@ -74,6 +74,8 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    """Reads the requests of one connection, and sends the responses of the service."""
+
     server: Server
     protocol_version = "HTTP/1.1"
     default_request_version = "HTTP/1.1"  # so that the refusal of garbage has a status line, too

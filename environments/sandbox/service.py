@@ -257,6 +257,7 @@ class Service(HttpService):
             raise Refusal(409, "The transfer was executed before.")
 
     def check_funds(self, ledger: Ledger, transfer: Transfer) -> None:
+        """Raise Refusal if the paying account has too little money."""
         if ledger.balance(transfer.payer) < transfer.cents:
             raise Refusal(422, "The balance of the paying account is too low.")
 

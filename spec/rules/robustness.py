@@ -148,6 +148,7 @@ _JSON_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\"\\/bfnrt])")
 
 @kept_beside
 def _shows_a_trace(response: Response) -> bool:
+    """True if the start of the body has a trace."""
     return _has_a_trace(response.start.decode("utf-8", "replace"))
 
 

@@ -218,6 +218,7 @@ def _shows_all_between_masks(text: str) -> bool:
 
 
 def _has_right_check_digits(characters: str) -> bool:
+    """True if they are a valid CPF or CNPJ."""
     return bool(cpf.is_valid(characters) or cnpj.is_valid(characters))
 
 
