@@ -163,8 +163,9 @@ def answer_in_words(exchange: Exchange) -> Message:
 
     If a 200 is a refusal, they say why: `200 with code 3, not 0`.
     """
-    response, failure = exchange.response, exchange.failure
+    response = exchange.response
     if response is None:
+        failure = exchange.failure
         if failure is None:
             return say("not sent")
         return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
@@ -383,9 +384,9 @@ _LEAST_FILLED = 3
 _OF_A_REASON = frozenset({"error", "message"})
 """Members that say why something was refused. They are filled in any error, and tell nothing of a transfer."""
 _LEAST_OF_A_GRANT = 2
-"""Members of a transfer, such as a name and a key: an answer that has so many, and is no refusal, tells of one."""
+"""Filled members of a transfer, such as a key and a bank, from which on an answer that is no refusal tells of it."""
 _OF_ANY_ERROR = _OF_A_REASON | {"status", "type", "id", "date"}
-"""Members that errors have in common with execution results, such as those of Spring, of RFC 9457 and of banks."""
+"""Members that both errors and execution results have. The errors are those of Spring, of RFC 9457 and of banks."""
 _OF_ANY_OBJECT = _OF_ANY_ERROR | {"name"}
 """Members that any object may have, also one that is not about a transfer."""
 

@@ -101,9 +101,8 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
     for place in sorted({*types_before, *types_after}):
         old = _telling_types(_types_at(place, types_before))
         new = _telling_types(_types_at(place, types_after))
-        if not old or not new or old & new:
-            continue
-        if not _is_of_paging(place, old | new):
+        are_both_known = bool(old and new)
+        if are_both_known and old.isdisjoint(new) and not _is_of_paging(place, old | new):
             yield place, old, new
             if place == ANSWER:
                 break

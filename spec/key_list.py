@@ -180,8 +180,8 @@ class Listing:
         """True if a member beside the keys, or a header, says that there are more of them than the list shows."""
         for path, value in self._leaves:
             names = [folded(part) for part in path if isinstance(part, str)]
-            is_in_an_item = len(names) < len(path)
-            if names and not is_in_an_item and self._says_more(names, value):
+            is_beside_the_keys = bool(path) and len(names) == len(path)  # the path leads through no item of an array
+            if is_beside_the_keys and self._says_more(names, value):
                 return True
         headers = {name.lower(): value for name, value in self._headers}
         links_to_next = re.search(r"rel=\"?next\b", headers.get("link", "")) is not None  # RFC 8288 section 3.3

@@ -52,9 +52,9 @@ def answer_that_stands(first: Exchange, sent_again: Mapping[int, Exchange | None
     `sent_again` has the second exchanges, by the number of the first.
     """
     second = sent_again.get(first.number)
-    if second and is_evidence(second) and not is_evidence(first):
-        return second
-    return first
+    if is_evidence(first) or second is None:
+        return first
+    return second if is_evidence(second) else first
 
 
 def is_evidence(exchange: Exchange) -> bool:

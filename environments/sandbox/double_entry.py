@@ -19,7 +19,7 @@ SCRIPT = (HERE / "schema.sql").read_text("utf-8") + (HERE / "seeds.sql").read_te
 
 T = TypeVar("T")
 CLEARING = "clearing"
-"""The account where money is booked that leaves for other banks, or comes from them."""
+"""The account for money that leaves for other banks, or comes from them."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ MAX_BODY = 1_048_576
 """Bytes of a request body that are accepted; more is refused with 413."""
 
 MAX_NUMBER = 10**13
-"""The largest amount, in reais, and time, in milliseconds: far below where a float loses cents."""
+"""The largest amount, in reais, and the latest time, in milliseconds. A float still holds cents of such an amount."""
 
 Data = dict[str, object]
 """The object field `data` of the envelope, or the body of a request."""
@@ -57,7 +57,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """One response, as bytes. The server adds Content-Length where `headers` has none."""
+    """One response, as bytes. The server adds Content-Length if `headers` has none."""
 
     status: int
     body: bytes

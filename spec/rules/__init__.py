@@ -135,9 +135,9 @@ class Reproduction:
         superseded = numbers_superseded(self.exchanges)
         answered_otherwise = []
         for exchange in self.exchanges:
-            alone = self.again.get(exchange.number)
             was_beside_others = exchange.beside > 0 and exchange.number in superseded
-            if alone and was_beside_others and refused_or_lost(exchange) != refused_or_lost(alone):
+            alone = self.again.get(exchange.number) if was_beside_others else None
+            if alone and refused_or_lost(exchange) != refused_or_lost(alone):
                 answered_otherwise.append(exchange)
         return answered_otherwise
 
