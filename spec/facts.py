@@ -80,7 +80,10 @@ def merged(answers: Iterable[Facts]) -> Facts:
 
 def updated(was: Facts, now: Facts) -> Facts:
     """The new facts, and each old fact of a place that the new ones say nothing about, such as the items of an empty
-    array."""
+    array.
+
+    An old fact is dropped with its holder: if a member is gone, so is all that was in it.
+    """
     current = set(now)
     new_types = _types_by_place(now)
     for place, type_name in sorted(was):  # so that an object or array comes before its members and items

@@ -145,7 +145,10 @@ class Listing:
 
     @cached_property
     def _all_digits(self) -> str:
-        """The digits of all values in their order, and on a line of its own those of each text, number and name."""
+        """The digits of all values in their order, and on a line of its own those of each text, number and name.
+
+        A number that is spread over several values is in the first line. A number that is a name is in its own.
+        """
         return "\n".join([_digits(self._all_letters_and_digits), *map(_digits, self.all_texts)])
 
     @cached_property

@@ -321,7 +321,7 @@ def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
 
 
 def missing_for_deletions(profile: Profile) -> str:
-    """The line that a profile lacks so that a run which may delete keys deletes any; empty if it lacks none."""
+    """What to set, because a run deletes no key without it; empty if the profile has all that deletions need."""
     if "deletePixKey" not in profile.requests:
         return NO_DELETION
     if profile.is_sandbox:
