@@ -1,4 +1,10 @@
-"""The front door: the options of a run, and the modules that carry it out."""
+"""The life of a run: every hook of pytest that the suite has, in the order in which pytest calls them.
+
+A hook says when something happens. What happens stands in the module of its concept, in a function that the hook calls.
+The hooks stand here because a reader of pytest looks for them in the conftest.py of the root, and because this file is
+outside the chain of folders: it may call tests/harness and tests/traffic, and the first does not import the second. One
+module is loaded before it, `tests/harness/process.py`. It has no hook: its import guards the output.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +12,30 @@ from environments import early_signals
 
 # The first import says what a signal does during all others.
 # isort: split
+from collections.abc import Generator
+from typing import Any
+
 import pytest
 
-from tests.harness.configuration import configure
-from tests.harness.options import LANGUAGES, add_group, whole_number
-from tests.traffic.phases import Controller, planned
+from reports.recorded.reading import tally_of_all
+from reports.recorded.recorded_run import take_tally
+from tests.harness.finishing import close_record, end_sending, keep_exchanges
+from tests.harness.judging import DeviationError, Untested
+from tests.harness.options import LANGUAGES, SHOWING, add_group, options_given, whole_number
+from tests.harness.process import end_without_a_verdict
+from tests.harness.reporter import Reporter
+from tests.harness.selection import MARKERS, ids_tested, leave_out_unwanted
+from tests.harness.session import SESSION
+from tests.harness.starting import Opened, is_about_a_service, one_line_for_wrong_use, open_asked_run, read_command_line
+from tests.harness.watching import begin_test, judge_test, take_phase
+from tests.traffic.phases import check_target, send_showing_progress
+from tests.traffic.planning import InPlaceOfTests, what_to_print
 
-pytest_plugins = ["tests.harness.plugin"]
+# -- every session, self-tests included ----------------------------------------------------------------------------
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """The options of the suite."""
     add = add_group(parser, pluginmanager).addoption
     add("--environment", default="sandbox", metavar="NAME", help="environments/NAME.yaml, or a path")
     add("--report-dir", metavar="DIR", help="where the files of the report go")
@@ -37,6 +57,204 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    """Open what the command line asks for, and register the hooks of it. UsageError, in one line, for wrong use."""
     early_signals.end_if_interrupted()
-    configure(config, planned, Controller)
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    if is_about_a_service(config):
+        with one_line_for_wrong_use(config):
+            _register_what_is_asked(config)
     early_signals.restore()
+
+
+def _register_what_is_asked(config: pytest.Config) -> None:
+    profile, resend = read_command_line(config)
+    printing = what_to_print(config, profile, resend)
+    if printing:
+        config.pluginmanager.register(_Printing(printing), "conformance-printing")
+    elif not options_given(config, SHOWING):
+        config.pluginmanager.register(ConformanceRun(open_asked_run(config, profile, resend)), "conformance-run")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_metadata(metadata: dict[str, Any]) -> None:
+    """With -v, pytest-metadata prints variables of CI, of which some name people and projects."""
+    metadata.clear()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Who registers last has the last word."""
+    plugins = session.config.pluginmanager
+    conformance_run = plugins.get_plugin("conformance-run")
+    plugins.register(_LastWord(conformance_run.reporter if conformance_run else None), "conformance-last-word")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what -k and --last-failed do not take."""
+    leave_out_unwanted(config, items)
+
+
+# -- --plan, --explain and --list ----------------------------------------------------------------------------------
+
+
+class _Printing:
+    """The hook of a session that prints something in place of a run."""
+
+    def __init__(self, printing: InPlaceOfTests) -> None:
+        self._print = printing
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Print it. No test is run."""
+        self._print(session)
+        return True
+
+
+# -- a run ------------------------------------------------------------------------------------------------------------
+
+
+class ConformanceRun:
+    """The hooks of a run. One with --recorded has no session: it sends nothing, and judges files in place of tests."""
+
+    def __init__(self, opened: Opened) -> None:
+        self.run, self.reporter = opened.run, opened.reporter
+        self._opened, self._pen = opened, opened.pen
+        self._session = opened.session
+
+    def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
+        """Stand before the terminal as soon as there is one: it also prints what fails before the session starts."""
+        if plugin_name == "terminalreporter":
+            self._pen.guard(plugin._tw)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """From here on the suite has the word."""
+        self.reporter.begin(session.config)
+        self._pen.take_the_word()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_report_title(self, report: Any) -> None:
+        """The page of pytest-html begins."""
+        self.reporter.page.begin(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Let pytest say which test could not be read."""
+        if report.failed:
+            self._pen.let_pytest_speak()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Check the target, if a test needs it. The run is about what is selected, also if `-x` ends it early."""
+        if self._session and session.items:
+            check_target(self._session)
+        self.run.selected.update(ids_tested(session.items))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Send everything before the first test judges; nothing if pytest runs no test. Then pytest runs the tests.
+
+        Recorded traffic is judged in place of the tests.
+        """
+        if self._session is None:
+            tally = tally_of_all(self._opened.files, self.run.profile, session.config.getoption("scheduler"))
+            take_tally(self.run, tally)
+            return True
+        if session.items and not session.testsfailed:
+            send_showing_progress(self._session, session)
+        return None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """A test begins. It is skipped if the profile does not permit what it needs."""
+        begin_test(item, self.run.profile)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """The requirement of a test gets its verdict."""
+        ended = None
+        try:
+            yield
+        except (DeviationError, Untested) as error:
+            ended = error
+        judge_test(pyfuncitem, pyfuncitem.config.stash[SESSION], ended)
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """After each phase of a test: its report says why it failed or was skipped, and the record gets its results."""
+        report: Any = yield
+        take_phase(item, call, report, item.config.stash[SESSION])
+        return report
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
+        """A test gets its row in the page."""
+        self.reporter.page.fill_row(report, cells)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
+        """What stands in the page below the row of a test."""
+        self.reporter.page.give_reason(report, data)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
+        """Nothing more is sent. The verdict stands before pytest-html writes its page; the other files are written
+        after it. Wrong use, such as a path that is not there, leaves no file."""
+        if self._session:
+            end_sending(self._session, was_interrupted=self._opened.was_interrupted)
+            close_record(self._session)
+            keep_exchanges(self._session, with_content=not session.config.getoption("no_report"))
+        was_wrong_use = exitstatus == pytest.ExitCode.USAGE_ERROR
+        if not was_wrong_use:
+            self.reporter.conclude(session, exitstatus)
+        result = None
+        with self.reporter.page.written(session.config):
+            result = yield
+        if was_wrong_use:
+            self.reporter.leave_nothing()
+        else:
+            self.reporter.write_the_rest()
+        return result
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
+        """pytest-html writes its page. Ours stands before the table of the tests."""
+        self.reporter.page.finish(prefix, session.config)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_terminal_summary(self) -> Generator[None, object, object]:
+        """Let others say what the user asked them for, such as --durations, or a plugin that -p names. What pytest says
+        of tests comes before and after it."""
+        self._pen.let_pytest_speak()
+        try:
+            return (yield)
+        finally:
+            self._pen.take_the_word()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_internalerror(self) -> None:
+        """Let pytest say what failed in it or in the suite."""
+        self._pen.let_pytest_speak()
+
+
+# -- the end of every session -----------------------------------------------------------------------------------------
+
+
+class _LastWord:
+    """Speaks after everybody else: what a plugin prints or decides at the end stands before the verdict, which is the
+    last line and the exit status."""
+
+    def __init__(self, reporter: Reporter | None) -> None:
+        self._reporter = reporter
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
+        """All files are written, and all summaries of others are printed. After wrong use there is no verdict."""
+        result = yield
+        if self._reporter is None:
+            end_without_a_verdict(session)
+        elif exitstatus != pytest.ExitCode.USAGE_ERROR:
+            self._reporter.say_the_end(session)
+        return result

@@ -1,7 +1,7 @@
 """`python -m environments COMMAND staging`: helps to set a profile up, and cleans up after its runs.
 
 `new` writes the commented example with the given options filled in. `check` tells every problem of a profile, and
-looks whether a run could begin. `cleanup` deletes the keys that earlier runs registered and did not delete. `journal`
+says whether a run could begin. `cleanup` deletes the keys that earlier runs registered and did not delete. `journal`
 lists the codes that earlier runs sent.
 """
 
@@ -12,12 +12,11 @@ from environments import early_signals, uncaught  # noqa: F401 - uncaught acts w
 # The first import says what a signal and an exception do during all others.
 # isort: split
 import argparse
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import NoReturn
 
+from environments.command_line import CommandParser
 from environments.commands import CLEAN, INCOMPLETE, INTERRUPTED, UNREACHABLE, WRONG_USE, report_error
 from environments.commands.check import check
 from environments.commands.cleanup import clean_up
@@ -94,40 +93,63 @@ def _opened(profile: Profile) -> Iterator[Client]:
         target.stop()
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and that repeats no secret."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print one line and end with exit status 4, as for every wrong use. That of argparse is 2, which means
-        interrupted here. An unknown argument is not repeated, because it may be a pasted token."""
-        message = re.sub(r"(unrecognized arguments): .*", r"\1", message, flags=re.DOTALL)
-        self.exit(WRONG_USE, f"error: {message}; see {self.prog} --help\n")
+_NEW = """\
+Write the profile environments/NAME.yaml: the commented example with these options filled in. Nothing is sent. By
+default a run with it only reads."""
+_CHECK = """\
+Say every problem of a profile, and whether a run could begin. It sends reads only. Exit status: 0 if a run could begin,
+4 if the profile is wrong, 6 if a run would be incomplete, 7 if the service cannot be reached."""
+_CLEAN_UP = """\
+List the keys that earlier runs registered and did not delete. With --yes, delete them. Exit status: 0 if no key is
+left, 1 if some are left, 4 if the profile is wrong, 7 if the service cannot be reached."""
+_JOURNAL = """\
+List the transaction codes that earlier runs sent, with time and outcome. With --settle, end an unknown outcome after
+somebody looked the transfer up. Nothing is sent. Exit status: 0; 4 if the profile is wrong; 6 if no code would be sent
+because of the journal."""
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m environments", allow_abbrev=False)
-    commands = parser.add_subparsers(dest="command", required=True)
-    profile = _Parser(add_help=False)
-    profile.add_argument("environment", metavar="NAME", help="environments/NAME.yaml, or a path")
+    parser = CommandParser(
+        prog="python -m environments",
+        allow_abbrev=False,
+        description="Set a profile up, and clean up after its runs. A wrong command line is exit status 4.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    profile = CommandParser(add_help=False)
+    profile.add_argument("environment", metavar="NAME", help="the profile environments/NAME.yaml, or a path")
 
-    new = commands.add_parser("new", parents=[profile], help="write a profile, which only reads by default")
+    new = commands.add_parser("new", parents=[profile], help="write a profile", description=_NEW)
     new.add_argument("--base-url", required=True, metavar="URL", help="address of the service, without /v1")
-    new.add_argument("--account", action="append", default=[], metavar="ID", help="that the token may see; repeatable")
+    new.add_argument(
+        "--account", action="append", default=[], metavar="ID", help="account that the token may see; may be repeated"
+    )
     new.add_argument("--ca-bundle", metavar="FILE", help="authority that signed the certificate of the service, as PEM")
-    new.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="such as rate=5; repeatable")
-    new.add_argument("--prepare-with", choices=PREPARING, metavar="OPERATION", help="permit it, and prepare transfers")
-    new.add_argument("--count", type=int, metavar="N", help="how many transfers --prepare-with prepares; 1 by default")
-    new.add_argument("--force", action="store_true", help="replace a profile that is there, and keep its tls")
-    check = commands.add_parser("check", parents=[profile], help="say whether a run could begin; only reads are sent")
+    new.add_argument(
+        "--limit", action="append", default=[], metavar="NAME=N", help="limit such as rate=5; may be repeated"
+    )
+    new.add_argument(
+        "--prepare-with",
+        choices=PREPARING,
+        metavar="OPERATION",
+        help=f"permit this operation, and prepare transfers with it: {', '.join(PREPARING)}",
+    )
+    new.add_argument("--count", type=int, metavar="N", help="number of transfers that --prepare-with prepares (1)")
+    new.add_argument("--force", action="store_true", help="replace an existing profile, of which only tls is kept")
 
-    cleanup = commands.add_parser("cleanup", parents=[profile], help="list the keys that earlier runs left")
-    cleanup.add_argument("--yes", action="store_true", help="delete them")
+    check = commands.add_parser("check", parents=[profile], help="say whether a run could begin", description=_CHECK)
 
-    journal = commands.add_parser("journal", help="list the codes that earlier runs sent, by time and outcome")
-    journal.add_argument("environment", metavar="NAME", nargs="?", help="those of environments/NAME.yaml, or of a path")
-    journal.add_argument("--settle", metavar="CODE", help="end an unknown outcome: the code, or its name in the list")
+    cleanup = commands.add_parser(
+        "cleanup", parents=[profile], help="list or delete the keys that earlier runs left", description=_CLEAN_UP
+    )
+    cleanup.add_argument("--yes", action="store_true", help="delete the keys that are listed")
+
+    journal = commands.add_parser("journal", help="list the codes that earlier runs sent", description=_JOURNAL)
+    journal.add_argument(
+        "environment", metavar="NAME", nargs="?", help="the profile environments/NAME.yaml, or a path; else all"
+    )
+    journal.add_argument("--settle", metavar="CODE", help="the code, or its name in the list")
     for command in (check, cleanup, journal):
-        command.add_argument("--base-url", metavar="URL", help="replaces that of the profile, as for the run")
+        command.add_argument("--base-url", metavar="URL", help="address in place of that of the profile")
     return parser
 
 

@@ -1,5 +1,5 @@
-"""Commands: `python -m reports compare A B` says what changed from run A to run B, `python -m reports recorded FILE…`
-judges recorded traffic."""
+"""`python -m reports compare A B` says what changed from run A to run B. `python -m reports recorded FILE…` judges
+recorded traffic."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
 
+from environments.command_line import WRONG_USE, CommandParser
 from environments.secret_values import Secrets
 from reports.observed.comparison import compared, lists_of, result_line
 from reports.observed.earlier_runs import UnreadableError, read_run
 from reports.outputs.terminal import print_lines
 from reports.recorded.reading import judge_files
 from reports.result.document import EarlierRun
-from reports.sentences.wording import one_line
 from reports.showing.show import Display
 from spec.requirements import requirements
 
-SAME, WORSE, WRONG_USE = 0, 1, 2
-"""Exit statuses: what fails a run holds and is exercised as before; something does not; bad input or a wrong command
-line, in one line."""
+SAME, WORSE = 0, 1
+"""Exit statuses of `compare`: nothing became worse; a requirement newly fails or is no longer exercised."""
 
 
 def text(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
@@ -41,9 +39,9 @@ def text(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Itera
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: nothing newly fails; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
+    """Run one command. Returns the exit status."""
     given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["recorded"]:
+    if given[:1] == ["recorded"] and not {"-h", "--help"} & set(given):
         return judge_files(given[1:])
     options = _parser().parse_args(given)
     display = Display(Secrets())
@@ -56,17 +54,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return WORSE if compared(was, now, display.line).worse else SAME
 
 
-class _OneLineParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """One line and exit status 2."""
-        self.exit(WRONG_USE, f"error: {one_line(message)}; see {self.prog} --help\n")
+_COMPARE = """\
+Say what changed from run A to run B. Nothing is sent. Exit status: 0 if nothing became worse, 1 if a requirement newly
+fails or is no longer exercised, 4 if a file cannot be used."""
+_RECORDED = """\
+Judge recorded traffic (HAR), as pytest --recorded does. Nothing is sent. The exit status is that of a run."""
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _OneLineParser(prog="python -m reports", description="Say what changed from run A to run B.")
-    parser.add_argument("command", choices=["compare"], help="exit status 1 if something newly fails")
-    for name in ("a", "b"):
-        parser.add_argument(name, metavar=name.upper(), help="the conformance.json of a run, or its folder")
+    parser = CommandParser(
+        prog="python -m reports",
+        description="Compare two runs, or judge recorded traffic. A wrong command line is exit status 4.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    compare = commands.add_parser("compare", help="say what changed between two runs", description=_COMPARE)
+    for name, run in (("a", "earlier"), ("b", "later")):
+        compare.add_argument(name, metavar=name.upper(), help=f"conformance.json of the {run} run, or its folder")
+    recorded = commands.add_parser(
+        "recorded",
+        usage="python -m reports recorded [--OPTION=VALUE ...] FILE [FILE ...]",
+        help="judge recorded traffic",
+        description=_RECORDED,
+        epilog="The options are those of pytest, such as --environment=staging. pytest --help lists them.",
+    )
+    recorded.add_argument("files", metavar="FILE", nargs="+", help="HAR file, folder, glob or address")
     return parser
 
 

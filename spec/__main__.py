@@ -8,9 +8,10 @@ import environments.uncaught  # noqa: F401 - both act when they are imported
 # The first imports say what a signal and an exception do during all others.
 # isort: split
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from environments.command_line import CommandParser
 from spec.requirements import LEVELS, Requirement, requirements
 
 INTRODUCTION = """\
@@ -43,5 +44,16 @@ def _row(requirement: Requirement) -> str:
     return f"| {anchor} | {requirement.level} | {requirement.text}{reason} | {requirement.section} |"
 
 
-if __name__ == "__main__":
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the page. A wrong command line is exit status 4."""
+    parser = CommandParser(
+        prog="python -m spec",
+        description="Print every requirement with its level and its place in the interface document, as Markdown: "
+        "python -m spec > spec/requirements.md",
+    )
+    parser.parse_args(arguments)
     print("\n".join(page()))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 Translate = Callable[[str, str, int], str]
-"""Translates a template. It gets the singular, the plural (empty if there is none) and the number."""
+"""The template in a language. It gets the singular, the plural (empty if there is none) and the number."""
+
+
+@dataclass(frozen=True)
+class Date:
+    """A day (`2026-11-20`) or a moment (`2026-11-20T09:30:00Z`) as conformance.json has it."""
+
+    iso: str
+
+    def __str__(self) -> str:
+        """In English. It keeps the order of ISO 8601, because readers differ on what 11/12 means."""
+        return self.iso.replace("T", " ").replace("Z", " UTC")
 
 
 @dataclass(frozen=True)
@@ -20,18 +31,24 @@ class Message:
 
     template: str
     values: tuple[tuple[str, Value], ...] = ()
-    """By the names of the placeholders. A value that is a message itself is translated, too."""
+    """By the names of the placeholders. A value that is a message itself is translated, and a date is written as the
+    language writes dates. Other values stay as they are."""
     plural: str = ""
     """The template if the value of `n` is not 1; empty if the message has no number."""
 
     def __str__(self) -> str:
         return self.rendered(_in_english)
 
-    def rendered(self, translate: Translate) -> str:
-        """The text, with each template translated."""
+    def rendered(self, translate: Translate, written: Callable[[Date], str] = str) -> str:
+        """The text, with each template as `translate` gives it and each date as `written` gives it."""
         texts: dict[str, str | int] = {}
         for name, value in self.values:
-            texts[name] = value.rendered(translate) if isinstance(value, Message) else value
+            if isinstance(value, Message):
+                texts[name] = value.rendered(translate, written)
+            elif isinstance(value, Date):
+                texts[name] = written(value)
+            else:
+                texts[name] = value
         number = texts.get("n", 0)
         template = translate(self.template, self.plural, number if isinstance(number, int) else 0)
         return template.format_map(texts) if texts else template
@@ -45,7 +62,7 @@ class Message:
         return replace(self, values=tuple((name, changed(value, change)) for name, value in self.values))
 
 
-Value = str | int | Message
+Value = str | int | Date | Message
 Text = str | Message
 """A text of the suite: a message, or a template without placeholders. The empty text says nothing."""
 

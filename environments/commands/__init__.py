@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+from environments.command_line import WRONG_USE as WRONG_USE  # beside the others, for the commands
 from environments.door.client import Client
 from environments.profiles.model import Profile
 
@@ -17,7 +18,6 @@ CLEAN = 0
 LEFT = 1
 """Keys are left that earlier runs registered."""
 INTERRUPTED = 2
-WRONG_USE = 4
 INCOMPLETE = 6
 UNREACHABLE = 7
 OpenClient = Callable[[Profile], AbstractContextManager[Client]]

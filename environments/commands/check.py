@@ -48,8 +48,12 @@ def check(profile: Profile, open_client: OpenClient) -> int:
 
 
 def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
-    """Lines about the profile, the journal, earlier runs, the service, and what a run would lack."""
-    yield CLEAN, f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'no'} sandbox"
+    """Lines about the profile, the journal, what earlier runs left, what the preflight asks, and what a run would
+    lack."""
+    yield (
+        CLEAN,
+        f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'not a'} sandbox",
+    )
     if profile.redirected is not None:
         yield CLEAN, profile.redirected or f"--base-url: {profile.base_url} is not the address of the profile"
     journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below

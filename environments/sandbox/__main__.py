@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 
+from environments.command_line import WRONG_USE, CommandParser
 from environments.sandbox import Server, Service
 
 TOKEN_ENV = "PIX_SANDBOX_TOKEN"
@@ -23,21 +24,21 @@ curl -H {header} {url}/v1/execute/pix/SBX-PHONE-1
 """
 
 
-def main() -> int:
-    """Serve until Ctrl-C or SIGTERM (exit status 0); a port that cannot be had is exit status 2."""
-    parser = argparse.ArgumentParser(
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until Ctrl-C or SIGTERM (exit status 0); a port that cannot be had is exit status 4."""
+    parser = CommandParser(
         prog="python -m environments.sandbox",
-        description="Serve the PIX sandbox: made-up accounts and money, in memory.",
-        epilog=f"The access token is taken from {TOKEN_ENV}; without it a random one is made.",
+        description="Serve the PIX sandbox: made-up accounts and money, in memory. Ctrl-C ends it.",
+        epilog=f"The access token is that of the variable {TOKEN_ENV}; without it a random one is made.",
     )
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     service = Service(token=os.environ.get(TOKEN_ENV))
     try:
         server = Server(service, port=options.port)
     except (OSError, OverflowError) as error:
         print(f"error: cannot listen on port {options.port}: {error}; try another --port", file=sys.stderr)
-        return 2
+        return WRONG_USE
     for ending in (signal.SIGINT, signal.SIGTERM):  # a shell starts background processes with SIGINT ignored
         signal.signal(ending, signal.default_int_handler)
     header = shlex.quote(f"Authorization: Bearer {service.token}")

@@ -35,10 +35,10 @@ from reports.result.run import LeftKey, Run
 from reports.result.run_verdict import RunResult, result_of_run
 from reports.result.verdicts import RequirementResult, RunVerdict, counts, coverage
 from reports.sentences.headline import headline
-from reports.sentences.wording import grouped, written
+from reports.sentences.wording import grouped, published_moment
 from reports.showing.evidence import EXECUTES, MAY_MOVE, OFFERED, Evidence
 from spec.interface import READS, operations
-from spec.message import Text, say
+from spec.message import Date, Text, say
 from spec.requirements import Requirement
 
 FILE = "conformance.json"
@@ -61,7 +61,7 @@ def document_of(run: Run) -> RunDocument:
         suite=SuiteVersion(version=VERSION, proof=_proof_line()),
         provenance=_provenance(run, finished),
         environment=_environment(run),
-        started=written(run.started),
+        started=published_moment(run.started),
         duration_s=round((finished - run.started).total_seconds(), 2),
         verdict=result.verdict,
         incomplete=result.why,
@@ -113,8 +113,8 @@ def _provenance(run: Run, finished: datetime) -> Provenance:
         schema_sha256=suite.schema_sha256,
         profile_sha256=profile_digest(run.profile),
         seed=run.seed,
-        started=written(run.started),
-        finished=written(finished),
+        started=published_moment(run.started),
+        finished=published_moment(finished),
         service_version=tuple(
             VersionHeader(header=name, value=value) for name, value in service_version(run.exchanges.values())
         ),
@@ -166,7 +166,7 @@ def _requirement(requirement: Requirement, result: RequirementResult, run: Run) 
         got=result.got if result.findings else None,
         exchanges=result.exchanges,
         elapsed_s=round(run.elapsed_s.get(requirement.id, 0.0), 3),
-        known_failure=result.known or None,
+        known_failure=result.known_failure or None,
         known_until=result.known_until.isoformat() if result.known_until else None,
     )
 
@@ -231,7 +231,7 @@ def _proof_line() -> Text:
             faults=proof["mutants"]["total"],
             passed=proof["variants"]["right"],
             services=proof["variants"]["total"],
-            date=proof["date"][:10],
+            date=Date(proof["date"][:10]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return ""

@@ -27,9 +27,9 @@ _NEXT = {
 """Steps after a verdict, where nothing failed."""
 
 
-def summary(document: RunDocument, run: Run, report: str, sums: str = "") -> Iterator[str]:
+def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     """The lines that close a run: the verdict, the alerts, the findings, and all that can wait. `report` is the path of
-    its page, `sums` the digest of its SHA256SUMS."""
+    its page."""
     yield str(headline(document))
     yield str(run_line(document))
     yield from (f"! {alert.text}" for alert in document.alerts)
@@ -50,8 +50,6 @@ def summary(document: RunDocument, run: Run, report: str, sums: str = "") -> Ite
         yield run.accepted
     if report:
         yield f"report: {report}"
-    if sums:
-        yield f"SHA256 (SHA256SUMS) = {sums}"
     if next_step := _next_step(document, run):
         yield f"next: {next_step}"
     yield f"verdict: {headline(document).word}, exit status {document.exit_status}"

@@ -115,11 +115,9 @@ def reason(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or f"{type(error).__name__}: {error}"
 
 
-def write_sums(folder: Path) -> str:
-    """Write SHA256SUMS for the files that the run has written, for `sha256sum --check`. Gives its own digest; empty for
-    a run that could write none. Raises OSError."""
+def write_sums(folder: Path) -> None:
+    """Write SHA256SUMS for the files that the run has written, if it could write any, for `sha256sum --check`. Raises
+    OSError."""
     names = sorted(name for name in (*OUTPUTS, PAGE) if (folder / name).is_file())
-    if not names:
-        return ""
-    write(folder / SUMS, "".join(f"{digest(folder / name)}  {name}\n" for name in names))
-    return digest(folder / SUMS)
+    if names:
+        write(folder / SUMS, "".join(f"{digest(folder / name)}  {name}\n" for name in names))

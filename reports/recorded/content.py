@@ -19,13 +19,13 @@ from spec.json_text import read_json
 from spec.message import Text, say
 
 _LARGEST = 50_000_000
-"""Bytes of a body that are decompressed."""
+"""Bytes of a body that are decompressed: far more than a service sends, and less than a hostile file could make."""
 _INFLATING = {"gzip": (31,), "x-gzip": (31,), "deflate": (zlib.MAX_WBITS, -zlib.MAX_WBITS)}
 """Values of `wbits` to try for a content coding: some services send deflate without its zlib header."""
 _BYTE_ORDER_MARK = 3
-"""Bytes that a recorder may leave away at the start of a text: they count in its sizes, and not in its text."""
+"""Bytes of a mark that a recorder may leave out at the start of a text, although it counts them in its sizes."""
 _REPLACED = re.compile("[\ufffd\ud800-\udfff]")
-"""What recorders write for bytes that are not UTF-8."""
+"""Characters that recorders write for bytes that are not UTF-8."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Characters that no text of a service has, and that compressed bytes have."""
 _LIKE_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
@@ -34,15 +34,11 @@ _BROKEN = say("the content coding is {coding}, the body is not")
 
 @dataclass(frozen=True)
 class RecordedBody:
-    """A body, without its content coding.
-
-    `is_recorded` is False if the recorder left the body out, cut it, or could not write it as text. `broken` says what
-    is wrong with the content coding, if the bytes are recorded as they were sent.
-    """
+    """A body, without its content coding."""
 
     content: bytes = b""
-    is_recorded: bool = True
-    broken: Text = ""
+    is_recorded: bool = True  # false if the recorder left the body out, cut it, or could not write it as text
+    broken: Text = ""  # what is wrong with the content coding, if the bytes are recorded as they were sent
 
 
 NOT_RECORDED = RecordedBody(is_recorded=False)
@@ -52,8 +48,8 @@ _EMPTY = RecordedBody()
 def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> RecordedBody:
     """The body of a request. `headers` are by their names in lower case.
 
-    mitmproxy writes none for DELETE, Playwright writes an empty text if it keeps bodies apart, and axios-har-tracker
-    writes a `content` besides.
+    A text may be missing although there was a body: mitmproxy writes none for DELETE, and Playwright writes an empty
+    one if it keeps bodies apart. axios-har-tracker writes the body into `content`.
     """
     for content in (members_of(request.get("postData")), members_of(request.get("content"))):
         if text_of(content, "text"):
@@ -71,29 +67,28 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
     if not text_of(content, "text"):
         return _EMPTY if _is_empty(answer, content, status, headers) else NOT_RECORDED
     raw, is_exact = _bytes_of(content)
-    codings = [coding.strip() for coding in headers.get("content-encoding", "").lower().split(",")]
-    codings = [coding for coding in codings if coding not in ("", "identity")]
+    codings = _codings(headers)
     if codings:
         body = _decoded(raw, codings, headers)
     else:
         is_whole = _least_size(headers) <= len(raw) or _is_written_anew(answer, content, raw)
-        body = RecordedBody(raw, is_whole or _lacks_a_mark_alone(raw, _least_size(headers)))
+        body = RecordedBody(raw, is_whole or _lacks_only_a_mark(raw, _least_size(headers)))
     if body.broken:
         return body
     size = number_of(content.get("size")) or 0
     counts_base64 = size == len(content["text"])
-    is_cut = size > len(body.content) and not counts_base64 and not _lacks_a_mark_alone(body.content, size)
+    is_cut = size > len(body.content) and not counts_base64 and not _lacks_only_a_mark(body.content, size)
     is_whole = is_exact and not is_cut and not _broke_off(answer)
     return RecordedBody(body.content, body.is_recorded and is_whole)
 
 
 def members_of(value: object) -> Mapping[str, Any]:
-    """The members of an object of a recording; none where anything else stands."""
+    """The members of an object of a recording; none if the value is no object."""
     return value if isinstance(value, dict) else {}
 
 
 def number_of(value: object) -> int | None:
-    """A size or a status of a recording; None where there is none. HAR writes -1 for a size that is not known."""
+    """A size or a status of a recording; None if there is none. HAR writes -1 for a size that is not known."""
     try:
         number = int(value)  # type: ignore[call-overload]  # anything may stand there
     except (ArithmeticError, TypeError, ValueError):
@@ -102,13 +97,13 @@ def number_of(value: object) -> int | None:
 
 
 def text_of(members: Mapping[str, Any], name: str) -> str:
-    """The text of a member; empty where anything else stands."""
+    """The text of a member; empty if the member is missing or no text."""
     text = members.get(name)
     return text if isinstance(text, str) else ""
 
 
 def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
-    """The bytes of a text. False where the recorder could not write what was sent as text."""
+    """The bytes of a recorded text. False if they are not those that were sent, because they could not be text."""
     text = text_of(content, "text")
     if text_of(content, "encoding").lower() == "base64":
         compact = "".join(text.split())
@@ -122,14 +117,16 @@ def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
 
 def _is_empty(answer: Mapping[str, Any], content: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> bool:
     """True if the recording says that the body was empty."""
-    if status in (204, 304):
+    if status in (204, 304):  # they have no body (RFC 9110 sections 15.3.5 and 15.4.5)
         return True
-    length, size, sent = map(number_of, (headers.get("content-length"), content.get("size"), answer.get("bodySize")))
-    if length is not None:
-        return length == 0
-    if size or sent or _broke_off(answer):
+    content_length = number_of(headers.get("content-length"))
+    size = number_of(content.get("size"))
+    size_on_the_wire = number_of(answer.get("bodySize"))
+    if content_length is not None:
+        return content_length == 0
+    if size or size_on_the_wire or _broke_off(answer):
         return False
-    return content.get("text") == "" or (size == 0 and sent == 0)
+    return content.get("text") == "" or (size == 0 and size_on_the_wire == 0)
 
 
 def _broke_off(answer: Mapping[str, Any]) -> bool:
@@ -141,22 +138,25 @@ def _broke_off(answer: Mapping[str, Any]) -> bool:
 
 
 def _is_json(body: bytes) -> bool:
-    """True for a JSON object or array. It is whole, whatever its recorded size: no part of one is JSON."""
+    """True for a JSON object or array. Then it is whole, whatever its recorded size, because no part of one is JSON."""
     return body.lstrip()[:1] in (b"{", b"[") and read_json(body).readable
 
 
 def _least_size(headers: Mapping[str, str]) -> int:
-    """Bytes that the body had at least, as the header says."""
+    """Least number of bytes that the body had: Content-Length, or 0 without it."""
     return number_of(headers.get("content-length")) or 0
 
 
-def _lacks_a_mark_alone(body: bytes, size: int) -> bool:
+def _lacks_only_a_mark(body: bytes, size: int) -> bool:
+    """True for whole JSON whose recorded size also counts a byte order mark, which the recorder left out."""
     return size == len(body) + _BYTE_ORDER_MARK and _is_json(body)
 
 
 def _is_written_anew(answer: Mapping[str, Any], content: Mapping[str, Any], body: bytes) -> bool:
-    """True for JSON that the recorder read and wrote again, in its own form, as axios-har-tracker does. Then its sizes
-    are those of what it wrote, in characters."""
+    """True for JSON that the recorder read and wrote again in its own form, as axios-har-tracker does.
+
+    Both of its sizes are then the number of characters that it wrote.
+    """
     sizes = {number_of(answer.get("bodySize")), number_of(content.get("size"))}
     return sizes == {len(content["text"])} and _is_json(body)
 
@@ -164,34 +164,47 @@ def _is_written_anew(answer: Mapping[str, Any], content: Mapping[str, Any], body
 # -- content codings ------------------------------------------------------------------------------------------------
 
 
+def _codings(headers: Mapping[str, str]) -> list[str]:
+    """The content codings of a body, in the order in which the service applied them."""
+    codings = [coding.strip() for coding in headers.get("content-encoding", "").lower().split(",")]
+    return [coding for coding in codings if coding not in ("", "identity")]
+
+
 def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> RecordedBody:
-    """The body without its content codings, which most recorders have undone."""
+    """The body without its content codings. Most recorders have undone them already.
+
+    A coding that does not fit the bytes is a fault of the service only if they are the bytes that it sent: they are as
+    many as Content-Length says, or they begin as gzip does.
+    """
     if _is_plain(raw):
         return RecordedBody(raw)
     if _least_size(headers) > len(raw):
         return NOT_RECORDED
     is_as_sent = number_of(headers.get("content-length")) == len(raw)
-    body, is_whole = raw, True
+    body = raw
+    is_whole = True
     for coding in reversed(codings):
         try:
-            body, is_end = _without(coding, body)
+            body, has_end = _without_coding(coding, body)
         except LookupError:
             return NOT_RECORDED
         except _NotThisCodingError:
-            is_known_by_its_start = coding.endswith("gzip") and raw.startswith(b"\x1f\x8b")
-            is_broken = is_as_sent or is_known_by_its_start
+            begins_as_gzip = coding.endswith("gzip") and raw.startswith(b"\x1f\x8b")
+            is_broken = is_as_sent or begins_as_gzip
             return RecordedBody(broken=_BROKEN.of(coding=coding)) if is_broken else NOT_RECORDED
-        is_whole = is_whole and is_end
+        is_whole = is_whole and has_end
     return RecordedBody(body, is_whole or is_as_sent)
 
 
 class _NotThisCodingError(Exception):
-    """The bytes are not of the content coding."""
+    """Bytes that cannot be read with the content coding."""
 
 
-def _without(coding: str, body: bytes) -> tuple[bytes, bool]:
-    """The body without a content coding; False if its end is not there. LookupError for a coding that cannot be
-    undone."""
+def _without_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
+    """The body without a content coding. False if its end is missing.
+
+    Raises _NotThisCodingError, and LookupError for a coding that the suite cannot undo.
+    """
     for wbits in _INFLATING.get(coding, ()):
         inflating = zlib.decompressobj(wbits)
         try:
@@ -204,7 +217,7 @@ def _without(coding: str, body: bytes) -> tuple[bytes, bool]:
 
 
 def _without_other_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
-    """The body without br or zstd, which urllib3 undoes if their libraries are installed."""
+    """The body without br or zstd, which urllib3 can undo if their libraries are installed."""
     urllib3: Any = import_module("urllib3")  # loaded only now: reports load no library of the network
     if coding not in urllib3.HTTPResponse.CONTENT_DECODERS:
         raise LookupError(coding)
@@ -217,7 +230,7 @@ def _without_other_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
 
 
 def _is_plain(raw: bytes) -> bool:
-    """True for text: then the recorder has undone the content coding."""
+    """True for text, from which the recorder has removed the content coding."""
     try:
         return not _CONTROL.search(raw.decode("utf-8"))
     except UnicodeDecodeError:

@@ -1,17 +1,16 @@
-"""An entry of a HAR 1.2 file as an exchange, as browsers, mitmproxy, Playwright, Charles and converters write it.
+"""Exchange of an entry of a HAR 1.2 file, as browsers, mitmproxy, Playwright, Charles and converters write it.
 
-A recording does not say whether a token was right: here any token may be, and `tally.py` counts it as valid once it was
-granted something. If the answer is a page for people, the token may have expired.
-
-A field that is not as in HAR 1.2 is lost, and not the entry. What is not recorded was not necessarily absent: `gaps`
-says what the exchange lacks.
+- A recording does not say whether a token was right. Any token counts as valid here, and `tally.py` takes that back
+  until the token was granted something. If the answer is a page for people, the token has perhaps expired.
+- A field that is not as in HAR 1.2 is lost, and the rest of the entry is judged.
+- What is not recorded was not necessarily absent: `gaps` says what the recording lacks.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,34 +31,44 @@ from spec.message import Message, Text, say
 UNKNOWN = "unknown"
 """The credential of an exchange whose token is not recorded, or was granted nothing."""
 _ELSEWHERE, _UNDOCUMENTED = say("at another address"), say("to no documented operation")
+_NO_ENTRY, _NO_RESPONSE = say("not as in HAR 1.2"), say("without a response")
 NO_BODY = say("the body is not recorded as it was sent")
-"""The reason why of an entry all but its body is judged."""
+"""The gap of an exchange without the body of its response: all but the body is judged."""
 NO_REQUEST_BODY = say("without the body of the request")
 NO_MEDIA_TYPE = say("without the Content-Type of the answer")
 NO_TOKEN = say("without a token that was granted something before")
 IN_PART = (NO_REQUEST_BODY, NO_MEDIA_TYPE, NO_TOKEN)
-"""What the recording of an exchange lacks that is judged without it."""
+"""Gaps of an exchange that is judged in part."""
 NOT_OURS = (_ELSEWHERE, _UNDOCUMENTED, NO_BODY, *IN_PART)
-"""Reasons why an entry is not judged, or not as a whole, that lie in no fault of the recording."""
-_NO_ENTRY, _NO_RESPONSE = say("not as in HAR 1.2"), say("without a response")
+"""Reasons why an entry is not judged, or not as a whole, that are no fault of the recording."""
 _TOKEN = re.compile(r"Bearer +(?=[^ ]*[A-Za-z0-9])[A-Za-z0-9._~+/|:;,@$&!%#=-]+", re.IGNORECASE)
-"""RFC 6750, section 2.1, and signs that tokens of some frameworks have besides, such as `12|AbCd`. Whatever has
-brackets, asterisks or signs that no header can carry is no token: `[REDACTED]`, `<token>`, `***`."""
+"""A header with a token (RFC 6750 section 2.1). Further signs are permitted, because tokens of some frameworks have
+them, such as `12|AbCd`. A text with brackets, asterisks or signs that no header can carry is no token but stands for
+one: `[REDACTED]`, `<token>`, `***`."""
 _USUAL_PORT = re.compile(r"^(http://[^/:]+):80(?=/|$)|^(https://[^/:]+):443(?=/|$)")
+_EARLIEST_YEAR = 1990
+"""Year of the first HTTP. An earlier moment is made up: some recorders write the year 1 for a moment that they do not
+know."""
+_LONGEST_DURATION_S = 1e6
+"""Seconds of an exchange, eleven days. A longer duration is made up."""
 
 
 @dataclass(frozen=True)
 class RecordedExchange(Exchange):
-    """An exchange of a recording. `gaps` says what the recording lacks of it."""
+    """An exchange of a recording."""
 
-    gaps: tuple[Message, ...] = ()
+    gaps: tuple[Message, ...] = ()  # parts of it that are not recorded
 
 
 def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Text:
-    """The exchange of an entry, or why there is none to judge. `base_url` is as `address_of` gives it."""
+    """The exchange of an entry, or why there is none to judge.
+
+    `number` is the place of the entry in the file, `base_url` the address of the service, as `address_of` gives it.
+    """
     entry = members_of(entry)
-    written, answer = members_of(entry.get("request")), members_of(entry.get("response"))
-    method, url = written.get("method"), written.get("url")
+    recorded_request = members_of(entry.get("request"))
+    recorded_response = members_of(entry.get("response"))
+    method, url = recorded_request.get("method"), recorded_request.get("url")
     if not isinstance(method, str) or not isinstance(url, str):
         return _NO_ENTRY
     try:
@@ -72,49 +81,57 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     operation = _operation(method.upper(), path)
     if operation is None:
         return _UNDOCUMENTED
-    status = number_of(answer.get("status")) or 0
+    status = number_of(recorded_response.get("status")) or 0
     if not 100 <= status < 1_000:  # 0 and -1 stand for a request that was aborted
         return _NO_RESPONSE
-    headers = _headers(written)
+    headers = _headers(recorded_request)
     by_name = named(headers)
-    sent = body_of_request(written, by_name)
-    request = Request(method.upper(), url, headers, sent.content)
-    response = _response(answer, status)
-    gaps = []
-    if _schema_of(operation) is not None and not sent.is_recorded:
-        gaps.append(NO_REQUEST_BODY)
-    if not response.header("Content-Type") and not _says_that_no_media_type_was_sent(answer):
-        gaps.append(NO_MEDIA_TYPE)
-    media_type = _media_type(by_name, members_of(written.get("postData")))
-    is_documented = _is_documented(operation, sent, media_type) and not (query and operation.result)
+    body = body_of_request(recorded_request, by_name)
+    response = _response(recorded_response, status)
+    media_type = _media_type(by_name, members_of(recorded_request.get("postData")))
+    has_unknown_query = query and operation.result
+    is_documented = _is_documented(operation, body, media_type) and not has_unknown_query
     credential = UNKNOWN if is_page(response) else _credential(by_name.get("authorization", ""))
-    is_told = response.status != 200 or not response.cut  # else it may be a refusal in an envelope
+    may_be_a_hidden_refusal = response.status == 200 and response.cut  # an envelope that is not recorded may say no
     return RecordedExchange(
         number,
         operation.id,
-        request,
+        Request(method.upper(), url, headers, body.content),
         response,
         credential=credential,
-        valid=credential == VALID and is_documented and is_told,
+        valid=credential == VALID and is_documented and not may_be_a_hidden_refusal,
         started=_moment(entry.get("startedDateTime")),
         elapsed_s=_seconds(entry.get("time")),
-        gaps=tuple(gaps),
+        gaps=tuple(_gaps(operation, body, response, recorded_response)),
     )
 
 
+def _gaps(
+    operation: Operation, body: RecordedBody, response: Response, recorded_response: Mapping[str, Any]
+) -> Iterator[Message]:
+    """Parts of an exchange that are not recorded, although it may have had them."""
+    if _schema_of(operation) is not None and not body.is_recorded:
+        yield NO_REQUEST_BODY
+    if not response.header("Content-Type") and not _says_that_no_media_type_was_sent(recorded_response):
+        yield NO_MEDIA_TYPE
+
+
 def address_of(url: str) -> str:
-    """An address as it is compared: in one form, without the usual port."""
+    """An address in the form in which addresses are compared: without the usual port."""
     return _USUAL_PORT.sub(r"\1\2", in_one_form(url))
 
 
 @lru_cache(10_000)
 def _credential(authorization: str) -> str:
+    """The credential in an Authorization header: valid if it has a token, else unknown."""
     return VALID if _TOKEN.fullmatch(authorization.strip()) else UNKNOWN
 
 
 def _moment(text: object) -> float:
-    """Seconds of the epoch; 0 if no moment is recorded. Some recorders write the year 1 for a moment that they do not
-    know. A moment without a time zone counts as UTC, so that a report says the same on every machine."""
+    """Seconds of the epoch; 0 if no moment is recorded.
+
+    A moment without a time zone counts as UTC, so that a report says the same on every machine.
+    """
     with suppress(ArithmeticError, OSError, TypeError, ValueError):
         moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # anything may stand there
         seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -123,16 +140,12 @@ def _moment(text: object) -> float:
     return 0.0
 
 
-_EARLIEST_YEAR = 1990
-"""There was no HTTP before."""
-
-
 def _seconds(milliseconds: object) -> float:
     """A duration; 0 if none is recorded."""
     with suppress(ArithmeticError, TypeError, ValueError):
         seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # anything may stand there
         if isfinite(seconds):
-            return min(max(0.0, seconds), 1e6)
+            return min(max(0.0, seconds), _LONGEST_DURATION_S)
     return 0.0
 
 
@@ -140,27 +153,38 @@ def _seconds(milliseconds: object) -> float:
 
 
 def _absolute(url: str, base_url: str) -> str:
+    """The whole address of a request. Some recorders write a path alone. ValueError for a text that is no address."""
     return url if url.startswith(f"{base_url}/") else address_of(urljoin(base_url, url))
 
 
 @cache
-def _paths() -> Mapping[Operation, re.Pattern[str]]:
-    return {one: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(one.path))) for one in operations().values()}
+def _path_patterns() -> Mapping[Operation, re.Pattern[str]]:
+    """A pattern of the path of each operation, in which a parameter is any segment."""
+    return {
+        operation: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(operation.path)))
+        for operation in operations().values()
+    }
 
 
 def _operation(method: str, path: str) -> Operation | None:
-    return next((one for one, form in _paths().items() if one.method == method and form.fullmatch(path)), None)
+    """The operation that a request is to; None for an undocumented one."""
+    for operation, pattern in _path_patterns().items():
+        if operation.method == method and pattern.fullmatch(path):
+            return operation
+    return None
 
 
 def _media_type(headers: Mapping[str, str], posted: Mapping[str, Any]) -> str:
-    """The media type of a request, in lower case. Some recorders write it beside the body alone."""
-    written = headers.get("content-type") or text_of(posted, "mimeType")
-    return written.partition(";")[0].strip().lower()
+    """The media type of a request, in lower case. Some recorders write it only beside the body."""
+    media_type = headers.get("content-type") or text_of(posted, "mimeType")
+    return media_type.partition(";")[0].strip().lower()
 
 
 def _is_documented(operation: Operation, body: RecordedBody, media_type: str) -> bool:
-    """True if the body is as documented: with each documented member, as nothing says which may be left out. A body
-    that is not recorded may have been."""
+    """True if the body has each documented member, because nothing says which may be left out.
+
+    A body that is not recorded gets the benefit of the doubt.
+    """
     schema = _schema_of(operation)
     if schema is None:
         return not body.content
@@ -173,7 +197,7 @@ def _is_documented(operation: Operation, body: RecordedBody, media_type: str) ->
 
 @cache
 def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
-    """The validator of the body; None where the operation has none."""
+    """The validator of the body, in which each member is required; None if the operation has no body."""
     body = openapi()["paths"][operation.path][operation.method.lower()].get("requestBody")
     if body is None:
         return None
@@ -185,36 +209,41 @@ def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
 # -- responses ----------------------------------------------------------------------------------------------------
 
 
-def _response(answer: Mapping[str, Any], status: int) -> Response:
-    headers = _headers(answer)
+def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
+    """The response of an entry. A media type that stands only beside the body counts as Content-Type if it is sure."""
+    headers = _headers(recorded_response)
     by_name = named(headers)
-    body = body_of_response(answer, status, by_name)
-    media_type = text_of(members_of(answer.get("content")), "mimeType")
-    # Recorders make up a media type if none was sent, but not that of JSON.
-    is_known_by_content = media_type and (not headers or "json" in media_type.lower())
-    if "content-type" not in by_name and is_known_by_content:
+    body = body_of_response(recorded_response, status, by_name)
+    media_type = text_of(members_of(recorded_response.get("content")), "mimeType")
+    # Recorders make up a media type if none was sent, but never that of JSON.
+    is_sure = media_type and (not headers or "json" in media_type.lower())
+    if "content-type" not in by_name and is_sure:
         headers = (*headers, ("Content-Type", media_type))
     return Response(status, headers, body.content, "" if body.is_recorded else str(NO_BODY), body.broken)
 
 
-def _says_that_no_media_type_was_sent(answer: Mapping[str, Any]) -> bool:
-    """True if there are headers, none of them is Content-Type, and the content has no media type either."""
-    names = [text_of(members_of(header), "name").lower() for header in _listed(answer)]
-    return bool(names) and "content-type" not in names and "mimeType" in members_of(answer.get("content"))
+def _says_that_no_media_type_was_sent(recorded_response: Mapping[str, Any]) -> bool:
+    """True if the headers are recorded without Content-Type, and a media type stands beside the body: it is made up."""
+    names = [text_of(members_of(header), "name").lower() for header in _recorded_headers(recorded_response)]
+    has_media_type = "mimeType" in members_of(recorded_response.get("content"))
+    return bool(names) and "content-type" not in names and has_media_type
 
 
 # -- headers --------------------------------------------------------------------------------------------------------
 
 
-def _listed(message: Mapping[str, Any]) -> list[Any]:
-    listed = message.get("headers")
-    return listed if isinstance(listed, list) else []
+def _recorded_headers(message: Mapping[str, Any]) -> list[Any]:
+    headers = message.get("headers")
+    return headers if isinstance(headers, list) else []
 
 
 def _headers(message: Mapping[str, Any]) -> Headers:
-    """The headers, without those of HTTP/2 that are none, and without those that lack a name or a value."""
+    """The headers of a message. Those without a name or a value are left out.
+
+    So are pseudo-headers of HTTP/2, such as `:status` (RFC 9113 section 8.3).
+    """
     headers = []
-    for header in _listed(message):
+    for header in _recorded_headers(message):
         members = members_of(header)
         name, value = members.get("name"), members.get("value")
         if not isinstance(name, str) or not isinstance(value, str | int | float):

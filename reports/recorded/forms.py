@@ -1,7 +1,7 @@
-"""Judging of one recorded exchange by all that it shows. Nothing was asked of the service, and nothing is known of it.
+"""Judges one recorded exchange by all rules that it can show, although nothing was asked for it.
 
-Many thousands of answers have the same form: names and types of their members. The rules that see no more than the form
-judge the first one, and what they said is remembered.
+Many thousands of answers have the same form: status, and names and types of members. Most rules look at the form alone.
+They judge the first answer of a form, and their judgement counts for all answers of that form.
 """
 
 from __future__ import annotations
@@ -34,63 +34,70 @@ from spec.requirements import requirements
 from spec.rules import RULES, judge
 
 Judged = tuple[str, Judgement]
-Broken = tuple[str, tuple[Finding, ...]]
-"""A requirement, and what deviates from it."""
-_Parted = tuple[tuple[str, ...], list[Broken]]
+"""A requirement id, and its judgement."""
+Deviations = tuple[str, tuple[Finding, ...]]
+"""A requirement id, and its findings."""
+_HeldAndBroken = tuple[tuple[str, ...], list[Deviations]]
+"""Ids of the requirements that an exchange holds, and those that it breaks."""
 _BY_VALUE = re.compile(r".*\.(stackTrace|id\.matches|document\.(masked|partly)|Key\.(matches|example))")
-"""Requirements whose rules see more of an answer than its form."""
-_TOLD_BY_TEXT = ("status", "type", "Success")
-"""Members whose few texts are part of the form."""
+"""Requirements whose rules look at values, and not only at the form of an answer."""
+_MEMBERS_OF_THE_FORM = ("status", "type", "Success")
+"""Members whose values are part of the form, because rules look at them. They have few different values."""
 _MOST_FORMS = 1_000
+"""Forms that are remembered, so that memory does not grow with the traffic."""
 
 
 class Forms:
-    """Judges exchanges, and remembers the forms of their answers. `held` counts the exchanges that hold all of some
-    requirements."""
+    """Judges exchanges, and remembers the judgement on each form of an answer."""
 
     def __init__(self) -> None:
         self.held = Counter[tuple[str, ...]]()
-        self._known: dict[int, _Parted] = {}
+        """How many exchanges hold all requirements with these ids. A tuple for each form keeps it fast."""
+        self._judged: dict[int, _HeldAndBroken] = {}
 
-    def broken(self, exchange: RecordedExchange, response: Response) -> Iterator[Broken]:
-        """What the exchange shows to be broken; what holds is counted in `held`."""
+    def deviations(self, exchange: RecordedExchange, response: Response) -> Iterator[Deviations]:
+        """The requirements that the exchange breaks. Those that it holds are counted in `held`."""
         by_form, by_value = _rules_of(exchange.operation)
         form = hash(_form(exchange, response))
-        if form not in self._known or response.json.repeated:
-            if len(self._known) > _MOST_FORMS:
-                self._known.clear()
-            self._known[form] = _parted(by_form, exchange, *_beyond_the_rules(exchange, response))
-        for held, broken in (self._known[form], _parted(by_value, exchange)):
+        # A repeated member is not part of the form, so that such an answer is always judged anew.
+        if form not in self._judged or response.json.repeated:
+            if len(self._judged) > _MOST_FORMS:
+                self._judged.clear()
+            self._judged[form] = _judged_by(by_form, exchange, *_judged_beyond_rules(exchange, response))
+        for held, broken in (self._judged[form], _judged_by(by_value, exchange)):
             self.held[held] += 1
             yield from broken
 
 
-def _parted(ids: Iterable[str], exchange: RecordedExchange, *others: Judged) -> _Parted:
-    """The requirements that hold, and those that are broken. A media type that is not recorded is not judged."""
+def _judged_by(ids: Iterable[str], exchange: RecordedExchange, *others: Judged) -> _HeldAndBroken:
+    """The judgements of these rules, and others, parted. A media type that is not recorded is not judged."""
     if NO_MEDIA_TYPE in exchange.gaps:
         ids = [id for id in ids if not id.endswith(".json.mediaType")]
-    told = [*[(id, judge(id, exchange)) for id in ids], *others]
+    judgements = [*[(id, judge(id, exchange)) for id in ids], *others]
     return (
-        tuple([id for id, judgement in told if judgement.holds]),
-        [(id, judgement.findings) for id, judgement in told if judgement.deviates],
+        tuple([id for id, judgement in judgements if judgement.holds]),
+        [(id, judgement.findings) for id, judgement in judgements if judgement.deviates],
     )
 
 
 @cache
 def _rules_of(operation: str) -> tuple[list[str], list[str]]:
     """The requirements of an operation that have a rule: on the form of an answer, and on its values."""
-    mine = [id for id in RULES if id.startswith(f"{operation}.")]
-    by_value = [id for id in mine if _BY_VALUE.fullmatch(id)]
-    return [id for id in mine if id not in by_value], by_value
+    ids = [id for id in RULES if id.startswith(f"{operation}.")]
+    by_value = [id for id in ids if _BY_VALUE.fullmatch(id)]
+    by_form = [id for id in ids if id not in by_value]
+    return by_form, by_value
 
 
 def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
-    text, data = response.json, data_of(response) or {}
+    """Everything about an exchange that rules on the form look at."""
+    text = response.json
+    data = data_of(response) or {}
     return (
         exchange.operation,
         exchange.valid,
         exchange.gaps,
-        _named(exchange),
+        _key_type_of(exchange),
         response.status,
         response.media_type,
         refusal_kind(response),
@@ -101,53 +108,60 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
         text.limit,
         text.repeated,
         text.byte_order_mark,
-        _kinds({"": text.value}),
-        _kinds(envelope_of(response)),
-        _kinds(data),
-        *[str(find(data, name)) for name in _TOLD_BY_TEXT],
+        _names_and_types({"": text.value}),
+        _names_and_types(envelope_of(response)),
+        _names_and_types(data),
+        *[str(find(data, name)) for name in _MEMBERS_OF_THE_FORM],
     )
 
 
-def _kinds(members: Mapping[str, Any]) -> tuple[object, ...]:
+def _names_and_types(members: Mapping[str, Any]) -> tuple[object, ...]:
+    """Names and types of members. An integer and a decimal number are of one Python type, and told apart by True."""
     return (*members, *[is_integer(value) or type(value) for value in members.values()])
 
 
-def _named(exchange: Exchange) -> str | None:
-    """The key type that a registration names."""
-    sent = read_json(exchange.request.body).value if exchange.operation == "registerPixKey" else None
-    named = sent.get("pixKeyType") if isinstance(sent, dict) else None
-    return named if isinstance(named, str) else None
+def _key_type_of(exchange: Exchange) -> str | None:
+    """The key type in a request to register a key; None for any other request, and if it is no text."""
+    if exchange.operation != "registerPixKey":
+        return None
+    body = read_json(exchange.request.body).value
+    key_type = body.get("pixKeyType") if isinstance(body, dict) else None
+    return key_type if isinstance(key_type, str) else None
 
 
 def grants_something(exchange: Exchange, response: Response) -> bool:
-    """True if the answer is a result, or has numbers, objects or arrays as data: not a word on why there is none."""
-    held = (data_of(response) or {}).values()
-    is_told = grants_protected_result(exchange) or any(isinstance(value, Decimal | dict | list) for value in held)
-    return is_told and succeeded(exchange) and response.status == 200
+    """True for a success with data: a documented result, or any number, object or array. Texts may be an excuse."""
+    values = (data_of(response) or {}).values()
+    has_data = grants_protected_result(exchange) or any(isinstance(value, Decimal | dict | list) for value in values)
+    return has_data and succeeded(exchange) and response.status == 200
 
 
 def declines(exchange: Exchange, response: Response) -> bool:
-    """True if a member Success says no, in whichever result."""
+    """True if a member Success says no, in a result of any operation."""
     return bool(find(data_of(response) or {}, "Success")) and not grants_protected_result(exchange)
 
 
-# -- what is no rule ------------------------------------------------------------------------------------------------
+# -- requirements without a rule ------------------------------------------------------------------------------------
 
 
-def _beyond_the_rules(exchange: Exchange, response: Response) -> Iterator[Judged]:
-    """Requirements that a run judges by what it asks, and that a lone answer may show, too."""
-    operation, held = exchange.operation, list[str]()
+def _judged_beyond_rules(exchange: Exchange, response: Response) -> Iterator[Judged]:
+    """Judgements on requirements without a rule. A run sends requests for them, but a single answer may show them."""
+    operation = exchange.operation
+    held = list[str]()
     if is_judged_as_success(exchange):
         held += ["general.versionPrefix", f"{operation}.exists"]
     elif exchange.valid and refusal_kind(response) in (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED):
         yield f"{operation}.exists", deviates(finding("no-endpoint", status=response.status), exchange)
     if succeeded(exchange):
         held += [f"{operation}.token.accepted", f"{operation}.contentType.accepted"]
-    if (named := _named(exchange)) is not None:
-        if not (named.isdecimal() or named.upper() in (*KEY_TYPES, "EVP")):
-            found = deviates(finding("undocumented-type"), exchange) if registered(exchange) else holds()
-            yield "registerPixKey.pixKeyType.undocumented", found
+    key_type = _key_type_of(exchange)
+    if key_type is not None:
+        # Numbers, small letters and EVP, as the central bank calls RANDOM, are spellings that the document leaves open.
+        may_be_documented = key_type.isdecimal() or key_type.upper() in (*KEY_TYPES, "EVP")
+        if not may_be_documented:
+            judgement = deviates(finding("undocumented-type"), exchange) if registered(exchange) else holds()
+            yield "registerPixKey.pixKeyType.undocumented", judgement
         elif registered(exchange) and exchange.valid:
-            names = f"pixKeyType.{named}", "body.pixKey", "body.account", "body.pixKeyType"
+            names = (f"pixKeyType.{key_type}", "body.pixKey", "body.account", "body.pixKeyType")
             held += [f"registerPixKey.{name}" for name in names]
     yield from ((id, holds()) for id in held if id in requirements())

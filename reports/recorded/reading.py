@@ -1,7 +1,7 @@
 """Files of recorded traffic, judged one by one: in this process, in several, or by the workers of a Dask cluster.
 
-What is said of a file depends on the file and the profile alone, and merges in any order: a file whose worker died is
-judged again by another one.
+The tally of a file depends on the file and the profile alone, and tallies merge in any order. So another worker can
+judge a file again if its worker died.
 """
 
 from __future__ import annotations
@@ -14,36 +14,45 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial, reduce
 from glob import escape, glob, has_magic
 from importlib import import_module
+from itertools import chain
 from multiprocessing import get_context
 from typing import Any
 
 from environments.profiles.model import Profile, ProfileError
 from reports.recorded.entry import RecordedExchange, address_of, exchange_of
 from reports.recorded.har import DamagedError, entries
-from reports.recorded.tally import Counting, Tally, merge
+from reports.recorded.tally import Tally, TallyMaker, merge
 from spec.message import say
 
 
-def judge_files(given: Sequence[str]) -> int:
-    """Have pytest judge the files, with the options that are given. Without a file it says so, and starts no run that
-    sends."""
-    files = [f"--recorded={each}" for each in given if each[:1] != "-"] or ["--recorded="]
-    return subprocess.call([sys.executable, "-m", "pytest", *files, *(each for each in given if each[:1] == "-")])
+def judge_files(arguments: Sequence[str]) -> int:
+    """Start pytest with options and files of recorded traffic, and return its exit status.
+
+    Without a file, an empty --recorded makes pytest refuse the command line. A run that sends requests never starts.
+    """
+    options = [argument for argument in arguments if argument.startswith("-")]
+    files = [argument for argument in arguments if not argument.startswith("-")]
+    recorded = [f"--recorded={file}" for file in files] or ["--recorded="]
+    return subprocess.call([sys.executable, "-m", "pytest", *recorded, *options])
 
 
 def files_of(patterns: Sequence[str]) -> list[str]:
-    """The files that the paths, folders, globs and addresses lead to. Raises ProfileError, which names each that leads
-    to none."""
+    """The files that the paths, folders, globs and addresses lead to, each once.
+
+    Raises ProfileError with the paths that lead to no file.
+    """
     files = {pattern: _files_at(pattern) for pattern in patterns}
     empty = [pattern for pattern in files if not files[pattern]]
     if empty:
         raise ProfileError(f"--recorded: no file there: {', '.join(empty)}; expected HAR files, a folder or a glob")
-    return list(dict.fromkeys(file for found in files.values() for file in found))
+    return list(dict.fromkeys(chain(*files.values())))
 
 
 def _files_at(pattern: str) -> list[str]:
-    """The files at a path, in a folder, or that a pattern matches. A path that exists is no pattern: the names of
-    Firefox have brackets."""
+    """The file at a path, the HAR files in a folder, or the files that a glob matches.
+
+    A path that exists is never taken as a glob, because the names that Firefox gives to files have brackets.
+    """
     if "://" in pattern:
         return _files_at_address(pattern)
     if os.path.isfile(pattern):
@@ -54,6 +63,7 @@ def _files_at(pattern: str) -> list[str]:
 
 
 def _files_at_address(pattern: str) -> list[str]:
+    """The files at an address such as `s3://bucket/*.har`. The library fsspec knows the schemes."""
     try:
         storage, path = _library("fsspec.core").url_to_fs(pattern)
         if storage.isfile(path):
@@ -66,7 +76,7 @@ def _files_at_address(pattern: str) -> list[str]:
 
 
 def _library(name: str) -> Any:
-    """A library that only some users of recorded traffic need."""
+    """A library that only some users of recorded traffic need. ProfileError if it is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -75,7 +85,7 @@ def _library(name: str) -> Any:
 
 
 def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None = None) -> Tally:
-    """Judge the files, with a scheduler by the workers of its cluster."""
+    """The tally of all files. With a `scheduler`, an address of Dask, the workers of its cluster judge them."""
     judge = partial(tally_of, profile=profile)
     if len(files) == 1 and not scheduler:
         return merge(Tally(), judge(files[0]))
@@ -83,26 +93,28 @@ def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None =
     if scheduler:
         pool = _library("distributed").Client(scheduler)
     with pool:
-        executor = pool.get_executor(retries=3) if scheduler else pool  # of what raises
+        executor = pool.get_executor(retries=3) if scheduler else pool  # a file whose worker raises is tried again
         return reduce(merge, executor.map(judge, files), Tally())
 
 
 def tally_of(file: str, profile: Profile) -> Tally:
-    """Judge one file as far as it can be read."""
-    counting, number, base_url = Counting(file, profile), 0, address_of(profile.base_url)
+    """The tally of one file, as far as it can be read."""
+    maker = TallyMaker(file, profile)
+    base_url = address_of(profile.base_url)
+    number = 0  # of the last entry that was read
     try:
-        opened: Any = partial(open, file)
+        open_text: Any = partial(open, file)
         if "://" in file:
-            opened = partial(_library("fsspec").open, file, "rt", compression="infer")
-        with opened(encoding="utf-8-sig", errors="surrogateescape") as text:
+            open_text = partial(_library("fsspec").open, file, "rt", compression="infer")
+        with open_text(encoding="utf-8-sig", errors="surrogateescape") as text:
             for number, entry in enumerate(entries(text), 1):
-                found = exchange_of(entry, number, base_url)
-                if isinstance(found, RecordedExchange):
-                    counting.take(found)
+                exchange = exchange_of(entry, number, base_url)
+                if isinstance(exchange, RecordedExchange):
+                    maker.judge(exchange)
                 else:
-                    counting.miss(found, number)
+                    maker.count_gap(exchange, number)
     except DamagedError as error:
-        counting.miss(error.args[0], number + 1)
+        maker.count_gap(error.args[0], number + 1)
     except OSError as error:
-        counting.miss(say("cannot be read: {why}", why=type(error).__name__), number + 1)
-    return counting.finished()
+        maker.count_gap(say("cannot be read: {why}", why=type(error).__name__), number + 1)
+    return maker.finished()

@@ -1,106 +1,143 @@
-"""The run that recorded traffic makes: its tally as results, with the exchanges that show its findings."""
+"""The run that recorded traffic makes: its tally as results, with the exchanges that show each finding."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from itertools import chain
 from math import isfinite
 
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from reports.recorded.entry import IN_PART, NOT_OURS
-from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, Seen, Tally
+from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, Sighting, Tally, TallyKey
 from reports.result.grants import Grants
 from reports.result.run import Note, NoteKind, Recording, Run
 from reports.result.verdicts import RequirementResult, Verdict, deviation
-from reports.sentences.wording import moment_in_words, written
+from reports.sentences.wording import published_moment
 from spec.findings import Finding, templates
 from spec.interface import operations
-from spec.message import Text, say, say_many
+from spec.message import Date, Text, say, say_many
 from spec.requirements import requirements
 
 _ONE_IS_ENOUGH = (".exists", "Pix.type.example", ".Success.example", ".Key.example")
-"""Ends of the requirements that hold where one answer shows it. Others may be about a key that was registered before,
-or of another type; an endpoint that answered is there."""
+"""Ends of the ids of requirements that hold if a single answer shows it. An endpoint that answered once is there. Other
+answers of a registration may be about another key type, or about a key that was registered before."""
 
 
 def recorded_profile(profile: Profile) -> Profile:
-    """The profile of a service whose traffic was recorded. Its runs are compared with each other alone. Raises
-    ProfileError for the embedded sandbox."""
+    """The profile of a service whose traffic was recorded.
+
+    It has a name of its own, so that its runs are compared with each other alone. Raises ProfileError for the embedded
+    sandbox, which is nobody's traffic.
+    """
     if profile.base_url == EMBEDDED:
         raise ProfileError("--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS")
     return replace(profile, name=f"{profile.name}-recorded", redirected=None)
 
 
 def take_tally(run: Run, tally: Tally) -> None:
-    """Fill the record of a run that sent nothing with what the traffic shows."""
+    """Fill the record of a run that sent nothing with the results, exchanges and notes of a tally."""
     run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
-    has_a_success = any(
-        _answers(tally, requirement.id) for requirement in requirements().values() if requirement.level != "robustness"
-    )
-    run.recorded = Recording(_in_words(tally), _take_gaps(run, tally), has_a_success)
+    run.notes += [_note(key, sightings[0], tally) for key, sightings in tally.of(GAP)]
+    run.recorded = Recording(_in_words(tally), _unjudged(tally), _has_a_success(tally))
     findings: dict[str, list[Finding]] = {}
-    numbers: dict[object, int] = {}
-    for key, first in tally.of(ALIKE):
-        counted = _finding(run, first, tally.times[key], _answers(tally, key[1]), numbers)
-        findings.setdefault(key[1], []).append(counted)
-    for id in filter(partial(_answers, tally), requirements()):
-        is_held = bool(tally.times[HELD, id]) and id.endswith(_ONE_IS_ENOUGH)
-        run.results.append(_result(id, () if is_held else tuple(findings.get(id, ())), run.profile.fail_on))
+    numbers = _Numbers()
+    for key, sightings in tally.of(ALIKE):
+        _, requirement_id, *_ = key
+        cited = [numbers.of(sighting) for sighting in sightings]
+        for number, sighting in zip(cited, sightings, strict=True):
+            _, evidence = sighting.what
+            run.exchanges[number] = evidence | {"number": number}
+        finding = _finding(sightings[0], tally.times[key], _judged_answers(tally, requirement_id))
+        findings.setdefault(requirement_id, []).append(replace(finding, exchanges=tuple(cited)))
+    for id in requirements():
+        if _judged_answers(tally, id):
+            is_settled = bool(tally.times[HELD, id]) and id.endswith(_ONE_IS_ENOUGH)
+            findings_that_count = () if is_settled else tuple(findings.get(id, ()))
+            run.results.append(_result(id, findings_that_count, run.profile.fail_on))
+
+
+class _Numbers:
+    """Numbers of exchanges in the run, from 1: one for each entry that a finding cites."""
+
+    def __init__(self) -> None:
+        self._by_entry: dict[tuple[str, int], int] = {}
+
+    def of(self, sighting: Sighting) -> int:
+        """The number of an entry, which is a new one for an entry that had none."""
+        return self._by_entry.setdefault((sighting.file, sighting.entry), len(self._by_entry) + 1)
+
+
+def _has_a_success(tally: Tally) -> bool:
+    """True if an answer could be judged as a success. Only robustness is judged of any other answer."""
+    return any(
+        _judged_answers(tally, requirement.id)
+        for requirement in requirements().values()
+        if requirement.level != "robustness"
+    )
 
 
 def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
-    verdict = Verdict.PASS
-    if findings:
-        levels = (templates()[finding.code].get("level", requirements()[id].level) for finding in findings)
-        verdict = min((deviation(level, fail_on) for level in levels), key=[*Verdict].index)
-    cited = dict.fromkeys(number for finding in findings for number in finding.exchanges)
-    return RequirementResult(id, verdict, exchanges=tuple(cited), findings=findings)
+    """The result of a requirement: a pass, or the most severe verdict of its findings."""
+    if not findings:
+        return RequirementResult(id, Verdict.PASS)
+    level_of_requirement = requirements()[id].level
+    levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
+    verdicts = {deviation(level, fail_on) for level in levels}
+    most_severe = next(verdict for verdict in Verdict if verdict in verdicts)
+    cited = dict.fromkeys(chain(*(finding.exchanges for finding in findings)))
+    return RequirementResult(id, most_severe, exchanges=tuple(cited), findings=findings)
 
 
-def _finding(run: Run, first: list[Seen], times: int, answers: int, numbers: dict[object, int]) -> Finding:
-    """A finding that says how often it was seen, and where first. Its exchanges are added to the run."""
-    finding: Finding = first[0].what[0]
-    cited = [numbers.setdefault(seen[:2], len(numbers) + 1) for seen in first]
-    run.exchanges |= {number: seen.what[1] | {"number": number} for number, seen in zip(cited, first, strict=True)}
+def _finding(first: Sighting, times: int, answers: int) -> Finding:
+    """The finding of the first sighting, with the number of answers that show it, and where it is first recorded."""
+    finding: Finding
+    finding, _ = first.what
     counted = say(
         "{times} of {answers}, first at entry {number} of {file}",
         times=f"{times:,}",
         answers=f"{answers:,}",
-        number=f"{first[0].entry:,}",
-        file=first[0].file,
+        number=f"{first.entry:,}",
+        file=first.file,
     )
-    return replace(finding, exchanges=tuple(cited), shown_by=counted)
+    return replace(finding, shown_by=counted)
 
 
-def _take_gaps(run: Run, tally: Tally) -> Text:
-    """Add a line for each reason and file. Gives why not all of the recording could be judged; empty if it could."""
-    unjudged: Text = ""
-    for key, ((file, number, why), *_) in tally.of(GAP):
-        counted = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{number:,}", "file": file}
-        line = say("not judged, {why}: {times}, first at entry {number} of {file}", **counted)
-        if why in IN_PART:
-            line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **counted)
-        run.said.append(Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line))
-        if why not in NOT_OURS:
-            unjudged = say("not all of the recording could be judged")
-    return unjudged
+def _note(key: TallyKey, first: Sighting, tally: Tally) -> Note:
+    """A note on entries that were not judged for one reason, or only in part."""
+    why = first.what
+    parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
+    line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parameters)
+    if why in IN_PART:
+        line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **parameters)
+    return Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line)
 
 
-def _answers(tally: Tally, id: str) -> int:
+def _unjudged(tally: Tally) -> Text:
+    """Reason why a run that judges this recording is incomplete: a part of it is damaged. Empty if none is."""
+    is_damaged = any(sightings[0].what not in NOT_OURS for _, sightings in tally.of(GAP))
+    return say("not all of the recording could be judged") if is_damaged else ""
+
+
+def _judged_answers(tally: Tally, id: str) -> int:
+    """Number of answers that a requirement could be judged by."""
     return tally.times[HELD, id] + tally.times[BROKEN, id]
 
 
+def _moment_of(timestamp: float) -> Date | str:
+    """The moment; a question mark if no entry of the recording has one."""
+    return Date(published_moment(datetime.fromtimestamp(timestamp, UTC))) if isfinite(timestamp) else "?"
+
+
 def _in_words(tally: Tally) -> Text:
-    """The traffic that the verdict rests on."""
-    moments = [datetime.fromtimestamp(at, UTC) for at in (tally.since, tally.until) if isfinite(at)]
-    since, until = map(moment_in_words, map(written, moments)) if moments else ("?", "?")
+    """The traffic that the verdict rests on: how many exchanges, and from when."""
+    number = tally.times[EXCHANGES]
     return say_many(
         "judged from recorded traffic: {count} exchange, from {since} to {until}",
         "judged from recorded traffic: {count} exchanges, from {since} to {until}",
-        n=(number := tally.times[EXCHANGES]),
+        n=number,
         count=f"{number:,}",
-        since=since,
-        until=until,
+        since=_moment_of(tally.since),
+        until=_moment_of(tally.until),
     )

@@ -1,6 +1,7 @@
-"""What recorded traffic shows, counted. Tallies of parts of the traffic merge in any order.
+"""Tally of recorded traffic: how many exchanges hold or break each requirement, and the first that show each finding.
 
-What is kept does not grow with the traffic: counts, and of each finding the first few exchanges, as they may be shown.
+Tallies of parts of the traffic merge in any order. A tally does not grow with the traffic: it has counts, and of each
+finding only the first few exchanges, as they may be shown.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import nsmallest
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
@@ -29,133 +31,173 @@ from spec.json_text import leaves_of, read_json
 from spec.message import Message, Text
 from spec.requirements import requirements
 
-EXCHANGES = ("exchanges",)
-HELD, BROKEN, ALIKE, GAP = "held", "broken", "alike", "gap"
-"""Sorts of what is counted: exchanges that hold, or deviate, by requirement; deviations that differ in nothing but
-where they are recorded; entries that are not judged, by file and reason."""
 TallyKey = tuple[str, ...]
-_MOST_FIRST, _MOST_KEYS = 3, 20
-"""Of what is alike, those that are kept; different ones of a requirement or a file."""
-_PLACE, _PIECE = re.compile(r"/[0-9]+(?=/|$)"), re.compile(r"[^\s;,=]{4,}")
+"""A sort, and what it counts by."""
+EXCHANGES = ("exchanges",)
+"""Key of the number of exchanges that were judged."""
+HELD, BROKEN = "held", "broken"
+"""Sorts of exchanges, by requirement: those that hold it, and those that deviate from it."""
+ALIKE = "alike"
+"""Sort of deviations that differ in nothing but where they are recorded, by requirement, code, parameters, places."""
+GAP = "gap"
+"""Sort of entries that are not judged, or not as a whole, by file and reason."""
+_MOST_SIGHTINGS = 3
+"""Sightings of a key that are kept: as many as the page links."""
+_MOST_KEYS = 20
+"""Keys of one requirement, or of one file, that are kept. A service may break a requirement in countless ways."""
+_MOST_HEADERS = 50
+"""Headers of a response that are looked at. A service may send thousands."""
+_PLACE = re.compile(r"/[0-9]+(?=/|$)")
+"""A place in a JSON pointer. It differs from answer to answer."""
+_CREDENTIAL_PIECE = re.compile(r"[^\s;,=]{4,}")
+"""A part of a secret header that may be a secret by itself, such as the value of a cookie."""
 
 
-class Seen(NamedTuple):
-    """One of the first: where it is recorded, and what may be shown of it."""
+class Sighting(NamedTuple):
+    """An entry that shows something."""
 
     file: str
-    entry: int
-    what: Any
+    entry: int  # its number in the file, from 1
+    what: Any  # what may be shown of it: (Finding, Evidence) of a deviation, the reason of a gap
 
 
 @dataclass
 class Tally:
-    """All that is known of a part of the traffic, which lies between two moments (seconds of the epoch)."""
+    """Counts and first sightings of a part of the traffic."""
 
     times: Counter[TallyKey] = field(default_factory=Counter)
-    first: dict[TallyKey, list[Seen]] = field(default_factory=dict)
-    since: float = inf
+    first: dict[TallyKey, list[Sighting]] = field(default_factory=dict)
+    since: float = inf  # first and last moment of the traffic, in seconds of the epoch
     until: float = -inf
 
-    def of(self, sort: str) -> list[tuple[TallyKey, list[Seen]]]:
-        """The first of each key of a sort, those that were seen most often before others."""
-        found = [(key, first) for key, first in self.first.items() if key[0] == sort]
-        return sorted(found, key=lambda each: (-self.times[each[0]], each[0]))
+    def of(self, sort: str) -> list[tuple[TallyKey, list[Sighting]]]:
+        """Each key of a sort with its first sightings, the most frequent key first."""
+        keys = [key for key in self.first if key[0] == sort]
+        most_frequent_first = sorted(keys, key=lambda key: (-self.times[key], key))
+        return [(key, self.first[key]) for key in most_frequent_first]
 
 
-def merge(one: Tally, other: Tally) -> Tally:
-    """The tally of both parts. Of too many keys the same are kept, whatever was merged before."""
+def merge(left: Tally, right: Tally) -> Tally:
+    """The tally of both parts.
+
+    If there are too many keys, the smallest ones are kept. So the result does not depend on what was merged before.
+    """
     first = {
-        key: nsmallest(_MOST_FIRST, one.first.get(key, []) + other.first.get(key, []), key=lambda seen: seen[:2])
-        for key in {*one.first, *other.first}
+        key: _first_sightings(left.first.get(key, []) + right.first.get(key, [])) for key in {*left.first, *right.first}
     }
     groups = grouped(first, lambda key: key[:2])
-    kept = {key for keys in groups.values() for key in nsmallest(_MOST_KEYS, keys)}
-    times = one.times + other.times
+    kept = set(chain(*(nsmallest(_MOST_KEYS, keys) for keys in groups.values())))
+    times = left.times + right.times
     for key in first.keys() - kept:
         del times[key], first[key]
-    return Tally(times, first, min(one.since, other.since), max(one.until, other.until))
+    return Tally(times, first, min(left.since, right.since), max(left.until, right.until))
 
 
-class Counting:
-    """Makes the tally of one file."""
+def _first_sightings(sightings: list[Sighting]) -> list[Sighting]:
+    """The first few sightings, by file and entry."""
+    return nsmallest(_MOST_SIGHTINGS, sightings, key=lambda sighting: (sighting.file, sighting.entry))
+
+
+class TallyMaker:
+    """Makes the tally of one file: it is given entry after entry, and judges each."""
 
     def __init__(self, file: str, profile: Profile) -> None:
-        self.tally, self._file, self._profile, self._forms = Tally(), file, profile, Forms()
-        self._tokens = set[int]()
+        self.tally = Tally()
+        self._file = file
+        self._profile = profile
+        self._forms = Forms()
+        self._granted_tokens = set[int]()  # hashes of tokens that were granted something so far
 
     def finished(self) -> Tally:
-        """The tally, once all is judged."""
+        """The tally, after the last entry."""
         for ids, times in self._forms.held.items():
             self.tally.times.update({(HELD, id): times for id in ids})
         return self.tally
 
-    def miss(self, why: Text, number: int) -> None:
-        """Count an entry that is not judged, or what is wrong with the file."""
-        self._count((GAP, "" if why in NOT_OURS else self._file, str(why)), number, lambda: why)
+    def count_gap(self, why: Text, number: int) -> None:
+        """Count an entry that is not judged, or not as a whole. A fault of the recording is counted by its file."""
+        file = "" if why in NOT_OURS else self._file
+        self._count((GAP, file, str(why)), number, lambda: why)
 
-    def take(self, exchange: RecordedExchange) -> None:
-        """Judge an exchange, which has a response."""
+    def judge(self, exchange: RecordedExchange) -> None:
+        """Judge an exchange, which has a response, and count what it shows."""
         if len(self.tally.first) > _MOST_KEYS * len(requirements()):
-            self.tally = merge(self.tally, Tally())
-        tally, response = self.tally, exchange.response
+            self.tally = merge(self.tally, Tally())  # drops the keys that are too many
+        tally = self.tally
+        response = exchange.response
         assert response is not None
-        exchange = self._with_its_token_known(exchange, response)
+        exchange = self._with_credential_known(exchange, response)
         tally.times[EXCHANGES] += 1
         if response.cut:
-            self.miss(NO_BODY, exchange.number)
+            self.count_gap(NO_BODY, exchange.number)
         for gap in exchange.gaps:
-            self.miss(gap, exchange.number)
-        if at := exchange.started:
-            tally.since, tally.until = min(tally.since, at), max(tally.until, at)
-        for id, findings in self._forms.broken(exchange, response):
+            self.count_gap(gap, exchange.number)
+        if exchange.started:
+            tally.since = min(tally.since, exchange.started)
+            tally.until = max(tally.until, exchange.started)
+        for id, findings in self._forms.deviations(exchange, response):
             tally.times[BROKEN, id] += 1
-            for found in findings:
-                values = [part.template if isinstance(part, Message) else str(part) for _, part in found.parameters]
-                places = [_PLACE.sub("/*", pointer) for pointer in found.pointers]
-                show = partial(self._shown, found, exchange, response)
-                self._count((ALIKE, id, found.code, *values, *places), exchange.number, show)
+            for finding in findings:
+                show = partial(self._shown, finding, exchange, response)
+                self._count(_key_of(id, finding), exchange.number, show)
 
-    def _with_its_token_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
-        """The exchange; its credential is unknown until its token was granted something in this file. What a service
-        answers to another token is not shown: it may be a 200, too."""
+    def _with_credential_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
+        """The exchange. Its credential is unknown until its token was granted something in this file.
+
+        A service may answer a wrong token with a 200, too, so that a 200 alone says nothing about the token.
+        """
         token = hash(named(exchange.request.headers).get("authorization"))
         is_declined = declines(exchange, response)
         if not is_declined and grants_something(exchange, response):
-            self._tokens.add(token)
-        if token not in self._tokens:
+            self._granted_tokens.add(token)
+        if token not in self._granted_tokens:
             return replace(exchange, credential=UNKNOWN, valid=False, gaps=(*exchange.gaps, NO_TOKEN))
         if is_declined:
             return replace(exchange, credential=UNKNOWN, valid=False)
         return exchange
 
     def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:
-        first = self.tally.first.setdefault(key, [])
+        """Count an entry under a key. Only of the first few of a key it is worked out what may be shown."""
+        sightings = self.tally.first.setdefault(key, [])
         self.tally.times[key] += 1
-        if len(first) < _MOST_FIRST:
-            first.append(Seen(self._file, number, show()))
+        if len(sightings) < _MOST_SIGHTINGS:
+            sightings.append(Sighting(self._file, number, show()))
 
-    def _shown(self, found: Finding, exchange: Exchange, response: Response) -> tuple[Finding, Evidence]:
-        """What may be shown of a deviation. What the request names is hidden in the answer, too."""
+    def _shown(self, finding: Finding, exchange: Exchange, response: Response) -> tuple[Finding, Evidence]:
+        """A deviation, and its exchange, as they may be shown. Values that the request names are hidden in the answer.
+
+        The exchange has no line of curl: the token is not known.
+        """
         display = Display(_secrets_of(exchange, self._profile))
         body = display.body(response.start, response.header("Content-Type"), size=response.size)
-        seen = outline(exchange)
-        seen["request"] |= {
+        evidence = outline(exchange)
+        evidence["request"] |= {
             "headers": [["(recorded)", f"entry {exchange.number:,} of {self._file}"]],
             "body": display.body(exchange.request.body),
         }
-        seen["response"] |= {"headers": display.headers(response.headers[:50]), "body": body}
-        pointers = tuple(map(display.pointer, found.pointers))
-        return replace(found.map(display.foreign), pointers=pointers, requirement=""), seen
+        evidence["response"] |= {"headers": display.headers(response.headers[:_MOST_HEADERS]), "body": body}
+        pointers = tuple(map(display.pointer, finding.pointers))
+        return replace(finding.map(display.foreign), pointers=pointers, requirement=""), evidence
+
+
+def _key_of(id: str, finding: Finding) -> TallyKey:
+    """The key of a deviation. Numbers within a message, and places in arrays, do not count."""
+    values = [value.template if isinstance(value, Message) else str(value) for _, value in finding.parameters]
+    places = [_PLACE.sub("/*", pointer) for pointer in finding.pointers]
+    return ALIKE, id, finding.code, *values, *places
 
 
 def _secrets_of(exchange: Exchange, profile: Profile) -> Secrets:
-    """What the profile lists, and what the request names or proves itself with."""
-    secrets, request = listed_secrets(profile), exchange.request
+    """Values that are never shown of an exchange: those that the profile lists, and those that the request has as a
+    credential, in its body, or in its path."""
+    secrets = listed_secrets(profile)
+    request = exchange.request
     for name, value in request.headers:
         if re.search(SECRET_HEADER, name):
-            secrets.learn_secret("credential", *_PIECE.findall(value))
-    sent = leaves_of(read_json(request.body).value)
-    secrets.learn(IDENTIFIER, *(leaf for path, leaf in sent if isinstance(leaf, str) and path != ("pixKeyType",)))
+            secrets.learn_secret("credential", *_CREDENTIAL_PIECE.findall(value))
+    leaves = leaves_of(read_json(request.body).value)
+    texts = [leaf for path, leaf in leaves if isinstance(leaf, str) and path != ("pixKeyType",)]
+    secrets.learn(IDENTIFIER, *texts)
     if operations()[exchange.operation].path_parameter:
         secrets.learn(IDENTIFIER, request.last_segment)
     return secrets

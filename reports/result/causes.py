@@ -1,8 +1,12 @@
 """Findings of a report: the requirements that fail or warn, grouped by cause. Pure: plain data in, plain data out.
 
-Requirements have one cause where their findings have the same codes, parameters and pointers, or where the same
-answers of one operation deviate at the same place. Two fields that are wrong are two causes: nothing shows that one
-of them explains the other. Names that are misspelled in the same answers are one: what writes them is at fault.
+Two requirements have one cause in either of two cases:
+
+- Their findings have the same codes, parameters and pointers.
+- The same answers of one operation deviate at the same place.
+
+Two wrong fields are two causes, because nothing shows that one of them explains the other. Misspelled names in the same
+answers are one cause, because the code that writes names is at fault.
 """
 
 from __future__ import annotations
@@ -16,12 +20,14 @@ from reports.result.verdicts import Verdict
 from reports.sentences.wording import capped, grouped
 from spec.findings import Finding
 from spec.interface import MONEY, operations
-from spec.message import Message, Value, joined, say
+from spec.message import Message, Text, Value, joined, say
 from spec.requirements import LEVELS
 
 MOST_SAID = 6
+"""Ways to deviate that the message of one finding has."""
 _ONE_PLACE = {"spelling": "names", "lower-case-names": "names", "stack-trace": ()}
-"""Places of findings whose own pointers do not tell faults apart, by their code; a server error has no pointer."""
+"""Place of a finding by its code, in place of its pointers. All misspelled names are at one place, and a stack trace is
+at the place of a server error, which has no pointer."""
 HARM: Mapping[str, tuple[str, ...]] = {
     "anybody may move money or register a key": ("*.token.required", "*.token.scheme", "general.otherTokens"),
     "money or a key of somebody else is taken for another": (
@@ -36,103 +42,133 @@ HARM: Mapping[str, tuple[str, ...]] = {
     "a member of an answer has another form": ("*",),
     "the service does not survive an invalid request": ("*.serverError", "*.connection", "*.stackTrace"),
 }
-"""What a deviation does, the worst first: every list of findings has this order. The patterns are those of ids of
-requirements, and codes of findings that are worse than their requirement. Robustness is last, because it is apart from
-conformance in every report."""
+"""Harm of a deviation, the worst first: every list of findings has this order. A pattern with a dot is of ids of
+requirements. A word without one is the code of a finding that is worse than its requirement. Robustness is last,
+because it is apart from conformance in every report."""
 _LAST_HARM = len(HARM) - 1
 
 
 def findings(
     requirements: Iterable[ReportedRequirement], reproduce: Callable[[Sequence[int]], str]
 ) -> list[ReportedFinding]:
-    """The findings of a run: failures first, then those that are known, then warnings; the most harmful first, and of
-    equal harm what moves money. A known failure and a new one have no finding together. `reproduce` gives the lines
-    that send again what the exchanges of these numbers show."""
+    """The findings of a run, one for each cause: new failures first, then known failures, then warnings.
+
+    Within each of these the most harmful finding is first. Of equal harm, a finding about money is first. A known
+    failure and a new failure never share a finding. `reproduce` takes numbers of exchanges, and gives the shell lines
+    that send one of them again.
+    """
     deviating = [requirement for requirement in requirements if requirement.deviates]
-    groups = [
-        sorted(chain(*groups), key=_weight)
-        for groups in grouped(grouped(deviating, _place).values(), lambda group: _cause(group[0])).values()
-    ]
+    groups_at_one_place = grouped(deviating, _place).values()
+    # Requirements at one place share a cause already, so that the first one speaks for its group.
+    groups_by_cause = grouped(groups_at_one_place, lambda group: _cause(group[0])).values()
+    groups = [sorted(chain(*groups_of_cause), key=_weight) for groups_of_cause in groups_by_cause]
     return [_finding(group, reproduce) for group in sorted(groups, key=_urgency)]
 
 
 def _urgency(group: list[ReportedRequirement]) -> tuple[bool, bool, int, bool]:
-    """Order of findings. Findings that are equal in it stay in the order of the interface document."""
+    """Sort key of findings. Findings with the same key stay in the order of the interface document."""
     leader = group[0]
-    moves_money = any(_moves_money(one.id) for one in group)
+    moves_money = any(_moves_money(requirement.id) for requirement in group)
     return leader.verdict != Verdict.FAIL, leader.is_known, min(map(_harm, group)), not moves_money
 
 
 def _harm(requirement: ReportedRequirement) -> int:
-    """The place in HARM of what a requirement deviates in."""
+    """Place in HARM of the worst harm that the deviations of a requirement do."""
     if requirement.level == "robustness":
         return _LAST_HARM
-    words = [requirement.id, *(found.code for found in requirement.found)]
+    id_and_codes = [requirement.id, *(finding.code for finding in requirement.found)]
     for place, patterns in enumerate(HARM.values()):
-        if any(fnmatchcase(word, pattern) for word in words for pattern in patterns):
+        if any(_matches_any(word, patterns) for word in id_and_codes):
             return place
     return _LAST_HARM
 
 
+def _matches_any(word: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(word, pattern) for pattern in patterns)
+
+
 def _moves_money(requirement_id: str) -> bool:
-    operation = operations().get(requirement_id.partition(".")[0])
+    """True if requests to the operation of the requirement may move money."""
+    operation = operations().get(_operation_name(requirement_id))
     return operation is not None and operation.permission in MONEY
 
 
+def _operation_name(requirement_id: str) -> str:
+    """First part of an id: an operationId, or `general`."""
+    return requirement_id.partition(".")[0]
+
+
 def finding_of_each(findings: Iterable[ReportedFinding]) -> dict[str, ReportedFinding]:
-    """The finding that each requirement belongs to, by the id of the requirement."""
-    return {requirement_id: finding for finding in findings for requirement_id in finding.requirements}
+    """The finding of each requirement that deviates, by the id of the requirement."""
+    by_id: dict[str, ReportedFinding] = {}
+    for finding in findings:
+        by_id |= dict.fromkeys(finding.requirements, finding)
+    return by_id
 
 
 def _place(requirement: ReportedRequirement) -> tuple[object, ...]:
-    """The operation, and which of its answers deviate where; the requirement, where no place shows it. A server error
-    and its stack trace are at one place, and so are all names that are misspelled."""
-    found = [each for each in requirement.found if each.pointers or requirement.level == "robustness"]
-    places = frozenset((_ONE_PLACE.get(each.code, each.pointers), each.exchanges) for each in found)
-    what = (requirement.id.partition(".")[0], places) if places else requirement.id
-    return requirement.is_known, what
+    """Group key: where in which answers of its operation a requirement deviates.
+
+    A server error and its stack trace are at one place, and so are all misspelled names. A requirement whose findings
+    have no place is alone.
+    """
+    findings_with_place = [
+        finding for finding in requirement.found if finding.pointers or requirement.level == "robustness"
+    ]
+    places = frozenset(
+        (_ONE_PLACE.get(finding.code, finding.pointers), finding.exchanges) for finding in findings_with_place
+    )
+    where = (_operation_name(requirement.id), places) if places else requirement.id
+    return requirement.is_known, where
 
 
 def _cause(requirement: ReportedRequirement) -> tuple[object, ...]:
+    """Group key: the ways in which a requirement deviates. A requirement without a finding is alone."""
     ways = frozenset(map(_way, requirement.found))
     return requirement.is_known, ways or requirement.id
 
 
-def _way(found: Finding) -> tuple[object, ...]:
-    """Its code, parameters and pointers; of a sentence of a parser all but the place in the text."""
-    return found.code, *(_words(value) for _, value in found.parameters), found.pointers
+def _way(finding: Finding) -> tuple[object, ...]:
+    """Way to deviate: the code, parameters and pointers of a finding."""
+    return finding.code, *(_without_numbers(value) for _, value in finding.parameters), finding.pointers
 
 
-def _words(value: Value) -> object:
+def _without_numbers(value: Value) -> object:
+    """A parameter. A message in it is without its numbers, which are places in a text that a parser reports.
+
+    The same fault is at another place in each text.
+    """
     if not isinstance(value, Message):
         return value
-    return value.template, *(_words(part) for _, part in value.values if not isinstance(part, int))
+    return value.template, *(_without_numbers(part) for _, part in value.values if not isinstance(part, int))
 
 
 def _weight(requirement: ReportedRequirement) -> tuple[bool, int]:
-    """Order of requirements with one cause: failures first, then the level. The first one leads."""
+    """Sort key of requirements with one cause: failures first, then by level. The first requirement leads."""
     return requirement.verdict != Verdict.FAIL, LEVELS.index(requirement.level)
 
 
 def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int]], str]) -> ReportedFinding:
-    """Each way to deviate is said once, by a targeted request where one shows it; what is said first is shown first."""
+    """The finding of requirements with one cause.
+
+    Its message has each way to deviate once, and names a generated request only if no targeted request shows that way.
+    The exchanges of the ways stand before the other exchanges, in the order of the message.
+    """
     leader = group[0]
-    names = dict.fromkeys(requirement.id.partition(".")[0] for requirement in group)
-    deviations = [finding for requirement in group for finding in requirement.found]
+    names = dict.fromkeys(_operation_name(requirement.id) for requirement in group)
+    deviations = chain(*(requirement.found for requirement in group))
+    # `shown_by` names the class of a generated request; a targeted request has none.
     targeted_first = sorted(deviations, key=lambda finding: bool(finding.shown_by))
-    ways = [alike[0] for alike in grouped(targeted_first, _way).values()]
-    texts = [
-        say("{shown_by}: {finding}", shown_by=way.shown_by, finding=way.statement) if way.shown_by else way.statement
-        for way in ways
-    ]
-    cited_by_ways = chain(*(way.exchanges for way in ways))
+    ways = [findings_of_way[0] for findings_of_way in grouped(targeted_first, _way).values()]
+    cited_by_ways = chain(*(finding.exchanges for finding in ways))
     cited_by_requirements = chain(*(requirement.exchanges for requirement in group))
     exchanges = tuple(dict.fromkeys([*cited_by_ways, *cited_by_requirements]))
+    message_of_ways = joined(capped(list(map(_statement, ways)), MOST_SAID))
     return ReportedFinding(
         cause=leader.id,
         requirements=tuple(requirement.id for requirement in group),
         operations=tuple(name for name in names if name in operations()),
-        message=joined(capped(texts, MOST_SAID)) or joined(requirement.message for requirement in group),
+        message=message_of_ways or joined(requirement.message for requirement in group),
         exchanges=exchanges,
         level=leader.level,
         verdict=leader.verdict,
@@ -143,3 +179,10 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
         known_until=leader.known_until,
         reproduce=reproduce(exchanges),
     )
+
+
+def _statement(finding: Finding) -> Text:
+    """The statement of a finding, with the class of the generated request that shows it, if one does."""
+    if not finding.shown_by:
+        return finding.statement
+    return say("{shown_by}: {finding}", shown_by=finding.shown_by, finding=finding.statement)

@@ -1,7 +1,10 @@
 """The document of a run. Each output is made from it: conformance.json, junit.xml, page, terminal, summary of a job.
 
-It is built once, in `reports/outputs/conformance_json.py`. conformance.json is its dump, and conformance.schema.json
-comes from it. A text is a message until one of the outputs renders it, and a deviation is a `Finding`.
+`document_of` in `reports/outputs/conformance_json.py` builds it once. conformance.json is its dump, and
+conformance.schema.json is its schema. A text is a message until one of the outputs renders it, and a deviation is a
+`Finding`.
+
+At the end is `EarlierRun`: the few members that are read of the conformance.json of another run.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from spec.message import Text
 from spec.requirements import interface_document
 
 FORMAT = "1.6"
-"""Of the schema: the first number grows where a reader has to change, the second where there are more members."""
+"""Version of the schema. The first number grows if a reader has to change, the second if there are more members."""
 _UNIQUE: JsonDict = {"uniqueItems": True}
 _POSITIVE = Annotated[int, Field(ge=1)]
 
@@ -47,16 +50,17 @@ class SuiteVersion(Published):
 
     version: str
     proof: ShownText
-    """How many seeded faults the suite catches."""
+    """How many seeded faults the suite catches, in words."""
 
 
 class InterfaceDocument(Published):
-    """What the requirements are taken from."""
+    """The document that the requirements are taken from."""
 
     title: str
     sha256: Sha256
-    """Of its bytes."""
+    """Digest of its bytes."""
     taken: Day
+    """Day of the copy that the requirements are taken from."""
 
 
 def _interface_document() -> InterfaceDocument:
@@ -64,35 +68,37 @@ def _interface_document() -> InterfaceDocument:
 
 
 class VersionHeader(Published):
-    """A header that tells a version of the service."""
+    """A header of the service that tells a version."""
 
     header: str
     value: Annotated[str, Field(max_length=100)]
 
 
 class Provenance(Published):
-    """Where the run came from."""
+    """The suite, the documents that it judged by, the profile and the service."""
 
     suite_version: str
     suite_commit: SkipValidation[Annotated[str, Field(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})(\+dirty)?$")] | None]
-    """null where the suite is no git work tree. +dirty: tracked files were changed."""
+    """null if the suite is no git work tree. +dirty: tracked files were changed."""
     ledger_sha256: Sha256
-    """Of spec/requirements.yaml."""
+    """Digest of spec/requirements.yaml."""
     schema_sha256: Sha256
-    """Of spec/openapi.yaml."""
+    """Digest of spec/openapi.yaml."""
     interface_document: InterfaceDocument = Field(default_factory=_interface_document)
     profile_sha256: Sha256
-    """Of the profile as it applied, without accounts, keys, codes, bodies and header values."""
+    """Digest of the profile as it applied, without accounts, keys, codes, bodies and header values."""
     seed: Count
+    """Seed of the generated requests."""
     started: Moment
     finished: Moment
     service_version: tuple[VersionHeader, ...]
-    """Headers that tell a version, where all answers agree on them."""
+    """Headers that tell a version. A header with different values in two answers is left out."""
     ci_job: SkipValidation[Annotated[str, Field(pattern="^https?://", max_length=500)] | None]
+    """Address of the CI job; null outside of one."""
 
 
 class Environment(Published):
-    """Whom the run asked, and what it was permitted to do there."""
+    """The target, and what the run was permitted to do there."""
 
     name: str
     base_url: str
@@ -101,11 +107,13 @@ class Environment(Published):
     embedded: bool
     """The target was the sandbox of the suite."""
     sandbox: bool = False
-    """Nothing at the target is worth anything, as the profile says."""
+    """The profile says that nothing at the target has a value."""
     allow: tuple[Permission, ...] = Field(json_schema_extra=_UNIQUE)
+    """The permissions of the profile."""
     fail_on: tuple[LevelName, ...] = Field(json_schema_extra=_UNIQUE)
+    """The levels at which a deviation is a failure."""
     drift: Annotated[str, one_of("warn", "fail")]
-    """What drift is in this run."""
+    """Whether drift only warns or fails this run."""
 
 
 # -- what was sent --------------------------------------------------------------------------------------------------
@@ -129,31 +137,36 @@ class Traffic(Published):
 
     requests: Count
     executions: Count
-    """Transfers executed, those with an unknown outcome included."""
+    """Transfers executed, with those whose outcome is unknown."""
     unknown_outcomes: Count
 
 
 class GeneratedTraffic(Published):
-    """Generated traffic: its seed, and by operation how it was answered."""
+    """Generated requests, and how each operation answered them."""
 
     seed: Count
     examples: Count
+    """Requests for each operation."""
     accepted: dict[OperationId, Count]
+    """Number of accepted requests by operation."""
     refused: dict[OperationId, dict[str, Count]]
+    """By operation, how often each refusal came."""
     harmless: tuple[OperationId, ...]
+    """Operations of these that only read."""
     cut: tuple[ShownText, ...]
+    """Requests that were left out."""
     notes: tuple[ShownText, ...]
 
 
 class CutShort(Published):
-    """Requests that a limit left out."""
+    """A limit that cut requests short, and the operations."""
 
     why: ShownText
     operations: tuple[OperationId, ...]
 
 
 class Latency(Published):
-    """The time that a share of the answers of an operation took at most, in milliseconds."""
+    """Times of the answers of an operation, in milliseconds: a share of the answers took at most so long."""
 
     count: _POSITIVE
     min_ms: float
@@ -165,20 +178,21 @@ class Latency(Published):
 
 
 class ListedExchange(Published):
-    """A request, and what became of it."""
+    """A request, and its result."""
 
     number: _POSITIVE
     operation: str
     """An operationId, or another text for an undocumented path."""
     elapsed_ms: float
+    """Milliseconds until the whole answer was there."""
     beside: Count
-    """Other requests on the wire meanwhile."""
+    """Number of other requests on the wire meanwhile."""
     request: str
     """Method and address."""
     result: int | str | None
     """The status, or why there is none."""
     at_ms: float
-    """When it was sent, from the start of the run on."""
+    """Milliseconds from the start of the run until it was sent."""
     part: str | None = left_out_without_a_value()
     """The part of the generated traffic that it belongs to."""
     purpose: str | None = left_out_without_a_value()
@@ -192,20 +206,22 @@ class Deviation(Published):
     """A finding as data."""
 
     code: str
-    """Names the templates in spec/findings.yaml."""
+    """Code of the templates in spec/findings.yaml."""
     parameters: dict[str, str | int]
+    """Values of the placeholders in these templates."""
     pointers: tuple[str, ...]
-    """JSON pointers to what deviates in the body of the response, or is missing there."""
+    """JSON pointers to members of the response that deviate or are missing."""
     alone: bool
-    """False where it shows only with other requests in flight."""
+    """False if it shows only with other requests in flight."""
     exchanges: ExchangeNumbers
     shown_by: ShownText | None = left_out_without_a_value()
-    """The class of a generated request."""
+    """The class of the generated request that shows it."""
     times: int | None = left_out_without_a_value()
     """How many generated requests show it."""
 
 
 def _deviation(finding: Finding) -> Deviation:
+    """The finding as the file has it. Only generated requests are counted, and named by their class."""
     return Deviation(
         code=finding.code,
         parameters={name: value if isinstance(value, int) else str(value) for name, value in finding.parameters},
@@ -218,7 +234,7 @@ def _deviation(finding: Finding) -> Deviation:
 
 
 class ReportedRequirement(Published):
-    """A requirement, and what the run says of it."""
+    """A requirement, and its result in this run."""
 
     model_config = ConfigDict(json_schema_extra={"dependentRequired": {"expected": ["got"], "got": ["expected"]}})
 
@@ -231,17 +247,18 @@ class ReportedRequirement(Published):
     """The statement."""
     verdict: Verdict
     message: ShownText
-    """What was found, or what was missing."""
+    """The findings in words, or the reason why there are none."""
     found: tuple[Annotated[Finding, written_as(Any), PlainSerializer(_deviation, return_type=Deviation)], ...]
     """The findings, as data."""
     expected: ShownText | None = left_out_without_a_value()
-    """Of a failure or a warning."""
+    """What the findings expected. Only a requirement with a finding has it."""
     got: ShownText | None = left_out_without_a_value()
+    """What the findings got. Only a requirement with a finding has it."""
     exchanges: ExchangeNumbers
     elapsed_s: Annotated[float, Field(ge=0)]
-    """The time of its tests."""
+    """Seconds that its tests took."""
     known_failure: str | None = left_out_without_a_value()
-    """The reason of the profile."""
+    """The reason that the profile gives, if it lists this failure in known_failures."""
     known_until: str | None = left_out_without_a_value()
     """The last day of that entry of the profile."""
 
@@ -252,7 +269,7 @@ class ReportedRequirement(Published):
 
     @property
     def fails(self) -> bool:
-        """True if it fails the run: a known failure does not."""
+        """True if the requirement fails the run. A known failure does not."""
         return self.verdict is Verdict.FAIL and not self.is_known
 
     @property
@@ -262,25 +279,30 @@ class ReportedRequirement(Published):
 
 
 class ReportedFinding(Published):
-    """Requirements that deviate for one cause. The first of them leads."""
+    """Requirements that deviate for one cause. The first of them leads, and the finding has its level and verdict."""
 
     cause: RequirementId
     """The requirement that leads."""
     requirements: tuple[RequirementId, ...]
-    """All that have this cause."""
+    """All requirements that deviate for this cause."""
     operations: tuple[OperationId, ...]
+    """The operations of these requirements."""
     message: ShownText
     exchanges: ExchangeNumbers
     level: LevelName
     verdict: Annotated[Verdict, WithJsonSchema({"type": "string", "enum": ["fail", "warn"]})]
     text: str
+    """The statement of the requirement that leads."""
     section: str
+    """Where the interface document states it."""
     got: ShownText | None = left_out_without_a_value()
-    """What the requirement that leads got."""
+    """What the findings of the requirement that leads got."""
     known_failure: str | None = left_out_without_a_value()
+    """The reason that the profile gives, if it lists this failure in known_failures."""
     known_until: str | None = left_out_without_a_value()
+    """The last day of that entry of the profile."""
     reproduce: str
-    """Lines for a shell; empty where there are none."""
+    """Lines of a shell that send an exchange of the finding again; empty if there are none."""
 
     @property
     def is_known(self) -> bool:
@@ -289,31 +311,37 @@ class ReportedFinding(Published):
 
     @property
     def fails(self) -> bool:
-        """True if it fails the run: a known failure does not."""
+        """True if the finding fails the run. A known failure does not."""
         return self.verdict is Verdict.FAIL and not self.is_known
 
 
 class ObservationInWords(Published):
-    """How the service does something that the interface document does not show."""
+    """Behaviour of the service that the interface document does not show."""
 
     id: RequirementId
     value: str
+    """The behaviour in words."""
     exchanges: ExchangeNumbers
 
 
 class AcceptedRecord(Published):
-    """What drift is seen from, or what this run wrote with --accept."""
+    """The record that behaviour is compared with, or that this run wrote with --accept."""
 
     accepted: Day
+    """Day on which somebody accepted it."""
     suite_version: str
+    """Version of the suite that wrote it."""
 
 
 class KeyNotCleanedUp(Published):
     """A key that the run registered and did not clean up."""
 
     what: ShownText
+    """The key, as it may be shown."""
     why: ShownText
+    """Reason why it is left."""
     of_the_profile: bool
+    """The profile names the key."""
     exchanges: ExchangeNumbers
 
 
@@ -321,7 +349,7 @@ class KeyNotCleanedUp(Published):
 
 
 class ComparedRun(Published):
-    """What identifies the other run of a comparison."""
+    """The other run of a comparison."""
 
     environment: str
     started: Moment
@@ -330,11 +358,14 @@ class ComparedRun(Published):
 
 
 class Comparison(Published):
-    """What changed since another run."""
+    """Changes since another run."""
 
-    other: ComparedRun = Field(serialization_alias="with")
+    compared_with: ComparedRun = Field(serialization_alias="with")
+    """The other run."""
     comparable: bool
+    """The two runs are of the same scope."""
     differs: tuple[str, ...] = ()
+    """Parts of the scope that differ, such as the selection."""
     newly_failing: tuple[RequirementId, ...]
     fixed: tuple[RequirementId, ...]
     newly_exercised: tuple[RequirementId, ...]
@@ -342,6 +373,7 @@ class Comparison(Published):
     newly_warning: tuple[RequirementId, ...]
     no_longer_warning: tuple[RequirementId, ...]
     worse: bool
+    """A requirement newly fails, or one at a failing level is no longer exercised."""
     line: ShownText
     """The change in one line."""
 
@@ -350,7 +382,7 @@ class Comparison(Published):
 
 
 class RunDocument(Published):
-    """What one run found. A reader of 1.0 reads every 1.x: later ones have further members. Texts are redacted."""
+    """Result of one run. A reader of format 1.0 reads every 1.x, which only adds members. Texts are redacted."""
 
     format: Annotated[str, Field(pattern=r"^1\.[0-9]+$")]
     """Version of this schema."""
@@ -360,7 +392,7 @@ class RunDocument(Published):
     started: Moment
     duration_s: float
     verdict: RunVerdict
-    """Of the run."""
+    """Verdict of the run."""
     incomplete: ShownText
     """Why the run is incomplete, or that its report could not be written; else empty."""
     exit_status: Annotated[int, Field(ge=0, le=7)]
@@ -371,7 +403,7 @@ class RunDocument(Published):
     alerts: tuple[Alert, ...]
     """The notes that every summary says first."""
     notes: tuple[ShownText, ...]
-    """The alerts and all others."""
+    """All notes, the alerts first."""
     traffic: Traffic
     generated: GeneratedTraffic
     counts: dict[LevelName, dict[Verdict, _POSITIVE]]
@@ -379,48 +411,52 @@ class RunDocument(Published):
     coverage: dict[LevelName, Coverage]
     """By level, how many requirements an exchange can show, and how many were tested."""
     cut: tuple[CutShort, ...]
-    """What a limit left out, and in which operations."""
+    """Limits that cut requests short, and the operations."""
     granted: tuple[OperationId, ...]
+    """Operations that succeeded."""
     granted_nothing: tuple[OperationId, ...]
+    """Operations that were asked with the valid token and never succeeded."""
     findings: tuple[ReportedFinding, ...]
     """The requirements that fail or warn, one entry for each cause, failures first."""
     requirements: tuple[ReportedRequirement, ...]
-    """In the order of the interface document."""
+    """Requirements in the order of the interface document."""
     observations: tuple[ObservationInWords, ...]
-    """How the service does what the interface document does not show, in words."""
+    """Behaviour that the interface document does not show, in words."""
     observed: SkipValidation[BehaviourData]
-    """The same by requirement and situation, in the order of the interface document."""
+    """The same behaviour by requirement and situation, in the order of the interface document."""
     drift: tuple[Drift, ...]
-    """Where what was observed contradicts the record."""
+    """Places at which the behaviour contradicts the record."""
     record: AcceptedRecord | None
-    """What drift is seen from, or what this run wrote with --accept; null where there is no record."""
+    """The record that behaviour is compared with, or that this run wrote with --accept; null if there is no record."""
     left_behind: tuple[ShownText, ...]
-    """not_cleaned_up and prepared transfers, in words."""
+    """The keys of not_cleaned_up, then prepared transfers that were not executed, in words."""
     not_cleaned_up: tuple[KeyNotCleanedUp, ...]
     """Keys that the run registered and did not clean up."""
     comparison: Comparison | None
-    """What changed since another run; null where there was none to compare with."""
+    """Changes since another run; null if there was none to compare with."""
     latency: dict[OperationId, Latency]
-    """By operation, the time that a share of its answers took at most, in milliseconds."""
+    """By operation, the times of its answers."""
     exchanges: tuple[ListedExchange, ...]
-    """Every request, in the order of its number."""
+    """Every request, by number."""
     headline: str
     """The verdict in one line."""
 
     @property
     def other_notes(self) -> tuple[Text, ...]:
-        """The notes that are no alerts."""
+        """The notes that are no alerts. They stand after the alerts in `notes`."""
         return self.notes[len(self.alerts) :]
 
     @property
     def not_executed(self) -> tuple[Text, ...]:
-        """The prepared transfers that were not executed, in words."""
+        """The prepared transfers that were not executed, in words. They stand after the keys in `left_behind`."""
         return self.left_behind[len(self.not_cleaned_up) :]
 
     @property
     def is_red_without_a_failure(self) -> bool:
-        """True if no requirement says why the run is not green: it gives no verdict on the service, it drifts, or an
-        entry of known_failures no longer holds."""
+        """True if no requirement says why the run is not green.
+
+        Then the run gives no verdict on the service, it drifts, or an entry of known_failures no longer holds.
+        """
         if self.verdict not in ON_THE_SERVICE:
             return True
         return bool(self.exit_status) and not any(requirement.fails for requirement in self.requirements)
@@ -428,8 +464,8 @@ class RunDocument(Published):
 
 # -- what is read of the document of another run ----------------------------------------------------------------------
 
-_Read = Field(strict=False)
-"""A word of an enumeration, where all else has the type that JSON gives it."""
+_WordOfEnum = Field(strict=False)
+"""A strict model takes only a member of an enum, and JSON has its text."""
 
 
 class EarlierSuite(Untrusted):
@@ -439,7 +475,7 @@ class EarlierSuite(Untrusted):
 
 
 class EarlierEnvironment(Untrusted):
-    """Whom another run asked."""
+    """The target of another run, and its permissions."""
 
     name: Annotated[str, Field(max_length=200)]
     base_url: Annotated[str, Field(max_length=2000)]
@@ -458,27 +494,27 @@ class EarlierDrift(Untrusted):
 
 
 class EarlierRequirement(Untrusted):
-    """A requirement, and what another run said of it."""
+    """A requirement, and its result in another run."""
 
     id: RequirementId
     level: LevelName
-    verdict: Annotated[Verdict, _Read]
+    verdict: Annotated[Verdict, _WordOfEnum]
     known_failure: str | None = left_out_without_a_value()
 
     @property
     def fails(self) -> bool:
-        """True if it failed that run: a known failure did not."""
+        """True if the requirement failed that run. A known failure did not."""
         return self.verdict is Verdict.FAIL and self.known_failure is None
 
 
 class EarlierRun(Untrusted):
-    """What is read of the conformance.json of another run."""
+    """The members that are read of the conformance.json of another run. The limits keep a hostile file small."""
 
     format: Annotated[str, Field(pattern=r"^1\.[0-9]{1,3}$")]
     suite: EarlierSuite
     environment: EarlierEnvironment
     started: Moment
-    verdict: Annotated[RunVerdict, _Read]
+    verdict: Annotated[RunVerdict, _WordOfEnum]
     selection: Annotated[str, Field(max_length=10_000)] | None
     drift: Annotated[list[EarlierDrift], Field(max_length=10_000, default_factory=list)]
     requirements: Annotated[list[EarlierRequirement], Field(max_length=5000)]

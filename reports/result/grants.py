@@ -1,6 +1,7 @@
-"""Requests that the valid token was granted, and answers to generated traffic.
+"""Operations that succeeded with the valid token (`Grants`), and answers to generated requests (`Generated`).
 
-An operation that granted nothing was not tested.
+The verdict of a run asks for them: an operation that never succeeded was not tested, whatever its tests say. If nothing
+succeeded, a note says what is probably wrong, such as the token or base_url.
 """
 
 from __future__ import annotations
@@ -18,47 +19,58 @@ from spec.message import Text, in_a_row, say, say_many
 
 NOTHING_GRANTED = say("no operation succeeded")
 _NOT_READY = LATER | {RefusalKind.GATEWAY}
+"""Refusals that say nothing about the request, because the service itself did not look at it."""
+_MOST_ANSWERS = 3
+"""Different answers that a note names, the commonest first."""
 
 
 @dataclass
 class Grants:
-    """By operation how often the valid token was answered with a status, or with a 200 that is a refusal.
-
-    `granted` are the operations that granted a request, `promised` those that answered a valid request and were ready.
-    `ready`: one was. `certificate`: a gateway refused the client certificate, which says nothing of the token.
-    """
+    """Answers to requests with the valid token, and the operations that succeeded."""
 
     answered: dict[str, Counter[Text]] = field(default_factory=dict)
+    """By operation, how often each answer came: a status, or the words of a 200 that is a refusal."""
     granted: set[str] = field(default_factory=set)
+    """Operations that succeeded at least once."""
     promised: set[str] = field(default_factory=set)
+    """Operations that were ready when they answered a valid request, so that a success was to be expected."""
     ready: bool = False
+    """At least one operation was ready."""
     certificate: bool = False
+    """A gateway refused the client certificate. Such an answer says nothing about the token."""
 
     @classmethod
     def of_exchanges(cls, exchanges: Iterable[Exchange]) -> Grants:
-        """The grants that the exchanges show."""
+        """The grants that the exchanges show.
+
+        A page for people, such as a page to log in, is no success. It is one only if the operation answers a wrong
+        token in another way, because then it did look at the token.
+        """
         grants = cls()
-        seen = [exchange for exchange in exchanges if exchange.operation]
-        told_apart = {
-            one.operation for one in seen if one.credential != VALID and one.response and not is_page(one.response)
-        }
-        for exchange in seen:
+        documented = [exchange for exchange in exchanges if exchange.operation]
+        distinguishing = {exchange.operation for exchange in documented if _is_plain_refusal_of_wrong_token(exchange)}
+        for exchange in documented:
             if exchange.credential == VALID:
-                grants._take(exchange, page_is_an_answer=exchange.operation in told_apart)
+                grants._add(exchange, page_is_an_answer=exchange.operation in distinguishing)
         return grants
 
-    def _take(self, exchange: Exchange, *, page_is_an_answer: bool) -> None:
-        operation, response = exchange.operation, exchange.response
-        tally = self.answered.setdefault(operation, Counter())
+    def _add(self, exchange: Exchange, *, page_is_an_answer: bool) -> None:
+        """Count the answer to one request with the valid token."""
+        operation = exchange.operation
+        response = exchange.response
+        answers = self.answered.setdefault(operation, Counter())
         if response is None:
             return
         refusal = refusal_kind(response)
-        if exchange.expects_success and refusal not in _NOT_READY:
+        is_ready = refusal not in _NOT_READY
+        answer = answer_in_words(exchange) if refusal is RefusalKind.ENVELOPE else str(response.status)
+        answers[answer] += 1
+        if is_ready:
+            self.ready = True
+        if is_ready and exchange.expects_success:
             self.promised.add(operation)
-        in_envelope = refusal is RefusalKind.ENVELOPE
-        tally[answer_in_words(exchange) if in_envelope else str(response.status)] += 1
-        self.ready |= refusal not in _NOT_READY
-        self.certificate |= refusal is RefusalKind.CERTIFICATE
+        if refusal is RefusalKind.CERTIFICATE:
+            self.certificate = True
         if refusal is None and (page_is_an_answer or not is_page(response)):
             self.granted.add(operation)
 
@@ -72,10 +84,10 @@ class Grants:
         return not self.granted and any(self.answered.values())
 
     def lacking(self, selected: Collection[str]) -> Text:
-        """Reason why the verdict on the selected operations has nothing to rest on; empty where it has.
+        """Reason why there is no basis for a verdict on the selected operations; empty if there is one.
 
-        Where none of them answered a valid request (only invalid ones were sent, or a 503 came), a grant of any
-        operation shows that the token is valid.
+        Perhaps none of them was ready to answer a valid request, because only invalid ones were sent, or a 503 came.
+        Then the success of any operation is enough: it shows that the token is valid.
         """
         if not self.granted:
             return NOTHING_GRANTED
@@ -84,16 +96,12 @@ class Grants:
         return say("no selected operation succeeded")
 
     def notes(self, auth: Auth) -> Iterator[Text]:
-        """A line that says why no operation succeeded, where the answers show that."""
-        together: Counter[Text] = sum(self.answered.values(), Counter())
+        """One line that says why no operation succeeded. No line if one did, or if the client certificate is why."""
         if not self.refused_all or self.certificate:
             return
-        answers = [
-            say_many("{status} to {n} request", "{status} to {n} requests", status=answer, n=count)
-            for answer, count in together.most_common(3)
-        ]
+        answers: Counter[Text] = sum(self.answered.values(), Counter())
         source = auth.token_env or ("token_command" if auth.token_command else "token_file")
-        if set(together) == {"401"}:
+        if set(answers) == {"401"}:
             yield say(
                 "the token was refused with 401 by {operations}: it is wrong, has expired, or is for another "
                 "environment, check auth ({source})",
@@ -101,54 +109,67 @@ class Grants:
                 source=source,
             )
             return
-        why = say("the token may be wrong or expired, check auth ({source})", source=source)
-        commonest = str(max(together, key=together.__getitem__))
+        commonest_answers = [
+            say_many("{status} to {n} request", "{status} to {n} requests", status=answer, n=count)
+            for answer, count in answers.most_common(_MOST_ANSWERS)
+        ]
+        yield say(
+            "no operation succeeded ({answers}): {why}",
+            answers=in_a_row(commonest_answers, ", "),
+            why=self._probable_cause(answers, source),
+        )
+
+    def _probable_cause(self, answers: Counter[Text], source: str) -> Text:
+        """Guess, by the commonest answer, why nothing succeeded. `source` is where the profile has the token from."""
+        token_is_wrong = say("the token may be wrong or expired, check auth ({source})", source=source)
+        commonest = str(max(answers, key=answers.__getitem__))
         if not self.ready:
-            why = say("the service was not ready, run again later")
-        elif commonest >= "5":
-            why = say("the service fails, see its log")
-        elif commonest in ("301", "307", "308"):  # the others often lead to a page to log in
-            why = say(
+            return say("the service was not ready, run again later")
+        if commonest >= "5":  # texts are compared: a status 5xx
+            return say("the service fails, see its log")
+        if commonest in ("301", "307", "308"):  # other redirects often lead to a page to log in
+            return say(
                 "every path leads elsewhere, perhaps to https or to one with a slash at its end: check base_url and "
                 "the paths of the service"
             )
-        elif commonest in ("200", "302", "303", "404"):
-            why = say("base_url may lead elsewhere, such as to a page to log in, or {token}", token=why)
-        yield say("no operation succeeded ({answers}): {why}", answers=in_a_row(answers, ", "), why=why)
+        if commonest in ("200", "302", "303", "404"):
+            return say("base_url may lead elsewhere, such as to a page to log in, or {token}", token=token_is_wrong)
+        return token_is_wrong
+
+
+def _is_plain_refusal_of_wrong_token(exchange: Exchange) -> bool:
+    """True if a wrong token, or none, got an answer that is no page for people."""
+    return exchange.credential != VALID and exchange.response is not None and not is_page(exchange.response)
 
 
 @dataclass
 class Generated:
-    """For each operation how many generated requests were accepted, and how the others were refused.
-
-    `cut` says what was left out.
-    """
+    """Answers to generated requests."""
 
     accepted: Counter[str] = field(default_factory=Counter)
+    """Number of accepted requests by operation."""
     refused: dict[str, Counter[Text]] = field(default_factory=dict)
+    """By operation, how often each refusal came, in words."""
     cut: list[str] = field(default_factory=list)
+    """Requests that were left out, in words."""
 
     def take(self, operation: str, answers: Collection[Exchange]) -> None:
         """Add the answers of one test."""
-        refused = self.refused[operation] = Counter(answer_in_words(seen) for seen in answers if not is_granted(seen))
-        self.accepted[operation] = len(answers) - refused.total()
+        refusals: Counter[Text] = Counter(answer_in_words(exchange) for exchange in answers if not is_granted(exchange))
+        self.refused[operation] = refusals
+        self.accepted[operation] = len(answers) - refusals.total()
 
     def notes(self, granted: Collection[str]) -> Iterator[Text]:
-        """One line naming the operations that refused every generated request; no line if nothing was granted.
+        """One line that names the operations that refused every generated request. No line if nothing was granted.
 
-        Valid requests are generated for reads alone. For another operation it is enough that another test sent one.
+        `granted` has the operations that succeeded in any test.
         """
-        refusing = [
-            operation
-            for operation, tally in self.refused.items()
-            if tally.total() and not self.accepted[operation]
-            if operation in READS or operation not in granted
-        ]
+        refusing = [operation for operation in self.refused if self._tested_nothing(operation, granted)]
         if refusing and granted:
-            together = sum((self.refused[operation] for operation in refusing), Counter())
+            refusals = sum((self.refused[operation] for operation in refusing), Counter())
             answers = [
-                say_many("{summary} {n} time", "{summary} {n} times", summary=summary, n=count)
-                for summary, count in together.most_common(3)
+                say_many("{summary} {n} time", "{summary} {n} times", summary=answer, n=count)
+                for answer, count in refusals.most_common(_MOST_ANSWERS)
             ]
             yield say_many(
                 "{operations}: no generated request was ever accepted ({answers}): generated traffic did not test it",
@@ -157,3 +178,11 @@ class Generated:
                 operations=", ".join(refusing),
                 answers=in_a_row(answers, ", "),
             )
+
+    def _tested_nothing(self, operation: str, granted: Collection[str]) -> bool:
+        """True if every generated request to the operation was refused, and no other test makes up for that.
+
+        Valid requests are generated for reads alone. For any other operation the success of another test is enough.
+        """
+        is_refused = bool(self.refused[operation]) and not self.accepted[operation]
+        return is_refused and (operation in READS or operation not in granted)

@@ -1,4 +1,7 @@
-"""The JSON schemas of what the suite publishes. `python -m reports.result.json_schemas` writes them into reports/."""
+"""The JSON schemas of the files that the suite writes, and of the conformance.json that it reads.
+
+`python -m reports.result.json_schemas` writes them into reports/.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Provenance of a run, for those who have to show it later: the suite, what it judged by, the profile, the CI job."""
+"""Provenance of a run, for an auditor who asks later: the suite and its commit, digests of the requirements, the schema
+and the profile, the version of the service, and the CI job.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,13 @@ from reports.showing.evidence import Evidence
 VERSION = "0.1.0"
 CHECKOUT = Path(__file__).parents[2]
 _GIT_TAKES_S = 5
-_OF_GIT = ("PATH", "HOME", "XDG_CONFIG_HOME")
-"""Variables that git gets: where it is, and where its configuration is. Secrets are in others."""
-_LONGEST_VALUE, _LONGEST_LINK = 100, 500
+"""Seconds after which a run goes on without the commit. git answers in milliseconds, unless its folder is far away."""
+_VARIABLES_OF_GIT = ("PATH", "HOME", "XDG_CONFIG_HOME")
+"""Variables that git gets: they lead to git and to its configuration. It gets no other one, which may hold a secret."""
+_LONGEST_VALUE = 100
+"""Characters of a header that conformance.json has."""
+_LONGEST_LINK = 500
+"""Characters of the address of a CI job. A longer one is left out."""
 
 
 # -- the suite ----------------------------------------------------------------------------------------------------
@@ -40,7 +46,7 @@ class Suite:
 
 @cache
 def suite() -> Suite:
-    """The suite as it is when a process first asks."""
+    """The suite as it was when this process first asked."""
     return Suite(
         version=VERSION,
         commit=commit_of(CHECKOUT),
@@ -54,62 +60,85 @@ def _sha256_of(path: Path) -> str:
 
 
 def commit_of(checkout: Path) -> str | None:
-    """The commit of a git work tree, with `+dirty` where a tracked file has changed. None for any other folder, and
-    where git is missing or does not answer."""
+    """The commit of a git work tree, with `+dirty` if a tracked file has changed.
+
+    None for any other folder, and if git is missing or does not answer.
+    """
     folder, _, commit = (_git(checkout, "rev-parse", "--show-toplevel", "HEAD") or "").rpartition("\n")
     if folder != str(checkout.resolve()):
         return None
     changes = _git(checkout, "status", "--porcelain", "--untracked-files=no")
-    return None if changes is None else f"{commit}{'+dirty' * bool(changes)}"
+    if changes is None:
+        return None
+    return f"{commit}+dirty" if changes else commit
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:
-    """The output of git for this folder, whatever variables and hooks there are; None where it fails."""
-    environment = {name: os.environ[name] for name in _OF_GIT if name in os.environ}
+    """The output of git for this folder; None if git fails.
+
+    Variables such as GIT_DIR have no influence. git takes no lock and starts no file monitor, because it only looks.
+    """
+    environment = {name: os.environ[name] for name in _VARIABLES_OF_GIT if name in os.environ}
     command = ["git", "-C", str(checkout), "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments]
     try:
-        told = subprocess.run(command, env=environment, capture_output=True, timeout=_GIT_TAKES_S, check=True)
+        process = subprocess.run(command, env=environment, capture_output=True, timeout=_GIT_TAKES_S, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return told.stdout.decode("utf-8", "replace").strip()
+    return process.stdout.decode("utf-8", "replace").strip()
 
 
 # -- the profile --------------------------------------------------------------------------------------------------
 
 
 def profile_digest(profile: Profile) -> str:
-    """A digest of the profile as it applied, command line included, without what is secret or personal: with that in
-    it, a reader of the report could try account numbers until the digest is the same."""
-    return hashlib.sha256(json.dumps(_told(profile), sort_keys=True).encode()).hexdigest()
+    """SHA-256 of the profile as it applied, with the options of the command line.
+
+    Secret and personal values are not part of it. If they were, a reader of the report could try account numbers until
+    the digest is the same.
+    """
+    return hashlib.sha256(json.dumps(_public_data(profile), sort_keys=True).encode()).hexdigest()
 
 
-def _told(value: Any) -> Any:
-    """Plain data. The `repr` of a profile leaves out what is secret or personal. Folders are those of one machine."""
+def _public_data(value: Any) -> Any:
+    """A value of the profile as plain data, without secret and personal fields, which have `repr=False`.
+
+    Of a path the name alone, because folders differ from machine to machine.
+    """
     if is_dataclass(value):
-        return {field.name: _told(getattr(value, field.name)) for field in fields(value) if field.repr}
+        return {field.name: _public_data(getattr(value, field.name)) for field in fields(value) if field.repr}
     if isinstance(value, Mapping):
-        return {str(name): _told(each) for name, each in value.items()}
+        return {str(name): _public_data(member) for name, member in value.items()}
     if isinstance(value, tuple | frozenset):
-        return sorted(map(str, map(_told, value)))
-    return value.name if isinstance(value, Path) else str(value)
+        return sorted(str(_public_data(item)) for item in value)
+    if isinstance(value, Path):
+        return value.name
+    return str(value)
 
 
 # -- the service --------------------------------------------------------------------------------------------------
 
-_TELLS_A_VERSION = re.compile(
+_VERSION_HEADER = re.compile(
     r"server|x-powered-by|(?:x-(?:[a-z]+-){0,2}|api-)(?:version|build|release|revision|commit)", re.I
 )
+"""Names of headers that tell a version: Server, X-Powered-By, X-Version, X-App-Build, Api-Version and the like."""
 
 
 def service_version(exchanges: Iterable[Evidence]) -> list[tuple[str, str]]:
-    """Name and value of the headers that tell which service answered, if every answer that has one has the same."""
-    seen: dict[str, dict[str, str]] = {}
+    """Name and value of the headers that tell a version of the service, by name.
+
+    A header with two values is left out, because a gateway or two versions answered side by side.
+    """
+    spellings: dict[str, dict[str, str]] = {}  # by name in lower case and by value, how the name is spelled
     for exchange in exchanges:
         for name, value in exchange.get("response", {}).get("headers", ()):
-            if _TELLS_A_VERSION.fullmatch(name):
-                seen.setdefault(name.lower(), {}).setdefault(value, name)
-    agreed = (next(iter(values.items())) for _, values in sorted(seen.items()) if len(values) == 1)
-    return [(name, value[:_LONGEST_VALUE]) for value, name in agreed]
+            if _VERSION_HEADER.fullmatch(name):
+                spellings.setdefault(name.lower(), {}).setdefault(value, name)
+    versions = []
+    for _, spelling_by_value in sorted(spellings.items()):
+        if len(spelling_by_value) == 1:
+            [(value, name)] = spelling_by_value.items()
+            versions.append((name, value[:_LONGEST_VALUE]))
+    return versions
 
 
 # -- the CI job ---------------------------------------------------------------------------------------------------
@@ -122,13 +151,16 @@ _LINKS = (
     ("SYSTEM_COLLECTIONURI", "{SYSTEM_COLLECTIONURI}{SYSTEM_TEAMPROJECT}/_build/results?buildId={BUILD_BUILDID}"),
     ("BUILD_URL", "{BUILD_URL}"),
 )
-"""By a variable of GitHub, GitLab, Buildkite, CircleCI, Azure and Jenkins: the address of the job."""
+"""A variable that only GitHub, GitLab, Buildkite, CircleCI, Azure or Jenkins sets, and the address of the job there."""
 _LINK = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/[A-Za-z0-9._~/?=&%+:@,;!$'()*#-]*")
+"""A plain http(s) address. No `@` may stand before the path, because a password may stand before an `@`."""
 
 
 def ci_job(variables: Mapping[str, str], clean: Callable[[str], str]) -> str | None:
-    """The address of the CI job that the variables tell of. None where there is none, and for one that is no plain
-    http(s) address, has credentials, or holds a known value.
+    """The address of the CI job that the environment variables name; None outside a CI job.
+
+    None also for an address that is no plain http(s) address, has credentials, or holds a known value. `clean` replaces
+    known values.
     """
     pattern = next((pattern for name, pattern in _LINKS if variables.get(name)), "")
     link = pattern.format_map(defaultdict(str, variables))

@@ -1,16 +1,17 @@
-"""Base of the models of what the suite publishes: conformance.json, what is read of another run, and the record.
+"""Base of the models of files: conformance.json, the conformance.json of another run, and the record.
 
-A model is the only place that says which members a file has and what each means. The docstring below a field is its
-description. Files, validation and the JSON schemas in reports/ come from it. `python -m reports.result.json_schemas`
-writes the schemas.
+A model is the only place that says which members a file has and what each means. Files, validation and the JSON schemas
+in reports/ come from it. The docstring below a field is its description in the schema.
+`python -m reports.result.json_schemas` writes the schemas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
 from environments.profiles.parts import one_of, written_as
@@ -19,18 +20,25 @@ from spec.requirements import LEVELS
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
+
+def _day_of_the_calendar(text: str) -> str:
+    """The text unchanged. ValueError for 2026-02-30, because a record may be edited by hand."""
+    date.fromisoformat(text)
+    return text
+
+
 ShownText = Annotated[Text, written_as(Any), PlainSerializer(str, return_type=str)]
-"""A message, which the page translates. Other formats have it in English."""
+"""A message. The page translates it, and the files have it in English."""
 Count = Annotated[int, Field(ge=0)]
 ExchangeNumbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(description="Numbers of exchanges.")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Moment = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
-Day = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+Day = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_day_of_the_calendar)]
 RequirementId = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(\.[A-Za-z0-9]+)+$")]
 OperationId = Annotated[str, Field(pattern="^[a-z][A-Za-z0-9]{0,49}$")]
 LevelName = Annotated[str, one_of(*LEVELS)]
 Place = Annotated[str, Field(pattern="^(?:/[^/]{0,60}){0,20}$")]
-"""A place in an answer, as in `spec/facts.py`."""
+"""A place in an answer, as in `spec/facts.py`. The limits keep a file that anybody may have written small."""
 _Facts = Annotated[list[Annotated[str, Field(max_length=2000)]], Field(min_length=1, max_length=200)]
 _FactsByPlace = Annotated[
     dict[Place, _Facts],
@@ -42,7 +50,7 @@ _FactsByPlace = Annotated[
 ]
 _Situations = Annotated[dict[Annotated[str, Field(max_length=200)], _FactsByPlace], Field(max_length=200)]
 BehaviourData = Annotated[dict[RequirementId, _Situations], Field(max_length=500)]
-"""By requirement, by what was sent and by place, what was seen there: a status and media type, types, or words."""
+"""Facts by requirement, by what was sent, and by place: a status and media type, types, or words."""
 
 
 # -- models -----------------------------------------------------------------------------------------------------------
@@ -58,7 +66,7 @@ class Published(BaseModel):
 
 
 class Untrusted(BaseModel):
-    """Part of a file that anybody may have written. Members that are not read may have any form."""
+    """Part of a file that anybody may have written. It may have further members, which are not read."""
 
     model_config = ConfigDict(frozen=True, strict=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
@@ -69,34 +77,38 @@ def left_out_without_a_value(**options: Any) -> Any:
 
 
 def _is_none(value: object) -> bool:
+    """Named function for pydantic, which calls it for each value that it writes."""
     return value is None
 
 
 # -- schemas ----------------------------------------------------------------------------------------------------------
 
 
-class _Generator(GenerateJsonSchema):
+class _SchemaGenerator(GenerateJsonSchema):
+    """The generator of pydantic, with three changes."""
+
     def model_field_schema(self, schema: Any) -> JsonSchemaValue:
-        """A member that is left out without a value is never null."""
-        inner = schema["schema"]
+        """Schema of a member. One that is left out without a value is never null in a file."""
+        value_schema = schema["schema"]
         if "serialization_exclude_if" in schema:
-            inner = inner["schema"]["schema"]  # of `default` and of `nullable`
-        return self.generate_inner(inner)
+            # The value stands within a schema `nullable`, and that within a schema `default`.
+            value_schema = value_schema["schema"]["schema"]
+        return self.generate_inner(value_schema)
 
     def dict_schema(self, schema: Any) -> JsonSchemaValue:
-        """An object whose names have a form has no other names: `patternProperties` alone would permit them."""
-        written = super().dict_schema(schema)
-        for pattern, values in written.pop("patternProperties", {}).items():
-            written |= {"propertyNames": {"pattern": pattern}, "additionalProperties": values}
-        return written
+        """Schema of an object whose names have a form. `patternProperties`, as pydantic writes it, permits others."""
+        json_schema = super().dict_schema(schema)
+        for pattern, value_schema in json_schema.pop("patternProperties", {}).items():
+            json_schema |= {"propertyNames": {"pattern": pattern}, "additionalProperties": value_schema}
+        return json_schema
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Pydantic would make a title of each name, which says nothing more."""
+        """False: the titles of pydantic only repeat the names of the members."""
         return False
 
 
 def schema_of(model: type[BaseModel], title: str) -> Mapping[str, Any]:
-    """The JSON Schema (2020-12) of the files that a model describes."""
+    """The JSON Schema (2020-12) of a file: as it is read if the model is untrusted, else as it is written."""
     mode: JsonSchemaMode = "validation" if issubclass(model, Untrusted) else "serialization"
-    schema = model.model_json_schema(schema_generator=_Generator, mode=mode)
+    schema = model.model_json_schema(schema_generator=_SchemaGenerator, mode=mode)
     return {"$schema": GenerateJsonSchema.schema_dialect, **schema, "title": title}

@@ -1,4 +1,7 @@
-"""The record of a run, as data."""
+"""The record of a run as data: results, observations, exchanges, notes and counts.
+
+`tests/harness/collector.py` fills it. `run_verdict.py` says what it shows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from spec.message import Text, message_of, say
 
 
 class NoteKind(StrEnum):
-    """Kinds of notes in words, in the order in which notes are said. The first ones are alerts."""
+    """Kinds of notes, in the order in which a summary has them. The first ones, up to REDIRECTED, are alerts."""
 
     OUTCOME_UNKNOWN = "the outcome of an execution is unknown"
     OBSERVED_FIRST = "the service does something that may cost money"
@@ -41,57 +44,59 @@ class NoteKind(StrEnum):
 
     @property
     def is_alert(self) -> bool:
-        """True for what the summary says before the findings."""
-        return self in takewhile(NoteKind.KNOWN_FAILURE.__ne__, NoteKind)
+        """True if the summary says notes of this kind before the findings."""
+        return self in takewhile(NoteKind.KNOWN_FAILURE.__ne__, NoteKind)  # all kinds before KNOWN_FAILURE
 
     @property
     def published_name(self) -> str:
-        """The kind in conformance.json: `outcome-unknown`."""
+        """Name of the kind in conformance.json, such as `outcome-unknown`."""
         return self.name.lower().replace("_", "-")
 
 
 @dataclass(frozen=True)
 class Note:
-    """One line for people."""
+    """One line about the run as a whole, for people."""
 
     kind: NoteKind
     text: Text
 
     @property
     def is_alert(self) -> bool:
-        """True for what the summary says before the findings."""
+        """True if the summary says the note before the findings."""
         return self.kind.is_alert
 
 
 def outcome_unknown(whose: Text, remedy: Text) -> Note:
-    """An execution of which no answer says whether money was moved."""
+    """Note on an execution that may have moved money, because no answer says if it did.
+
+    `whose` names the transfer, `remedy` says what a person does now.
+    """
     text = say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(whose), remedy=message_of(remedy))
     return Note(NoteKind.OUTCOME_UNKNOWN, text)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """Something that the interface document does not show, as the service does it. `situation`: what was sent, always
-    the same for the same request; empty where the requirement has one alone. `first`: it is said before all others."""
+    """Behaviour of the service that the interface document does not show."""
 
-    id: str
+    id: str  # of the requirement
     facts: Facts
-    situation: Text = ""
-    first: bool = False
+    situation: Text = ""  # what was sent, in the same words in each run; empty if the requirement has one situation
+    first: bool = False  # the summary says it before all other observations
 
 
 @dataclass(frozen=True)
 class LeftKey:
-    """A key that the run registered and did not clean up. `of_the_profile`: the profile names it."""
+    """A key that the run registered and did not clean up."""
 
-    what: Text
+    what: Text  # the key, as it may be shown
     why: str
-    of_the_profile: bool
+    of_the_profile: bool  # the profile names the key
     exchanges: tuple[int, ...]
 
     @property
     def in_words(self) -> Text:
-        """One line."""
+        """The key, why it is left, and its exchanges, in one line."""
         return say(
             "{what}: {why} ({exchanges})",
             what=message_of(self.what),
@@ -102,68 +107,70 @@ class LeftKey:
 
 @dataclass(frozen=True)
 class Recording:
-    """Recorded traffic that a run judges in place of what a run sends: what it is, why not all of it could be judged,
-    and whether an answer was judged as a success."""
+    """Recorded traffic that a run judges, in place of requests that it sends."""
 
-    in_words: Text = ""
-    unjudged: Text = ""
-    has_a_success: bool = False
+    in_words: Text = ""  # how much traffic, and from when
+    unjudged: Text = ""  # why not all of it could be judged; empty if it could
+    has_a_success: bool = False  # at least one answer was judged as a success
 
 
 @dataclass
 class Run:
     """The record of a run: what its tests found, and what it sent.
 
-    It is filled while the run lasts, and does not change after that. `result_of_run` in `run_verdict.py` says what it
-    shows.
+    It is filled while the run lasts, and does not change after `close`. `result_of_run` in `run_verdict.py` says what
+    it shows.
     """
 
     profile: Profile
     base_url: str
-    selection: str | None = None
-    recorded: Recording | None = None
-    narrowed: bool = False
+    selection: str | None = None  # what -k, -m or paths select, in words; None for everything
+    recorded: Recording | None = None  # None for a run that sends requests
+    narrowed: bool = False  # the run is about the requirements in `selected` alone
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    suite: Suite = field(default_factory=suite)  # at the start
-    ci_job: str | None = None
-    record: Record | None = None
+    suite: Suite = field(default_factory=suite)  # as it was when the run started
+    ci_job: str | None = None  # address of the job
+    record: Record | None = None  # what earlier runs observed and somebody accepted
     drift: list[Drift] = field(default_factory=list)
-    accepted: str = ""
-    results: list[RequirementResult] = field(default_factory=list)
+    accepted: str = ""  # what --accept wrote, in one line
+    results: list[RequirementResult] = field(default_factory=list)  # one for each test and requirement
     observations: list[Observation] = field(default_factory=list)
-    exchanges: dict[int, Evidence] = field(default_factory=dict)
-    elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of the tests
+    exchanges: dict[int, Evidence] = field(default_factory=dict)  # by number
+    elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of tests, by requirement
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
-    not_executed: list[Text] = field(default_factory=list)
-    said: list[Note] = field(default_factory=list)
-    errors: list[Text] = field(default_factory=list)
-    selected: set[str] = field(default_factory=set)
-    seed: int = 0
-    examples: int = 0
+    not_executed: list[Text] = field(default_factory=list)  # prepared transfers, in words
+    notes: list[Note] = field(
+        default_factory=list
+    )  # notes of the door, the harness and the reading of recorded traffic
+    errors: list[Text] = field(default_factory=list)  # faults of the suite
+    selected: set[str] = field(default_factory=set)  # ids of requirements
+    seed: int = 0  # of generated traffic
+    examples: int = 0  # generated requests for each operation
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
-    unsent: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # what a limit cut short, by the limit
-    outages: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # those of `unsent` that a gateway answered
+    unsent: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # operations that a limit cut short, by reason
+    outages: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # the part of `unsent` that a gateway answered
     ended_by: Text = ""  # the limit that ended the sending, or the token that expired
     requests: int = 0
-    executions: int = 0
+    executions: int = 0  # unknown outcomes included
     unknown_outcomes: int = 0
-    unreachable: str = ""
+    unreachable: str = ""  # why the target cannot be reached; empty if it can
     journal_trouble: bool = False
     interrupted: bool = False
     stopped: Text = ""  # why pytest ran only some of the tests, such as -x
     finished: datetime | None = None
 
     def __setattr__(self, name: str, value: object) -> None:
+        """Refuse a change after the end: a report is written already, and would not have it."""
         if self.finished is not None:
             raise AttributeError(f"the run is over: {name} does not change any more")
         super().__setattr__(name, value)
 
     @property
     def not_cleaned_up_in_words(self) -> list[Text]:
-        """Keys and transfers not cleaned up, in words."""
+        """Keys and prepared transfers that are left, in words."""
         return [*(key.in_words for key in self.not_cleaned_up), *self.not_executed]
 
     def close(self) -> None:
-        """The run is over."""
+        """End the run: its record does not change any more."""
         self.finished = datetime.now(UTC)

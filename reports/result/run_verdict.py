@@ -1,4 +1,7 @@
-"""The verdict of a run: a pure function of its record."""
+"""The verdict of a run, the result of each requirement and the notes: a pure function of the record of the run.
+
+docs/verdicts.md says which verdict comes when.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +35,18 @@ NOTHING_TESTED = say("nothing was tested")
 
 @dataclass(frozen=True)
 class RunResult:
-    """What the record of a run shows.
-
-    `why` says what is missing, if something is and nothing failed. `results` has every requirement that the run is
-    about, in the order of the interface document. `operations` are those that it is about.
-    """
+    """What the record of a run shows."""
 
     verdict: RunVerdict
-    why: Text
-    results: Results
-    operations: Collection[str]
+    why: Text  # what is missing, if the verdict is incomplete or drifted; else empty
+    results: Results  # of every requirement that the run is about
+    operations: Collection[str]  # that the run is about
     behaviour: Behaviour
-    notes: tuple[Note, ...]
+    notes: tuple[Note, ...]  # each once, in the order of their kinds
 
 
 def result_of_run(run: Run) -> RunResult:
-    """The result of a run. The notes have each line once, by kind."""
+    """The result of a run. The run may go on: a later call gives the result of what it has by then."""
     observed = behaviour(
         (observation.id, str(observation.situation), observation.facts) for observation in run.observations
     )
@@ -60,7 +59,7 @@ def result_of_run(run: Run) -> RunResult:
 
 
 def _operations_of(results: Results) -> Collection[str]:
-    """The operations that the results are about: all of them if a requirement belongs to none."""
+    """The operations that the results are about. A requirement of no operation is about all of them."""
     names = {requirement.operation for requirement, _ in results}
     if None in names:
         return set(operations())
@@ -71,7 +70,10 @@ def _operations_of(results: Results) -> Collection[str]:
 
 
 def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
-    """The verdict on these results, and why it is incomplete: empty unless it is that, or drifted."""
+    """The verdict on these results, and what is missing. Only an incomplete or drifted run has the latter.
+
+    `applies` has the condition of each verdict. The first verdict whose condition holds counts.
+    """
     failing_levels = {requirement.level for requirement, result in results if result.fails}
     tested, testable = tested_of(coverage(results), run.profile.fail_on)
     share = tested / testable if testable else 1
@@ -89,28 +91,39 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
         RunVerdict.CONFORMANT: True,
     }
     verdict = next(verdict for verdict in RunVerdict if applies[verdict])
-    return verdict, missing if verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE) else ""
+    has_reason = verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE)
+    return verdict, missing if has_reason else ""
 
 
 def _missing(run: Run, results: Results, share: float) -> Iterator[Text]:
-    """Reasons why a run without a failure is no verdict on the service. The first that is not empty counts."""
+    """Reasons why a run without a failure is no verdict on the service. The first one that is not empty counts.
+
+    `share` is the share of testable requirements that were tested.
+    """
     if run.recorded is not None:
         yield from _missing_in_recording(run.recorded, results)
         return
-    yield NOTHING_GRANTED if run.grants.refused_all else ""
-    yield say("the journal could not be used, which stopped executions") if run.journal_trouble else ""
-    yield "" if _is_tested(results) else NOTHING_TESTED
+    if run.grants.refused_all:
+        yield NOTHING_GRANTED
+    if run.journal_trouble:
+        yield say("the journal could not be used, which stopped executions")
+    if not _is_tested(results):
+        yield NOTHING_TESTED
     yield run.grants.lacking(_operations_of(results))
-    yield from (note.text for note in run.said if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT))
+    yield from (note.text for note in run.notes if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT))
     yield _not_exercised(run.profile, results)
     yield run.ended_by
-    least = run.profile.min_coverage or 0
-    yield say("min_coverage ({share}) is not reached", share=f"{least:g}") if share < least else ""
+    required_share = run.profile.min_coverage or 0
+    if share < required_share:
+        yield say("min_coverage ({share}) is not reached", share=f"{required_share:g}")
 
 
 def _missing_in_recording(recording: Recording, results: Results) -> Iterator[Text]:
-    """The same for recorded traffic. A requirement that no exchange shows does not make the run incomplete, because
-    recorded traffic may never show it. What could not be judged of the recording does."""
+    """Reasons why recorded traffic is no verdict on the service. The first one that is not empty counts.
+
+    A requirement that no exchange shows is no reason, because recorded traffic may never show it. An entry that could
+    not be judged is one.
+    """
     if not _is_tested(results):
         yield say("no recorded exchange shows anything: check base_url, and where the traffic was recorded")
     yield recording.unjudged
@@ -119,18 +132,21 @@ def _missing_in_recording(recording: Recording, results: Results) -> Iterator[Te
 
 
 def _is_tested(results: Results) -> bool:
+    """True if at least one requirement was tested."""
     return any(result.verdict in TESTED for _, result in results)
 
 
 def _not_exercised(profile: Profile, results: Results) -> Text:
-    """Number of requirements in scope at failing levels that were not exercised; empty if there is none."""
-    known = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
+    """Number of requirements in scope at failing levels that were not exercised; empty if there is none.
+
+    A requirement that `known_failures` lists does not count, because its failure would not fail the run either.
+    """
+    known_failures = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
+    not_exercised = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
     levels = [
         requirement.level
-        for requirement, result in results
-        if result.verdict == Verdict.NOT_EXERCISED
-        and requirement.level in profile.fail_on
-        and requirement.id not in known
+        for requirement in not_exercised
+        if requirement.level in profile.fail_on and requirement.id not in known_failures
     ]
     if not levels:
         return ""
@@ -145,51 +161,58 @@ def _not_exercised(profile: Profile, results: Results) -> Text:
 
 
 def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult]:
-    """The result of each requirement that the run is about, as its tests found it, or why there is none."""
-    selected = [requirement for requirement in requirements().values() if _is_about(run, requirement.id)]
-    counting = [result for result in run.results if _is_about(run, result.id) and not _shows_the_end_alone(run, result)]
-    by_id = merged(counting)
+    """The result of each requirement that the run is about, by its id."""
+    counting = [result for result in run.results if _is_about(run, result.id) and not _shows_only_the_end(run, result)]
+    tested = merged(counting)
     results = {}
-    for requirement in selected:
-        result = by_id.get(requirement.id) or _untested(run, requirement)
+    for requirement in requirements().values():
+        if not _is_about(run, requirement.id):
+            continue
+        result = tested.get(requirement.id) or _untested(run, requirement)
         if result.verdict == Verdict.OBSERVED and requirement.id in observed:
             result = replace(result, why=in_words(observed[requirement.id]))
-        results[requirement.id] = _with_reasons(run, requirement, result)
+        if result.verdict == Verdict.NOT_EXERCISED:
+            result = replace(result, why=_why_not_exercised(run, requirement, result.why))
+        results[requirement.id] = result
     return results
 
 
 def _is_about(run: Run, requirement_id: str) -> bool:
+    """True if the user did not select other requirements."""
     return not run.narrowed or requirement_id in run.selected
 
 
-def _shows_the_end_alone(run: Run, result: RequirementResult) -> bool:
-    """True for a failure that only dropped connections show, in a run whose target went away: no fault of it."""
-    is_dropped = {finding.code for finding in result.findings} == {"dropped"}
-    return run.unreachable != "" and is_dropped and result.verdict == Verdict.FAIL
+def _shows_only_the_end(run: Run, result: RequirementResult) -> bool:
+    """True for a failure that only dropped connections show, if the target went away during the run.
 
-
-def _with_reasons(run: Run, requirement: Requirement, result: RequirementResult) -> RequirementResult:
-    """The result. If it was not exercised, with the reasons why not all requests were sent.
-
-    If the target is gone, nothing was granted or a gateway answered alone, that stands alone, because all else follows
-    from it.
+    The connections were dropped because the target was stopped, which is no fault of the service.
     """
-    if result.verdict != Verdict.NOT_EXERCISED:
-        return result
+    only_dropped = {finding.code for finding in result.findings} == {"dropped"}
+    return run.unreachable != "" and only_dropped and result.verdict == Verdict.FAIL
+
+
+def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> Text:
+    """Reason why a requirement was not exercised.
+
+    If the target is gone, nothing was granted, or only a gateway answered, that is the whole reason, because all else
+    follows from it. Else it is the reason that the tests give, and the limits that cut requests to the operation short.
+    """
     if run.unreachable:
-        gone = say("the target cannot be reached: {why}", why=message_of(run.unreachable))
-        return replace(result, why=gone)
+        return say("the target cannot be reached: {why}", why=message_of(run.unreachable))
     if run.grants.refused_all:
-        return replace(result, why=NOTHING_GRANTED)
+        return NOTHING_GRANTED
+    if run.ended_by:
+        return run.ended_by
     outages = [reason for reason, names in run.outages.items() if requirement.operation in names]
-    if outages and not run.ended_by:
-        return replace(result, why=joined(outages))
-    unsent = [reason for reason, names in run.unsent.items() if requirement.operation in {*names, None}]
-    return replace(result, why=run.ended_by or said_once([result.why, *unsent]))
+    if outages:
+        return joined(outages)
+    # A requirement of no operation, such as a general rule, is about requests to all operations.
+    limits = [reason for reason, names in run.unsent.items() if requirement.operation in {*names, None}]
+    return said_once([own_reason, *limits])
 
 
 def _untested(run: Run, requirement: Requirement) -> RequirementResult:
-    """The result of a requirement for which nothing was found: the weakest verdict that is true, and why."""
+    """The result of a requirement that no test has a result for: the first of these verdicts that is true, and why."""
     if requirement.untestable:
         return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
     if run.recorded is not None:
@@ -200,7 +223,9 @@ def _untested(run: Run, requirement: Requirement) -> RequirementResult:
 
 
 def _not_in_recording(requirement: Requirement) -> Text:
-    if requirement.id in RULES or requirement.id.endswith(".exists"):
+    """Reason why recorded traffic did not exercise a requirement."""
+    can_be_shown = requirement.id in RULES or requirement.id.endswith(".exists")
+    if can_be_shown:
         return say("no recorded answer shows it")
     return say("needs a question asked of the service; recorded traffic asks none")
 
@@ -209,14 +234,18 @@ def _not_in_recording(requirement: Requirement) -> Text:
 
 
 def _notes(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> tuple[Note, ...]:
-    """The notes on the run as a whole, each once, in the order of their kinds. `outdated` are lines about entries of
-    known_failures."""
-    notes = dict.fromkeys(run.said)
-    notes |= dict.fromkeys(_notes_of_record(run, outdated, nothing_was_tested=nothing_was_tested))
-    return tuple(note for kind in NoteKind for note in notes if note.kind is kind)
+    """The notes on the run as a whole, each once, in the order of their kinds.
+
+    `outdated` has lines about entries of known_failures that no longer hold.
+    """
+    of_record = _notes_of_record(run, outdated, nothing_was_tested=nothing_was_tested)
+    notes = list(dict.fromkeys([*run.notes, *of_record]))
+    kinds = list(NoteKind)
+    return tuple(sorted(notes, key=lambda note: kinds.index(note.kind)))
 
 
 def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> Iterator[Note]:
+    """Notes that follow from the whole record, such as a target that is gone."""
     for observation in run.observations:
         if observation.first:
             facts = message_of(facts_in_words(observation.facts))
@@ -250,5 +279,6 @@ def _keys_left(run: Run) -> Text:
 
 
 def _unsent(run: Run) -> Iterator[Text]:
+    """A line for each limit that cut requests short, with the operations."""
     for why, names in run.unsent.items():
         yield say("{why}: not all requests to {operations} were sent", why=why, operations=operations_in_words(names))

@@ -1,4 +1,7 @@
-"""Verdicts of requirements and of a run. Pure: results in, verdict and exit status out."""
+"""Verdicts of requirements and of runs, and the rules that merge and count them. Pure: results in, verdicts out.
+
+What decides the verdict of a run is in `run_verdict.py`. Levels and verdicts are those of docs/verdicts.md.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,21 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from itertools import chain
 
 from environments.profiles.model import KnownFailure
 from reports.result.published import Count, Published
 from reports.sentences.wording import capped, grouped
 from spec.findings import Finding, merged_findings
-from spec.message import Text, joined, say
+from spec.message import Date, Text, joined, say
 from spec.requirements import LEVELS, Requirement
 
 MOST_SAID = 12
-"""Findings of one requirement; those of generated traffic may be many."""
+"""Findings that the message of one requirement has, because generated traffic may find many."""
 
 
 class Verdict(StrEnum):
-    """Of a requirement. Over its tests a requirement takes the first of these."""
+    """Verdict of a requirement. If its tests have several, the requirement takes the one that stands first here."""
 
     FAIL = "fail"
     WARN = "warn"
@@ -32,11 +36,11 @@ class Verdict(StrEnum):
 
 
 TESTED = (Verdict.FAIL, Verdict.WARN, Verdict.PASS, Verdict.OBSERVED)
-"""Verdicts of requirements that an exchange answered for."""
+"""Verdicts of requirements that at least one exchange tested."""
 
 
 class RunVerdict(StrEnum):
-    """Of a run, with the exit status of the process. Where several fit, a run takes the first of these."""
+    """Verdict of a run, with the exit status of the process. If several apply, the run takes the first one here."""
 
     exit_status: int
 
@@ -62,68 +66,87 @@ ON_THE_SERVICE = (
     *(RunVerdict.NON_CONFORMANT, RunVerdict.NOT_ROBUST, RunVerdict.DRIFTED),
     *(RunVerdict.PARTIAL, RunVerdict.CONFORMANT),
 )
-"""Verdicts of runs that came to their end. The others say nothing of the service."""
+"""Verdicts of runs that tested the service to the end. The other verdicts say nothing about the service."""
 
 
 @dataclass(frozen=True)
 class RequirementResult:
-    """Result of one test, or of the whole run, for one requirement: findings, or why there are none."""
+    """Result of one test, or of the whole run, for one requirement."""
 
-    id: str
+    id: str  # of the requirement
     verdict: Verdict
-    why: Text = ""
-    exchanges: tuple[int, ...] = ()  # numbers of evidence
-    known: str = ""  # the reason of the profile for a failure that it lists
-    known_until: date | None = None  # the last day on which the profile lists it
+    why: Text = ""  # reason for the verdict if there is no finding
+    exchanges: tuple[int, ...] = ()  # numbers of the exchanges that are evidence
+    known_failure: str = ""  # reason that the profile gives, if it lists this failure in known_failures
+    known_until: date | None = None  # last day of that entry of the profile
     findings: tuple[Finding, ...] = ()
 
     @property
     def message(self) -> Text:
-        """The findings in one text, or why there are none."""
-        found = list(dict.fromkeys(each.in_full for each in self.findings))
-        return joined(capped(found, MOST_SAID)) or self.why
+        """The findings in one text, or the reason for the verdict if there is no finding."""
+        texts = list(dict.fromkeys(finding.in_full for finding in self.findings))
+        return joined(capped(texts, MOST_SAID)) or self.why
 
     @property
     def expected(self) -> Text:
-        """What its findings expected, in one text."""
-        return joined(each.expected for each in self.findings)
+        """The expectations of all findings in one text."""
+        return joined(finding.expected for finding in self.findings)
 
     @property
     def got(self) -> Text:
-        """What its findings got, in one text."""
-        return joined(each.got for each in self.findings)
+        """The observations of all findings in one text."""
+        return joined(finding.got for finding in self.findings)
 
     @property
     def fails(self) -> bool:
-        """True if it fails the run: a known failure does not."""
-        return self.verdict == Verdict.FAIL and not self.known
+        """True if the result fails the run. A known failure does not."""
+        return self.verdict == Verdict.FAIL and not self.known_failure
 
 
 Results = Sequence[tuple[Requirement, RequirementResult]]
-"""Requirements in the document's order, each with its result."""
+"""Requirements in the order of the interface document, each with its result."""
 
 
 def deviation(level: str, fail_on: Collection[str]) -> Verdict:
-    """The verdict on a deviation from a requirement of that level."""
+    """Verdict on a deviation from a requirement of that level. `fail_on` has the levels that fail a run."""
     if level == "not-shown":
         return Verdict.OBSERVED
     return Verdict.FAIL if level in fail_on else Verdict.WARN
 
 
 def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
-    """One result for each requirement: the most severe verdict, its distinct messages and its exchanges."""
+    """One result for each requirement, by its id: the most severe verdict, and all findings that have it."""
     groups = grouped(results, lambda result: result.id)
-    return {requirement_id: _strongest(requirement_id, group) for requirement_id, group in groups.items()}
+    return {requirement_id: _merged(requirement_id, group) for requirement_id, group in groups.items()}
+
+
+def _merged(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
+    """One result of all results of a requirement. Results of weaker verdicts are left out."""
+    verdicts = {result.verdict for result in results}
+    strongest = next(verdict for verdict in Verdict if verdict in verdicts)
+    counting = [result for result in results if result.verdict == strongest]
+    if strongest == Verdict.OUT_OF_SCOPE:
+        # Each test names the permissions that it needs. The test that needs least is enough, and has the shortest text.
+        counting = [min(counting, key=lambda result: len(str(result.why)))]
+    numbers = chain(*(result.exchanges for result in counting))
+    return RequirementResult(
+        requirement_id,
+        strongest,
+        why=joined(result.why for result in counting),
+        exchanges=tuple(dict.fromkeys(numbers)),
+        findings=merged_findings(chain(*(result.findings for result in counting))),
+    )
 
 
 def counts(results: Results) -> dict[str, dict[Verdict, int]]:
-    """Verdicts by level, levels and verdicts in their order."""
-    tally: Counter[tuple[str, str]] = Counter((requirement.level, result.verdict) for requirement, result in results)
-    return {
-        level: {verdict: tally[level, verdict] for verdict in Verdict if tally[level, verdict]}
-        for level in LEVELS
-        if any(tally[level, verdict] for verdict in Verdict)
-    }
+    """Number of requirements by level and verdict, both in their order, without zeros."""
+    by_level = grouped(results, lambda pair: pair[0].level)
+    return {level: _counts_of(by_level[level]) for level in LEVELS if level in by_level}
+
+
+def _counts_of(results: Results) -> dict[Verdict, int]:
+    tally = Counter(result.verdict for _, result in results)
+    return {verdict: tally[verdict] for verdict in Verdict if verdict in tally}
 
 
 class Coverage(Published):
@@ -134,7 +157,7 @@ class Coverage(Published):
 
 
 def coverage(results: Results) -> dict[str, Coverage]:
-    """Coverage by level."""
+    """Coverage by level, in the order of levels. Levels without a requirement are left out."""
     by_level = grouped(results, lambda pair: pair[0].level)
     return {level: _coverage_of(by_level[level]) for level in LEVELS if level in by_level}
 
@@ -146,7 +169,10 @@ def _coverage_of(results: Results) -> Coverage:
 
 
 def tested_of(coverage: Mapping[str, Coverage], fail_on: Collection[str]) -> tuple[int, int]:
-    """Number of testable requirements at failing levels that were tested, and of all of them, permitted or not."""
+    """Number of tested requirements, and of testable ones, at the levels that fail a run.
+
+    A requirement is testable even if the profile does not permit its requests.
+    """
     failing_levels = [coverage[level] for level in fail_on if level in coverage]
     tested = sum(level.tested for level in failing_levels)
     testable = sum(level.testable for level in failing_levels)
@@ -156,12 +182,18 @@ def tested_of(coverage: Mapping[str, Coverage], fail_on: Collection[str]) -> tup
 def with_known_failures(
     results: Mapping[str, RequirementResult], entries: Iterable[KnownFailure], today: date
 ) -> tuple[dict[str, RequirementResult], list[Text]]:
-    """Mark the failures that the profile lists, and give a line for each entry that no longer holds."""
-    marked, notes = dict(results), list[Text]()
+    """The results by requirement id, with known failures marked, and a line for each entry that no longer holds.
+
+    `entries` are those of `known_failures` in the profile.
+    """
+    marked = dict(results)
+    notes = list[Text]()
     for entry in entries:
-        if entry.id in results:
-            marked[entry.id], why = _as_known(results[entry.id], entry, today)
-            notes += [say("known_failures: {id}: {why}", id=entry.id, why=why)] if why else []
+        if entry.id not in results:
+            continue
+        marked[entry.id], trouble = _as_known(results[entry.id], entry, today)
+        if trouble:
+            notes.append(say("known_failures: {id}: {why}", id=entry.id, why=trouble))
     return marked, notes
 
 
@@ -170,30 +202,22 @@ _PASSES = say("known_failures lists it, and it passes; delete the entry")
 
 
 def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:
-    """The result of a requirement that is listed, and what is wrong with the entry.
+    """The result of a requirement that an entry lists, and what is wrong with the entry; empty if it holds.
 
-    A requirement that passes gets a message, and fails where its entry is strict: then it is the profile that is wrong,
-    and no exchange shows it. Past its last day a failure is a failure.
+    | verdict | entry | then |
+    |---|---|---|
+    | fail | past its last day | a failure like any other |
+    | fail | holds | a known failure |
+    | pass | strict | fails, without evidence, because the profile is wrong and no exchange |
+    | pass | not strict | passes, with a message |
     """
-    if result.verdict == Verdict.FAIL and entry.is_past(today):
-        return result, say("its last day {day} has passed", day=str(entry.until))
+    if result.verdict == Verdict.FAIL and entry.until and entry.is_past(today):
+        return result, say("its last day {day} has passed", day=Date(entry.until.isoformat()))
     if result.verdict == Verdict.FAIL:
-        return replace(result, known=entry.reason, known_until=entry.until), ""
+        return replace(result, known_failure=entry.reason, known_until=entry.until), ""
     if result.verdict != Verdict.PASS:
         return result, ""
     if entry.strict:
         strict = replace(result, verdict=Verdict.FAIL, why=say("strict: {reason}", reason=_PASSES), exchanges=())
         return strict, _DELETE
     return replace(result, why=_PASSES), _DELETE
-
-
-def _strongest(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
-    verdict = next(verdict for verdict in Verdict if any(result.verdict == verdict for result in results))
-    same = [result for result in results if result.verdict == verdict]
-    if verdict == Verdict.OUT_OF_SCOPE:  # a test that needs less is enough
-        same = [min(same, key=lambda result: len(str(result.why)))]
-    numbers = dict.fromkeys(number for result in same for number in result.exchanges)
-    found = merged_findings(each for result in same for each in result.findings)
-    return RequirementResult(
-        requirement_id, verdict, joined(result.why for result in same), tuple(numbers), findings=found
-    )

@@ -14,9 +14,9 @@ from reports.observed.comparison import met_the_service
 from reports.observed.earlier_runs import UnreadableError, read_run, runs_of
 from reports.outputs.writing import PAGE
 from reports.result.document import EarlierRun
-from reports.sentences.wording import moment_in_words, needed_for
+from reports.sentences.wording import needed_for
 from spec.interface import operations
-from spec.message import Text, say
+from spec.message import Date, Text, say
 from spec.requirements import Requirement, read_yaml
 
 FIXES = Path(__file__).with_name("fixes.yaml")
@@ -74,7 +74,7 @@ def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str
 def _shown(place: Path, run: EarlierRun, clean: Callable[[str], str]) -> LastRun:
     narrowed = f" (only {run.selection})" if run.selection else ""
     whom = clean(f"{run.environment.name} at {run.environment.base_url}{narrowed}")
-    line = f"{whom}, {moment_in_words(run.started)}: {run.verdict}; {place / PAGE}"
+    line = f"{whom}, {Date(run.started)}: {run.verdict}; {place / PAGE}"
     return LastRun(line, {entry.id: entry.verdict for entry in run.requirements})
 
 

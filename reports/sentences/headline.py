@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_of
 from reports.sentences.wording import capped, grouped, level_by_level, listed, operations_in_words
-from spec.message import Message, Text, in_a_row, joined, say, say_many, texts_in_values
+from spec.message import Date, Message, Text, in_a_row, joined, say, say_many, texts_in_values
 
 PERMISSIONS = {
     "read": say("read"),
@@ -82,8 +82,8 @@ def _known_until(document: RunDocument) -> Message:
     if not days:
         return counted
     if len(days) == 1 and None not in last_days:
-        return say("{known}, until {day}", known=counted, day=days[0])
-    return say("{known}, the first until {day}", known=counted, day=days[0])
+        return say("{known}, until {day}", known=counted, day=Date(days[0]))
+    return say("{known}, the first until {day}", known=counted, day=Date(days[0]))
 
 
 def run_line(document: RunDocument) -> Text:
@@ -91,6 +91,8 @@ def run_line(document: RunDocument) -> Text:
     environment, generated = document.environment, document.generated
     where = {"name": environment.name, "base_url": environment.base_url, "sent": sent(document)}
     target = say("{name} at {base_url}, {sent}", **where)
+    if environment.sandbox and environment.name == "sandbox":  # its name says it
+        target = say("{name} at {base_url}: {sent}", **where | {"sent": _counts(document)})
     if environment.redirected:
         target = say("{name} at {base_url} (of --base-url, not that of the profile), {sent}", **where)
     seed = say("generated with --seed={seed}", seed=generated.seed) if generated.refused else ""
@@ -99,7 +101,11 @@ def run_line(document: RunDocument) -> Text:
 
 def sent(document: RunDocument) -> Text:
     """Sandbox or not, the transfers executed, and the number of requests."""
-    where = say("a sandbox") if document.environment.sandbox else say("no sandbox")
+    where = say("a sandbox") if document.environment.sandbox else say("not a sandbox")
+    return say("{where}: {sent}", where=where, sent=_counts(document))
+
+
+def _counts(document: RunDocument) -> Text:
     traffic = document.traffic
     unknown = traffic.unknown_outcomes
     parts = [
@@ -107,7 +113,7 @@ def sent(document: RunDocument) -> Text:
         say_many("{n} execution with an unknown outcome", "{n} executions with an unknown outcome", n=unknown),
         say_many("{n} request", "{n} requests", n=traffic.requests),
     ]
-    return say("{where}: {sent}", where=where, sent=in_a_row(parts if unknown else parts[::2], ", "))
+    return in_a_row(parts if unknown else parts[::2], ", ")
 
 
 def permitted(allow: Collection[str]) -> Text:
@@ -138,7 +144,7 @@ def result_line(document: RunDocument) -> Text:
     elif known:
         parts = {"failed": failed, "known": _known_until(document)}
         failed = say("{failed} besides {known}", **parts) if failing else say("{failed} except {known}", **parts)
-    return say("{failed}, {tested} of {testable} tested", failed=failed, tested=tested, testable=testable)
+    return say("{failed}, {tested} of {testable} requirements tested", failed=failed, tested=tested, testable=testable)
 
 
 def known_in_words(count: int) -> Message:
@@ -187,7 +193,7 @@ def drift_in_words(document: RunDocument) -> Text:
         "drift since the record of {day}: {n} place",
         "drift since the record of {day}: {n} places",
         n=len(document.drift),
-        day=document.record.accepted,
+        day=Date(document.record.accepted),
     )
 
 

@@ -6,6 +6,7 @@ Messages and templates are translated when they are rendered; what has no transl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import date as calendar_date
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import IO, Any
 
 import yaml
+from babel.dates import format_date, format_time
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 
-from reports.sentences.wording import moment_in_words, read_moment
-from spec.message import Text, message_of
+from reports.sentences.wording import read_moment
+from spec.message import Date, Text, message_of
 from spec.requirements import Requirement
 
 ENGLISH = "en"
@@ -33,16 +35,27 @@ class Language:
 
     def text(self, text: Text) -> str:
         """A text of the suite."""
-        return message_of(text).rendered(self._template) if text else ""
+        return message_of(text).rendered(self._template, self.date) if text else ""
 
     def _template(self, one: str, many: str, number: int) -> str:
         return self.ngettext(one, many, number) if many else self.gettext(one)
 
-    def moment(self, text: str) -> str:
-        """A moment as conformance.json writes it, for people; elsewhere than in English, day before month."""
+    def date(self, date: Date) -> str:
+        """A day or a moment (UTC) for people."""
         if self.tag == ENGLISH:
-            return moment_in_words(text)
-        return f"{read_moment(text):%d/%m/%Y %H:%M:%S} UTC"
+            return str(date)
+        if "T" not in date.iso:
+            return format_date(calendar_date.fromisoformat(date.iso), "short", locale=self._locale)
+        moment = read_moment(date.iso)
+        day, time = (
+            format_date(moment, "short", locale=self._locale),
+            format_time(moment, "medium", locale=self._locale),
+        )
+        return f"{day} {time} UTC"
+
+    def date_in(self, text: str) -> str:
+        """A day or a moment of conformance.json for people."""
+        return self.date(Date(text))
 
     def number(self, number: float) -> str:
         """A number for people."""

@@ -54,7 +54,7 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None)
 
 def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
     of_the_option = "" if profile.redirected is None else " (of --base-url, not that of the profile)"
-    where = f"{profile.base_url}{of_the_option}, {'a sandbox' if profile.is_sandbox else 'no sandbox'}"
+    where = f"{profile.base_url}{of_the_option}, {'a sandbox' if profile.is_sandbox else 'not a sandbox'}"
     yield f"nothing was sent; a run with {profile.path} would send to {where}, {selected}if answered as documented:"
     if profile.redirected:
         yield f"  {profile.redirected}"

@@ -105,7 +105,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[Grou
 # -- moments: always UTC, written alike everywhere ----------------------------------------------------------------
 
 
-def written(moment: datetime) -> str:
+def published_moment(moment: datetime) -> str:
     """As conformance.json has it: `2026-11-20T09:30:00Z`."""
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
@@ -113,8 +113,3 @@ def written(moment: datetime) -> str:
 def read_moment(text: str) -> datetime:
     """A moment of conformance.json. ValueError for any other text."""
     return datetime.fromisoformat(text).astimezone(UTC)
-
-
-def moment_in_words(text: str) -> str:
-    """A moment of conformance.json for people, in English: `2026-11-20 09:30:00 UTC`."""
-    return text.replace("T", " ").replace("Z", " UTC")

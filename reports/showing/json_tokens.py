@@ -1,4 +1,7 @@
-"""JSON, or what is nearly JSON, token by token: joined, the tokens are the text. No input overflows it."""
+"""Tokens of JSON, or of a text that is nearly JSON, such as a body that was cut. Joined, they are the text.
+
+What may be shown, and where a deviation is marked, is decided token by token. No input makes it raise or recurse.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +15,38 @@ from spec.interface import personal_fields
 from spec.json_text import MAX_DEPTH, JsonPath, folded
 
 DEEPEST = MAX_DEPTH
-"""Names and places of a path that are kept, from its end: no JSON that is read is nested deeper."""
+"""Last parts of a path that are kept. No JSON that the suite reads is nested deeper."""
 _PERSONAL = frozenset(map(folded, personal_fields()))
 _TOKEN = re.compile(
     r'(?:(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|(?P<word>[^\s"{}\[\],:]++))(?P<name>(?=\s*+:))?'
     r"|(?P<sign>[{}\[\],:])|(?P<blank>\s++)",
     re.DOTALL,
 )
+"""One token; its last group is its kind. A text in quotes may end where the body was cut. A text or a word before a
+colon is a name. No quantifier gives back what it took (`*+`), so that the time grows with the length alone."""
 
 
 class Token(NamedTuple):
-    """A piece of a JSON text: a `name`, a `text` in quotes, another `word`, a `sign` or a `blank`. `path` leads to the
-    value that it belongs to: for each object or array around it a name or a place, and first the name outside of all
-    of them, empty in JSON. `is_personal` is true within a member that names somebody, and where the path is too long
-    to tell."""
+    """A piece of a JSON text."""
 
     kind: str
+    """`name` of a member, `text` in quotes, another `word`, `sign` such as a brace, or `blank`."""
     text: str
+    """The piece as it is written."""
     path: JsonPath = ()
+    """The name or the place in each object or array around the token, from the outside. Before them stands the name
+    outside of all of them, which is empty in JSON."""
     is_personal: bool = False
+    """True within a member that names a person, and if the path is too deep to know."""
 
     @property
     def member(self) -> str:
-        """The name that holds it."""
+        """Name of the innermost member that holds the token."""
         return next((part for part in reversed(self.path) if isinstance(part, str)), "")
 
     @property
     def content(self) -> str:
-        """The text without its quotes and escapes; a broken one as it is written."""
+        """The text without its quotes and escapes. A text with a broken escape keeps its escapes."""
         inner = self.text.removeprefix('"').removesuffix('"')
         try:
             return str(json.loads(f'"{inner}"', strict=False))
@@ -49,13 +56,14 @@ class Token(NamedTuple):
 
 @lru_cache(1_000)
 def _names_somebody(part: str | int) -> bool:
+    """True for the name of a personal member, in any spelling."""
     return folded(str(part)) in _PERSONAL
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a JSON text, or of one that is nearly so."""
+    """The tokens of a text, whether it is JSON or not."""
     path: list[str | int] = [""]
-    around_personal = [False]  # for each part of the path: true if a part before it names somebody
+    around_personal = [False]  # for each part of the path: true if a part before it names a person
     for match in _TOKEN.finditer(text):
         token = Token(match.lastgroup or "", match[0])
         if token.kind == "name":

@@ -1,4 +1,8 @@
-"""The values that are never shown (the token, accounts, keys, codes of the profile) found in a text in one pass."""
+"""Known values, which are never shown: the token, and the accounts, keys and codes of the profile.
+
+`KnownValues` finds all of them in a text in one pass, in the forms in which a text may hold them, and gives the
+placeholder of each, such as `<token>` or `<account 2>`.
+"""
 
 from __future__ import annotations
 
@@ -17,76 +21,93 @@ from spec.exchange import COMMON_TYPES
 from spec.facts import NAME_WORDS
 
 LEAST = 4
-"""A value of fewer characters is no match within a longer text: one digit is in every number."""
+"""Characters of the shortest value that is found within a longer text: one digit is in every number."""
 _ORDINARY = NAME_WORDS | frozenset(COMMON_TYPES.split())
-"""Words and media types that a profile and an answer may both hold without the one telling of the other."""
-_SURE = 8
-"""A value of so many characters is no part of another word by chance."""
+"""Words and media types that a profile and an answer may both hold by chance."""
+_LONG_ENOUGH = 8
+"""Characters of a value that is no part of another word by chance."""
 _DIGIT, _LETTERS = re.compile(r"\d"), re.compile(r"[^\W\d_]+")
 
 
 class KnownValues:
-    """Finds known values in texts. `plain` has the value behind each placeholder. `origins` has the key of the profile
-    that it is under, if it is a text of a body or of a header. It does not change: several threads may read it."""
+    """Finds known values in texts, in any letter case. It does not change, so that several threads may read it."""
 
-    def __init__(self, known: Sequence[Known]) -> None:
-        self.size = len(known)
-        self.plain: dict[str, str] = {}
-        self.origins: dict[str, str] = {}
-        self._whole: dict[str, str] = {}  # placeholders, by the folded value
-        self._sent: dict[str, str] = {}  # those of values that are looked for in our own requests alone
-        self._forms: dict[str, tuple[str, bool]] = {}  # placeholders, by the folded form; true where it is sure
-        self._words: set[str] = set()  # of secrets without a digit
+    size: int
+    """Number of values that it was made of."""
+    plain: dict[str, str]
+    """The value behind each placeholder."""
+    origins: dict[str, str]
+    """The key of the profile that has a value, by placeholder, if the value is a text of a body or of a header."""
+
+    def __init__(self, values: Sequence[Known]) -> None:
+        self.size = len(values)
+        self.plain = {}
+        self.origins = {}
+        self._placeholders: dict[str, str] = {}  # by the folded value
+        self._placeholders_in_requests: dict[str, str] = {}  # of values that are looked for in our own requests alone
+        self._forms: dict[str, tuple[str, bool]] = {}  # by the folded form: placeholder; true if part of a word counts
+        self._words: set[str] = set()  # words of secrets without a digit
         counts: Counter[str] = Counter()
-        for each in known:
-            whole = self.whole_in_request if each.origin else self.whole
-            is_new = bool(each.value.strip()) and not whole(each.value)
-            counts[each.name] = each.place or counts[each.name] + is_new
+        for value in values:
+            placeholder_of = self.whole_in_request if value.origin else self.whole
+            is_new = bool(value.value.strip()) and not placeholder_of(value.value)
+            counts[value.name] = value.place or counts[value.name] + is_new
             if is_new:
-                self._add(each, counts[each.name])
+                self._add(value, counts[value.name])
         self._automaton = AhoCorasick(list(self._forms))
-        self._shown = list(self._forms.values())
+        self._placeholders_of_forms = list(self._forms.values())  # by the number that the automaton gives a form
 
     def _add(self, known: Known, number: int) -> None:
-        """One value. A listed one has the number of its place, any other the next number of its name."""
+        """Add a value. `number` is its place in the profile, or else the next number of its name."""
         value = _fold(known.value)
-        shown = f"<{known.name} {number}>" if number > 1 and not known.secret else f"<{known.name}>"
-        self.plain.setdefault(shown, known.value)
+        has_number = number > 1 and not known.secret
+        placeholder = f"<{known.name} {number}>" if has_number else f"<{known.name}>"
+        self.plain.setdefault(placeholder, known.value)
         if known.origin:
-            self.origins[shown] = known.origin
+            self.origins[placeholder] = known.origin
             if len(value) < LEAST or value in _ORDINARY:  # such as 1 or `type`: an answer that has it tells nothing
-                self._sent[value] = shown
+                self._placeholders_in_requests[value] = placeholder
                 return
-        self._whole[value] = shown
-        is_sure = value not in NAME_WORDS and (known.secret or len(value) >= _SURE)
+        self._placeholders[value] = placeholder
+        counts_within_words = value not in NAME_WORDS and (known.secret or len(value) >= _LONG_ENOUGH)
         for form in map(_fold, forms_of(known.value)):
             if len(form) >= LEAST:
-                self._forms.setdefault(form, (shown, is_sure))
+                self._forms.setdefault(form, (placeholder, counts_within_words))
         if known.secret and not _DIGIT.search(value):
             self._words.update(_LETTERS.findall(value))
 
     def split(self, text: str) -> list[str]:
-        """The text in pieces: every second one is the placeholder of a known value, the longest where several start."""
-        pieces, last = [], 0
-        for start, negative_end, shown in sorted(self._find(_fold(text))):
-            if start >= last:
-                pieces += [text[last:start], shown]
-                last = -negative_end
-        return [*pieces, text[last:]]
+        """The text in pieces: every second one is the placeholder of a known value.
 
-    def _find(self, folded: str) -> Iterator[tuple[int, int, str]]:
+        If several values start at one place, the longest counts. Of values that overlap, the first counts.
+        """
+        pieces = []
+        end_of_last = 0
+        for start, negative_end, placeholder in sorted(self._matches(_fold(text))):
+            if start >= end_of_last:
+                pieces += [text[end_of_last:start], placeholder]
+                end_of_last = -negative_end
+        return [*pieces, text[end_of_last:]]
+
+    def _matches(self, folded: str) -> Iterator[tuple[int, int, str]]:
+        """Start, negative end and placeholder of each match: sorted, the longest of one start comes first."""
         for number, start, end in self._automaton.find_matches_as_indexes(folded, overlapping=True):
-            shown, is_sure = self._shown[number]
-            if is_sure or not any(map(str.isalnum, folded[max(start - 1, 0) : start] + folded[end : end + 1])):
-                yield start, -end, shown
+            placeholder, counts_within_words = self._placeholders_of_forms[number]
+            neighbours = folded[max(start - 1, 0) : start] + folded[end : end + 1]
+            is_within_word = any(map(str.isalnum, neighbours))
+            if counts_within_words or not is_within_word:
+                yield start, -end, placeholder
 
     def whole(self, text: str) -> str:
         """The placeholder of a text that is a known value, however short; else empty."""
-        return self._whole.get(_fold(text), "")
+        return self._placeholders.get(_fold(text), "")
 
     def whole_in_request(self, text: str) -> str:
-        """The same of a text that the suite sent. There a short value of the profile is known, too, by its whole."""
-        return self.whole(text) or self._sent.get(_fold(text), "")
+        """The placeholder of a text that the suite sent, if it is a known value; else empty.
+
+        Short and ordinary values of the profile count here, because the suite sent them.
+        """
+        return self.whole(text) or self._placeholders_in_requests.get(_fold(text), "")
 
     def has(self, text: str) -> bool:
         """True for a text that is or holds a known value."""
@@ -98,21 +119,29 @@ class KnownValues:
 
 
 def _fold(text: str) -> str:
-    """A text without letter case, as long as before; half a surrogate pair, which no automaton reads, is `?`."""
-    return text.lower() if text.isascii() else "".join(map(_folded, text))
+    """A text without letter case and of the same length, so that a place in it is a place in the text.
+
+    Half a surrogate pair, which the automaton cannot read, is `?`.
+    """
+    return text.lower() if text.isascii() else "".join(map(_folded_character, text))
 
 
 @lru_cache(10_000)
-def _folded(character: str) -> str:
+def _folded_character(character: str) -> str:
+    if "\ud800" <= character <= "\udfff":
+        return "?"
     lower = character.lower()
-    return "?" if "\ud800" <= character <= "\udfff" else lower if len(lower) == 1 else character
+    return lower if len(lower) == 1 else character
 
 
 def forms_of(value: str) -> Iterator[str]:
-    """The value in plain, percent, JSON and base64 form."""
+    """The forms in which a text may hold the value: plain, percent-encoded, JSON, and base64.
+
+    Of base64 only the characters that the value alone decides: the last one may depend on what follows.
+    """
     data = value.encode("utf-8", "surrogatepass")
-    packed = base64.b64encode(data).decode()[: len(data) * 8 // 6]
+    base64_form = base64.b64encode(data).decode()[: len(data) * 8 // 6]
     yield value
     yield from (quote(data, safe=""), quote(data))
     yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1])
-    yield from (packed, packed.translate(str.maketrans("+/", "-_")))
+    yield from (base64_form, base64_form.translate(str.maketrans("+/", "-_")))

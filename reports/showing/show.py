@@ -1,20 +1,20 @@
-"""Rules of what may be shown of a service's answer and of any other text, in one place.
+"""Rules of what may be shown of an answer and of any other text, in one place.
 
-- A sentence of ours: all of it. It passes nothing here; only what is put into it does.
-- A text of a service: the words of `spec/words.txt`, in any letter case. A piece between blanks that has another word,
-  a digit or `@` is its shape (`Aaaa`, `999`), the whole piece: half of a name may be an ordinary word.
-- JSON: names, structure and types; `true`, `false` and `null`; the form of a number. A string is a text of a service,
-  and that of a member that names somebody is its shape; `message` is what the payer wrote if it stands in `data`.
-  Shown as they are: `status` and `type` if they are a documented value or one word in capitals, short numbers as
-  `code` and `accountType`, and `Success`.
-- Names of members: documented ones in any spelling, and those made of words of `spec/member_names.txt`. Any other name
-  is `*`.
-- Headers of an answer: those of a list, in the form that the header has, else as a text of a service.
-- A known value (the token; accounts, keys and codes of the profile): its placeholder, such as `<token>` or
-  `<account 2>`, for the value as it is and in percent, JSON and base64 form.
-- A text that is not ours to build (pytest, libraries, tracebacks): all of it but the known values.
+- A sentence of the suite: all of it. Only the values that are put into it pass through here.
+- A text of a service: the words of `spec/words.txt`, in any letter case. Any other piece between blanks is its shape
+  (`Aaaa`, `999`), as a whole, because half of a name may be an ordinary word.
+- The name of a member: if it is documented, in any spelling, or made of words of `spec/member_names.txt`. Any other is
+  `*`.
+- A header of an answer: if it is in a list. Its value is shown in the form that the header has, else as a text of a
+  service.
+- A known value: its placeholder, such as `<token>` or `<account 2>`, for its plain, percent, JSON and base64 form.
+- A text that the suite does not build (pytest, libraries, tracebacks): all of it but the known values.
+- JSON: structure, types, `true`, `false` and `null`. A number has its shape. A string is a text of a service, and that
+  of a personal member is its shape. `message` is personal in `data`, because the payer wrote it. Shown as they are:
+  `status` and `type` if they are a documented value or one word in capitals; short numbers as `code` and `accountType`;
+  and `Success`.
 
-So an encoding that nobody thought of shows nothing. Out of scope: what a shape tells, which is length and punctuation.
+So an encoding that nobody thought of shows nothing. Not a goal: to hide length and punctuation, which a shape tells.
 """
 
 from __future__ import annotations
@@ -36,21 +36,26 @@ from spec.facts import WORDS, is_name, is_plain_value, words_of
 from spec.json_text import folded, parts_of_pointer
 
 SHOWN = 4_000
-"""Bytes of a body that are shown: what a screen or two hold."""
+"""Bytes of a body that are shown: as much as one or two screens hold."""
 _MOST_TOKENS = 1_000
 """Tokens of a body that are shown: some 200 members. Each may become a line of the page."""
 BYTE_ORDER_MARK, CUT = r"\ufeff", " bytes in all)"
 """Start of a body that has such a mark, and end of one that is shown in part."""
 _LONGEST_SHAPE, _LONGEST_TEXT = 64, 300
+"""Characters of a shape, and of a text of a service, that are shown. Longer texts tell nothing more."""
 _PLACE = re.compile(r"[0-9]{1,3}")
 """A place in a JSON pointer. A longer number is as likely a name, such as that of an account."""
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-_STAYS = "\n\t*#•●○■□█▇▒▓▪∙…"
-"""Line ends, and what masks a value, beside the punctuation of ASCII."""
+"""Control characters, invisible ones, those that change the direction of writing, and halves of surrogate pairs."""
+_KEPT_IN_SHAPE = "\n\t*#•●○■□█▇▒▓▪∙…"
+"""Characters that a shape has as they are, beside ASCII: blanks, and the signs that mask a value."""
 
 
 def printable(text: str) -> str:
-    r"""The text with characters that are not seen, reorder others or have no bytes in UTF-8 as `\x1b` or `\u200b`."""
+    r"""The text with an escape, such as `\x1b` or `\u200b`, for each character that is not safe to show.
+
+    Such a character cannot be seen, reorders the characters around it, or has no bytes in UTF-8.
+    """
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
@@ -63,25 +68,34 @@ def shape(text: str) -> str:
 
 @lru_cache(10_000)
 def _shape_of(character: str) -> str:
+    """Shape of one character, by its Unicode category: letters, marks and numbers. `?` for any other outside ASCII."""
     category = unicodedata.category(character)
-    stays = character in _STAYS or " " <= character <= "~"
-    form = {"L": "A" if category == "Lu" else "a", "M": "a", "N": "9"}
-    return form.get(category[0], character if stays else "?")
+    if category == "Lu":
+        return "A"
+    if category[0] in ("L", "M"):
+        return "a"
+    if category[0] == "N":
+        return "9"
+    is_kept = character in _KEPT_IN_SHAPE or " " <= character <= "~"
+    return character if is_kept else "?"
 
 
 # -- words and names ----------------------------------------------------------------------------------------------
 
 _PIECE = re.compile(r"[^\s<>/]+")
-"""What stands between blanks, tags, and the slashes of a path."""
+"""A text between blanks, tags, and the slashes of a path."""
 _WORD = re.compile(r"([^\W\d_]+)")
-_OPAQUE = re.compile(r"[\d@]")
-"""Signs of an identifier. Encoded text has digits, too: what looks like a word in it is chance."""
+_SIGN_OF_IDENTIFIER = re.compile(r"[\d@]")
+"""Encoded text has digits, too: a part of it that looks like a word does so by chance."""
 _SYNTHETIC = re.compile(r"(?<![\w-])(pixconf-[0-9a-f]{8}(?:@example\.com)?)(?![\w.@-])")
+"""An identifier that the suite made up. Nothing that belongs to a longer word stands beside it."""
 _BLANKS, _DIGIT = re.compile(r"[^\S\n]+|\n\n+"), re.compile(r"[0-9]")
 _LATIN = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?(?:iso-8859-1|latin-?1|windows-1252)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
-_LONGEST_CODE, _LONGEST_INNER_NUMBER = 5, 3
-"""Characters of `code` in the envelope, and of `accountType`, or of a `code` that may be that of a transfer."""
+_LONGEST_CODE = 5
+"""Characters of the `code` of an envelope that is shown."""
+_LONGEST_INNER_NUMBER = 3
+"""Characters of an `accountType`, and of a `code` within `data`, that is shown. A longer one may be of a transfer."""
 _LITERALS = ("true", "false", "null")
 _OF_FEW_VALUES = ("status", "type")
 """Documented members with a value of a closed set."""
@@ -94,7 +108,7 @@ _DATE = re.compile(
     r" \d{2}:\d{2}:\d{2} GMT"
 )
 _COUNT = re.compile(r"\d{1,7}")
-"""Fewer digits than a telephone number or a tax document has."""
+"""A number with fewer digits than a telephone number or a tax document has."""
 _MEDIA_TYPE = re.compile(
     rf"(?:{'|'.join(map(re.escape, COMMON_TYPES.split()))})(?:; ?charset=(?:utf-8|us-ascii|iso-8859-1))?", re.IGNORECASE
 )
@@ -102,32 +116,34 @@ _PRODUCTS = (
     "apache|asp.net|caddy|cloudflare|envoy|express|gunicorn|jetty|kestrel|kong|nginx|openresty|php|uvicorn|werkzeug"
 )
 _VERSION = re.compile(rf"(?:(?:{_PRODUCTS})(?:/|\Z))?(?:v?\d{{1,2}}(?:\.\d{{1,2}}){{0,2}})?", re.IGNORECASE)
-"""A product of a closed list, because a service may write any name there, and at most six digits."""
+"""A product and a version. The list of products is closed, because a service may write any name there. A version has at
+most six digits, fewer than an identifier."""
 _DIRECTIVE = (
     "GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|no-cache|no-store|no-transform|private|public|must-revalidate"
     r"|max-age=\d{1,7}|keep-alive|close|gzip|deflate|br|chunked|identity|Origin|Accept|Accept-Encoding|Authorization"
 )
 _DIRECTIVES = re.compile(rf"(?:{_DIRECTIVE})(?:, ?(?:{_DIRECTIVE}))*", re.IGNORECASE)
-_WORDS_ALONE = re.compile("")
-_FORMS = {
+_NOTHING = re.compile("")
+_NAMES_BY_FORM = {
     _MEDIA_TYPE: "content-type",
     _DATE: "date expires last-modified deprecation sunset",
     _COUNT: "content-length retry-after age ratelimit-limit ratelimit-remaining ratelimit-reset",
     _VERSION: "server x-powered-by api-version x-api-version x-version x-service-version x-app-version x-build",
     _DIRECTIVES: "allow cache-control connection content-encoding transfer-encoding vary",
-    _WORDS_ALONE: "www-authenticate location",
+    _NOTHING: "www-authenticate location",
 }
-_TOLD = {name: form for form, names in _FORMS.items() for name in names.split()}
-"""The headers of an answer that are shown, and the form in which a value is shown as it is."""
+_HEADER_FORMS = {name: form for form, names in _NAMES_BY_FORM.items() for name in names.split()}
+"""Headers of an answer that are shown. A value is shown as it is if it has this form, else as a text of a service."""
 
 
 class Display:
-    """Turns what may not be shown as it is into what may. `secrets` is the registry of what is known, also of what
-    becomes known later. No input makes a method raise, and none takes more than time in proportion to its length. Any
-    thread may call it."""
+    """Turns texts into what may be shown of them. No input makes a method raise, and the time that a method takes grows
+    with the length of its input alone. Any thread may call it."""
 
     def __init__(self, secrets: Secrets) -> None:
-        self._secrets, self._known = secrets, KnownValues(())
+        """`secrets` is the registry of known values. It may grow later."""
+        self._secrets = secrets
+        self._known = KnownValues(())
 
     @property
     def known(self) -> KnownValues:
@@ -137,32 +153,37 @@ class Display:
         return self._known
 
     def foreign(self, text: str) -> str:
-        """A text that is not ours to build, without the known values."""
+        """A text that the suite does not build, such as a traceback: all of it but the known values."""
         return printable("".join(self.known.split(text)))
 
     def line(self, text: str) -> str:
-        """The same in one line, in which no CI system finds a command of its own."""
+        """A text that the suite does not build, in one line in which no CI system finds a command of its own."""
         return one_line(self.foreign(text))
 
     def text(self, text: str) -> str:
-        """A text of a service, such as an error message."""
+        """A text of a service, such as an error message: the ordinary words in its first 300 characters."""
         shown = self._in_words(text[:_LONGEST_TEXT])
         return shown if len(text) <= _LONGEST_TEXT else f"{shown}…({len(text)} characters)"
 
     def name(self, name: str) -> str:
-        """The name of a member."""
+        """The name of a member if it is an ordinary one, else `*`."""
         return name if is_name(name) and not self._is_known(name) else "*"
 
     def pointer(self, pointer: str) -> str:
-        """A JSON pointer: places, and the names of members."""
+        """A JSON pointer with its places, and the names that may be shown."""
         parts = parts_of_pointer(pointer)
         return "".join(f"/{part if _PLACE.fullmatch(part) else self.name(part)}" for part in parts)
 
     def body(self, body: bytes, content_type: str = "", *, size: int = 0) -> str:
-        """A body, the first 4,000 bytes and 1,000 tokens of it. `size`: bytes of the whole, where `body` is its start.
-        A byte order mark shows as an escape."""
-        start, size = body[:SHOWN], max(size, len(body))
-        text = start.decode("latin-1" if _LATIN.search(content_type) else json.detect_encoding(start), "replace")
+        """The first 4,000 bytes and 1,000 tokens of a body, as far as they may be shown.
+
+        If `body` is only the start of a body, `size` is the number of bytes of the whole. A byte order mark shows as an
+        escape.
+        """
+        start = body[:SHOWN]
+        size = max(size, len(body))
+        encoding = "latin-1" if _LATIN.search(content_type) else json.detect_encoding(start)
+        text = start.decode(encoding, "replace")
         is_cut = size > SHOWN
         if is_json_like(text):
             first_tokens = list(islice(tokens(text), _MOST_TOKENS + 1))
@@ -175,49 +196,55 @@ class Display:
         return mark + shown + rest
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
-        """The headers of an answer, those of the list."""
-        return [[name, self._header(_TOLD[name.lower()], value)] for name, value in headers if name.lower() in _TOLD]
+        """The headers of an answer that may be shown, as pairs of name and value."""
+        listed = [(name, value) for name, value in headers if name.lower() in _HEADER_FORMS]
+        return [[name, self._header(name.lower(), value)] for name, value in listed]
 
-    def _header(self, form: re.Pattern[str], value: str) -> str:
-        is_told = form.fullmatch(value) and not self._is_known(value)
-        return value if is_told else self.text(value)
+    def _header(self, name: str, value: str) -> str:
+        """The value of a header, as it is if it has the form of this header."""
+        has_form = _HEADER_FORMS[name].fullmatch(value) is not None
+        return value if has_form and not self._is_known(value) else self.text(value)
 
     def _is_known(self, text: str) -> bool:
-        """True for a text that is or holds a known value, or has a word of one."""
+        """True for a text that is or holds a known value, or has a word of a secret."""
         return self.known.has(text) or any(self.known.has_word(word) for word in words_of(text) if len(word) > 1)
 
-    def _unknown(self, change: Callable[[str], str], text: str) -> str:
-        """The text with its placeholders and synthetic identifiers, and all else changed."""
-        pieces: list[str] = []
+    def _unknown_changed(self, text: str, change: Callable[[str], str]) -> str:
+        """The text with everything changed but its placeholders and synthetic identifiers."""
+        pieces: list[str] = []  # every second one stays
         for at, piece in enumerate(self.known.split(text)):
-            pieces += [piece] if at % 2 else _SYNTHETIC.split(piece)
+            is_placeholder = at % 2 == 1
+            pieces += [piece] if is_placeholder else _SYNTHETIC.split(piece)
         return "".join(piece if at % 2 else change(piece) for at, piece in enumerate(pieces))
 
     def _in_words(self, text: str) -> str:
-        """A text in words of the list."""
+        """The ordinary words of a text; of any other piece its shape."""
+        one_blank_each = _BLANKS.sub(" ", unicodedata.normalize("NFC", text))
+        return self._unknown_changed(one_blank_each, self._pieces)
 
-        def shown(text: str) -> str:
-            return _PIECE.sub(lambda piece: self._piece(piece.group()), text)
-
-        return self._unknown(shown, _BLANKS.sub(" ", unicodedata.normalize("NFC", text)))
+    def _pieces(self, text: str) -> str:
+        return _PIECE.sub(lambda match: self._piece(match[0]), text)
 
     def _piece(self, piece: str) -> str:
+        """A piece between blanks: as it is if all of its words are ordinary, else its shape."""
         parts = _WORD.split(piece)
-        words = parts[1::2]
-        if _OPAQUE.search(piece) or not all(map(self._is_shown, words)):
+        words = parts[1::2]  # between them stands punctuation
+        if _SIGN_OF_IDENTIFIER.search(piece) or not all(map(self._is_ordinary, words)):
             return shape(piece)
         return "".join(part if at % 2 else shape(part) for at, part in enumerate(parts))
 
-    def _is_shown(self, word: str) -> bool:
+    def _is_ordinary(self, word: str) -> bool:
+        """True for a word of the list that is no part of a secret."""
         return word.lower() in WORDS and not self.known.has_word(word.lower())
 
     def _token(self, token: Token) -> str:
-        """A piece of JSON."""
+        """A piece of JSON, as far as it may be shown."""
         if token.kind == "name":
             return json.dumps(self.name(token.content))
         if token.kind == "text":
             shown = json.dumps(self._value(token), ensure_ascii=False)
-            return shown if token.text[1:].endswith('"') else shown[:-1]
+            is_closed = token.text[1:].endswith('"')  # a body that was cut may end within a string
+            return shown if is_closed else shown[:-1]
         if token.kind != "word" or token.text in _LITERALS:
             return _BLANKS.sub(" ", token.text)
         if _NUMBER.fullmatch(token.text) and not self._is_plain(token):
@@ -225,27 +252,31 @@ class Display:
         return self._value(token)
 
     def _value(self, token: Token) -> str:
-        """A string, or a word that stands in its place."""
+        """The content of a string, or of a word that stands in the place of one, as far as it may be shown."""
         text = token.content
-        if known := self.known.whole(text):
-            return known
+        if placeholder := self.known.whole(text):
+            return placeholder
         if self._is_plain(token):
             return text
         member = folded(token.member)
-        is_message = token.member == "Message" or (member == "message" and "data" not in token.path)
-        if member in _OF_FEW_VALUES or (token.is_personal and not is_message):
-            return self._unknown(shape, text)
+        is_of_the_service = token.member == "Message" or (member == "message" and "data" not in token.path)
+        is_personal = token.is_personal and not is_of_the_service
+        if is_personal or member in _OF_FEW_VALUES:
+            return self._unknown_changed(text, shape)
         return self.text(text)
 
     def _is_plain(self, token: Token) -> bool:
-        """True for a value that is shown as it is: that of a documented member that names nobody."""
-        text, member = token.content, folded(token.member)
+        """True for a value that is shown as it is, because its member has short values that name nobody."""
+        text = token.content
+        member = folded(token.member)
         if token.is_personal or self._is_known(text):
             return False
         if member in _OF_FEW_VALUES:
             return is_plain_value(text)
         if member == "success":
             return text.strip().lower() in ("true", "false")
-        is_envelope = member == "code" and len(token.path) == 2
-        longest = _LONGEST_CODE if is_envelope else _LONGEST_INNER_NUMBER
-        return member in ("code", "accounttype") and len(text) <= longest and bool(_NUMBER.fullmatch(text))
+        if member not in ("code", "accounttype"):
+            return False
+        is_of_envelope = member == "code" and len(token.path) == 2
+        longest = _LONGEST_CODE if is_of_envelope else _LONGEST_INNER_NUMBER
+        return len(text) <= longest and _NUMBER.fullmatch(text) is not None

@@ -16,7 +16,7 @@ from spec.exchange import Exchange, named_media_type
 from spec.findings import MOST_POINTERS, Finding, finding
 from spec.interface import Field, operations
 from spec.json_text import JsonPath, folded, is_integer, is_number, leaves_of, pointer
-from spec.message import say
+from spec.message import message_of, say
 from spec.requirements import requirements
 from spec.rules.table import (
     RULES,
@@ -188,7 +188,8 @@ def has_its_type(holder: Holder, field: Field, exchange: Exchange) -> Finding | 
     json_error = success_in(exchange).json.error
     if value is None and json_error:  # NaN or Infinity stands there, and is read as null
         raise InconclusiveError(json_error)
-    types = say("{one} or {other}", one=field.types[0], other=field.types[1]) if field.types[1:] else field.types[0]
+    names = [message_of(name) for name in field.types]  # translated, like the type that was got
+    types = say("{one} or {other}", one=names[0], other=names[1]) if names[1:] else names[0]
     return finding("type", pointer_to(holder, field.name, exchange), name=field.name, types=types, type=type_of(value))
 
 

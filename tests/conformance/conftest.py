@@ -1,4 +1,4 @@
-"""The fixtures of several files of conformance tests: what a run has sent."""
+"""The fixtures of several files of conformance tests: what a run works with, and what it has sent."""
 
 from __future__ import annotations
 
@@ -8,20 +8,38 @@ from environments.profiles.loading import NO_REGISTRATION
 from environments.profiles.model import Profile
 from spec.log import Log
 from spec.message import Text, joined
+from spec.rules import Reproduction
 from tests.harness.judging import require_permission, require_supplied
-from tests.harness.session import SENT
+from tests.harness.session import SESSION, Session
 from tests.traffic.keys.listed import types_left_alone
 from tests.traffic.keys.purposes import valid_registrations
 from tests.traffic.keys.registration import register
-from tests.traffic.phases import RunTraffic
+from tests.traffic.phases import SENT, RunTraffic
 from tests.traffic.scenario import Traffic
+
+
+@pytest.fixture(scope="session")
+def session(pytestconfig: pytest.Config) -> Session:
+    """The parts that the run works with."""
+    return pytestconfig.stash[SESSION]
+
+
+@pytest.fixture(scope="session")
+def profile(session: Session) -> Profile:
+    """The profile of the run."""
+    return session.profile
+
+
+@pytest.fixture(scope="session")
+def reproduction(session: Session) -> Reproduction:
+    """The judge of exchanges, which knows what deviations showed again."""
+    return session.reproduction
 
 
 @pytest.fixture(scope="session")
 def sent(pytestconfig: pytest.Config) -> RunTraffic:
     """All that this run has sent."""
-    found: RunTraffic = pytestconfig.stash[SENT]
-    return found
+    return pytestconfig.stash[SENT]
 
 
 @pytest.fixture(scope="session")

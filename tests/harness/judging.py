@@ -1,8 +1,8 @@
 """What a conformance test says: the requirement that it names, and what it asserts of it.
 
-Each assertion names its requirement and hands a result over to `ASSERTIONS`. `Watcher` (watching.py) empties it after
-each test. An assertion that ends its test raises: `DeviationError` if the requirement is not met, `NotExercised` or
-`OutOfScope` if it cannot be judged.
+Each assertion names its requirement and hands a result over to `ASSERTIONS`, which watching.py empties after each test.
+An assertion that ends its test raises: `DeviationError` if the requirement is not met, `NotExercised` or `OutOfScope`
+if it cannot be judged.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class DeviationError(AssertionError):
 
 
 @dataclass
-class Assertions:
+class _Assertions:
     """What the assertions of the running test found. One object is enough, because pytest runs one test at a time."""
 
     results: list[RequirementResult] = field(default_factory=list)
@@ -111,7 +111,7 @@ class Assertions:
         self.results.append(RequirementResult(requirement_id, verdict, exchanges=numbers, findings=tuple(findings)))
 
 
-ASSERTIONS = Assertions()
+ASSERTIONS = _Assertions()
 
 
 @dataclass

@@ -115,3 +115,8 @@ def _refuse_a_hidden_address(config: pytest.Config) -> None:
 def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:
     """Given options that are on the command line."""
     return [option for option, name in options.items() if config.getoption(name, None) not in (None, False)]
+
+
+def explains(config: pytest.Config) -> bool:
+    """True if the command line asks for --explain or --list."""
+    return not {"--explain", "--list"}.isdisjoint(options_given(config, PRINTING))

@@ -7,11 +7,9 @@ import logging
 import re
 import sys
 import traceback
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
-
-import pytest
 
 from reports.showing.show import Display, printable
 from tests.harness.process import INTERNAL_ERROR
@@ -41,42 +39,20 @@ class Pen:
         if sys.exc_info()[0] is None:
             sys.excepthook = self._crash
 
-    def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
-        """Stand before the terminal as soon as there is one: it also prints what fails before the session starts."""
-        if plugin_name == "terminalreporter":
-            writer = plugin._tw
-            writer._file = _GuardedFile(writer._file, self._display.foreign, coloured=writer.hasmarkup)
-            self._terminal = writer._file
+    def guard(self, writer: Any) -> None:
+        """Stand before the terminal that pytest writes to with this writer."""
+        writer._file = _GuardedFile(writer._file, self._display.foreign, coloured=writer.hasmarkup)
+        self._terminal = writer._file
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        """From here on the suite has the word."""
+    def take_the_word(self) -> None:
+        """From here on only the suite speaks."""
         if self._terminal:
             self._terminal.is_ours_alone = self._quiet
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_internalerror(self) -> None:
-        """Let pytest say what failed in it or in the suite."""
+    def let_pytest_speak(self) -> None:
+        """From here on pytest and its plugins speak, too."""
         if self._terminal:
             self._terminal.is_ours_alone = False
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Let pytest say which test could not be read."""
-        if report.failed:
-            self.pytest_internalerror()
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_terminal_summary(self) -> Generator[None, object, object]:
-        """Let others say what the user asked them for, such as --durations, or a plugin that -p names. What pytest says
-        of tests comes before and after it."""
-        if self._terminal:
-            self._terminal.is_ours_alone = False
-        try:
-            return (yield)
-        finally:
-            if self._terminal:
-                self._terminal.is_ours_alone = self._quiet
 
     def _record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
         record = self._records(*args, **kwargs)

@@ -1,13 +1,13 @@
 """Verdict and reports of a run, what it is compared with, and the record beside the profile, which --accept writes; at
-the end the hooks that put our page before the table of pytest-html."""
+the end how our page gets before the table of pytest-html."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -53,7 +53,7 @@ from reports.showing.show import printable
 from spec.message import say, say_many
 from tests.harness.pen import OurLine
 from tests.harness.process import lost_output
-from tests.harness.selection import keep_failed, requirement_of
+from tests.harness.selection import keep_failed
 
 Clean = Callable[[str], str]
 """Applied to what is shown of another run, of a record, and of paths."""
@@ -69,37 +69,25 @@ class Reporter:
 
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
         self.run, self.folder, self._clean, self._accepts = run, folder, clean, config.getoption("accept")
+        self.page = HtmlPage(self)
         self._named = config.getoption("compare_with")
         self._is_in_a_folder_of_its_own = bool(config.getoption("report_dir"))
         self._before = run_before(folder) if self._is_in_a_folder_of_its_own else None
         self._document: RunDocument | None = None
         self._unwritten = ""
-        self._sums = ""
         self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        plugins = session.config.pluginmanager
+    def begin(self, config: pytest.Config) -> None:
+        """Remove the files of an earlier run from the folder, and have the runner of GitHub take no commands."""
         if self.folder:
             remove_outputs(self.folder)
-            if hasattr(session.config.option, "htmlpath"):
-                plugins.register(HtmlPage(self, self.folder / PAGE), "conformance-html")
-        plugins.register(_LastWord(self), "conformance-last-word")
-        terminal = plugins.get_plugin("terminalreporter")
+        terminal = config.pluginmanager.get_plugin("terminalreporter")
         if self._github and terminal is not None:
             terminal.write_line(OurLine(f"::stop-commands::{self._github}"))
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """The run is about what is selected, also where `-x` ends it early."""
-        selected = (requirement_of(item) for item in session.items)
-        self.run.selected.update(requirement.id for requirement in selected if requirement)
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """Before pytest-html writes its page, the results stand; after it, the other files are written."""
+    def conclude(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the record, and make the document of the run: the verdict stands before any file is written."""
         run = self.run
-        if exitstatus == pytest.ExitCode.USAGE_ERROR:
-            return (yield from self._leave_nothing())
         run.interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
         if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not run.errors:
             run.errors.append("pytest ended with an internal error: its output says where")
@@ -112,24 +100,21 @@ class Reporter:
         document = document_of(run)
         _keep_failed(session.config, document)
         self._conclude(document)
-        result = yield
+
+    def write_the_rest(self) -> None:
+        """Write what is not the page: the other files of the report, and the summary of a job."""
         self._rewrite_with(self._write_files())
         self._rewrite_with(self._write_summary_of_job())
-        return result
 
-    def _leave_nothing(self) -> Generator[None, object, object]:
-        """pytest says in one line what is wrong, such as a path that is not there. There was no run."""
-        result = yield
+    def leave_nothing(self) -> None:
+        """Remove what was written. pytest says in one line what is wrong: there was no run."""
         if self.folder:
             remove_outputs(self.folder)
             with suppress(OSError):  # a folder of the user, with files of others
                 self.folder.rmdir()
-        return result
 
-    def say_the_end(self, session: pytest.Session, exitstatus: int) -> None:
+    def say_the_end(self, session: pytest.Session) -> None:
         """Print the summary, and end the process with the status of its last line."""
-        if exitstatus == pytest.ExitCode.USAGE_ERROR:
-            return
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
             terminal.ensure_newline()
@@ -143,7 +128,7 @@ class Reporter:
         session.exitstatus = self.document.exit_status
 
     def _last_lines(self) -> Iterator[str]:
-        *lines, verdict = summary(self.document, self.run, self._clean(self._report()), self._sums)
+        *lines, verdict = summary(self.document, self.run, self._clean(self._report()))
         commands = (f"::{self._github}::", *workflow_commands(self.document)) if self._github else ()
         yield from (*lines, *commands, verdict)
 
@@ -190,7 +175,7 @@ class Reporter:
         try:
             if self.folder.parent.name == self.run.profile.name:
                 point_latest(self.folder)
-            self._sums = write_sums(self.folder)
+            write_sums(self.folder)
         except OSError as error:
             failed[SUMS] = str(error.strerror)
         return failed
@@ -220,21 +205,6 @@ def _keep_failed(config: pytest.Config, document: RunDocument) -> None:
     tested = [requirement.id for requirement in document.requirements if requirement.verdict in TESTED]
     failing = [requirement.id for requirement in document.requirements if requirement.fails]
     keep_failed(config, tested, failing)
-
-
-class _LastWord:
-    """Lets the reporter speak after everybody else: what a plugin prints or decides at the end stands before the
-    verdict, which is the last line and the exit status."""
-
-    def __init__(self, reporter: Reporter) -> None:
-        self._reporter = reporter
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """All files are written, and all summaries of others are printed."""
-        result = yield
-        self._reporter.say_the_end(session, exitstatus)
-        return result
 
 
 def consult_record(run: Run, clean: Clean, *, accepts: bool) -> str:
@@ -274,53 +244,62 @@ def consult_record(run: Run, clean: Clean, *, accepts: bool) -> str:
 
 
 class HtmlPage:
-    """Hooks that pytest-html calls while it makes its page."""
+    """Makes the page of pytest-html ours, in a run in which that writes one."""
 
-    def __init__(self, reporter: Reporter, path: Path) -> None:
-        self._reporter, self.path = reporter, path
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
         self._page: Any = None
 
-    def pytest_html_report_title(self, report: Any) -> None:
+    def begin(self, page: Any) -> None:
         """Keep the page, whose title needs the verdict; empty its environment, which has variables of the CI."""
-        self._page = report
-        report.set_data("environment", {})
+        self._page = page
+        page.set_data("environment", {})
 
-    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
-        """A row that a keyboard opens, too. pytest-html does not escape test ids."""
+    def fill_row(self, report: Any, cells: list[str]) -> None:
+        """Make a row one that a keyboard opens, too. pytest-html does not escape test ids."""
         cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
         cells[1] = f'<td class="col-testId">{escape(printable(report.nodeid))}</td>'
 
-    def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
-        """The reason of a skip, without its place on this machine."""
+    def give_reason(self, report: Any, data: list[str]) -> None:
+        """Give the reason of a skip, without its place on this machine."""
         if isinstance(report.longrepr, tuple):
             why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
             data[:] = [escape(language(self._reporter.run.profile.language).text(why))]
 
-    def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
-        """The tests are over. pytest-html has no option for its page, whose own has no language, no width and its table
-        in the middle; and it writes into a new file: one that only its owner reads, and no link."""
+    def finish(self, prefix: list[str], config: pytest.Config) -> None:
+        """Put our page before the table of the tests, which are over. pytest-html has no option for its page, whose own
+        has no language, no width and its table in the middle; and it writes into a new file: one that only its owner
+        reads, and no link."""
         run, document = self._reporter.run, self._reporter.document
         self._page.title = language(run.profile.language).text(page_title(document))
         script = f"const drawTests = () => {{ {(files('pytest_html') / 'resources' / 'app.js').read_text('utf-8')}\n}};"
-        for plugin in _pages(session.config):
+        for plugin in _pages(config):
             plugin._template = frame(script, run.profile.language)
         prefix.append(summary_html(run, document))
-        write(self.path, "")
+        write(_path_of_page(config), "")
 
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """A page that cannot be made or written does not take the verdict with it, and half of one is not left."""
+    @contextmanager
+    def written(self, config: pytest.Config) -> Iterator[None]:
+        """While pytest-html writes the page: one that cannot be made or written does not take the verdict with it, and
+        half of one is not left."""
+        if not _pages(config):
+            yield
+            return
+        path = _path_of_page(config)
         try:
-            return (yield)
+            yield
         except Exception as error:  # a fault of the suite in the page is no reason to lose the verdict of a run
-            self._reporter.miss(f"{self.path} cannot be written: {reason(error)}")
+            self._reporter.miss(f"{path} cannot be written: {reason(error)}")
             with suppress(OSError):  # a folder that cannot be written holds no half of a page
-                self.path.unlink()
-            return None
+                path.unlink()
         finally:
-            for plugin in _pages(session.config):  # the summary tells where the page is
-                session.config.pluginmanager.unregister(plugin)
+            for plugin in _pages(config):  # the summary tells where the page is
+                config.pluginmanager.unregister(plugin)
 
 
 def _pages(config: pytest.Config) -> list[BaseReport]:
     return [plugin for plugin in config.pluginmanager.get_plugins() if isinstance(plugin, BaseReport)]
+
+
+def _path_of_page(config: pytest.Config) -> Path:
+    return Path(config.option.htmlpath)

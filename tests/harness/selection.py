@@ -29,6 +29,11 @@ _LEAVES_OUT = {
     "stepwise": "--stepwise",
 }
 """Further options of pytest that leave tests out, by the name of their value."""
+MARKERS = (
+    "requirement(id): the requirement that a conformance test answers for",
+    "needs(permission, ...): a permission, or one of these, beyond that of the requirement's operation",
+    "property: generated traffic",
+)
 _LONGEST = 100
 
 
@@ -66,6 +71,20 @@ def wanted_ids(config: pytest.Config) -> frozenset[str]:
         if failed or config.option.last_failed_no_failures == "none":
             wanted &= failed
     return wanted
+
+
+def leave_out_unwanted(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the collected tests of requirements that -k and --last-failed do not take."""
+    ids = wanted_ids(config)
+    if len(ids) == len(requirements()):
+        return
+    left_out = []
+    for item in items:
+        requirement = requirement_of(item)
+        if requirement is None or requirement.id not in ids:
+            left_out.append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 _FAILED = "pix-conformance/failed"
@@ -155,9 +174,9 @@ def selection(config: pytest.Config) -> str | None:
 
 
 def ids_tested(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
-    """The ids of the requirements whose tests are selected and use one of the fixtures."""
-    tested = (requirement_of(item) for item in items if uses(item, *fixtures))
-    return frozenset(one.id for one in tested if one)
+    """The ids of the requirements whose tests are selected; if fixtures are named, of tests that use one of them."""
+    tested = (requirement_of(item) for item in items if not fixtures or uses(item, *fixtures))
+    return frozenset(requirement.id for requirement in tested if requirement)
 
 
 def uses(item: pytest.Item, *fixtures: str) -> bool:

@@ -16,7 +16,9 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.profiles.model import Profile
 from reports.result.run import Run
-from tests.harness.collector import Collector
+from reports.showing.evidence import Resending
+from reports.showing.show import Display
+from spec.rules import Reproduction
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _NO_SIGNAL = 0
@@ -24,18 +26,29 @@ _NO_SIGNAL = 0
 
 @dataclass(frozen=True)
 class Session:
-    """The model of a run, and what sends for it."""
+    """The record of a run, and what sends for it."""
 
     profile: Profile
     run: Run
     door: Door
     client: Client
-    collector: Collector
+    display: Display
+    """What may be shown of the exchanges."""
+    resending: Resending
+    """How a person sends the requests again."""
+    reproduction: Reproduction
+    """The judge of exchanges, which knows what deviations showed again."""
 
 
 SESSION = pytest.StashKey[Session]()
-SENT = pytest.StashKey[Any]()
-"""Everything that was sent, as tests/traffic gives it, which tests/harness does not import."""
+
+
+def session_of(run: Run, door: Door, client: Client) -> Session:
+    """The session of a run that sends through this door."""
+    display = Display(door.secrets)
+    resending = Resending(display, run.profile)
+    reproduction = Reproduction(door.exchanges, door.sent_again)
+    return Session(run.profile, run, door, client, display, resending, reproduction)
 
 
 class Interruption:

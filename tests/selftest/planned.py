@@ -5,7 +5,7 @@ from collections.abc import Container
 from environments.profiles.model import Profile
 from reports.sentences.plan import Plan
 from tests.selftest.proof.directly import collected, conformance_tests
-from tests.traffic.phases import planned
+from tests.traffic.planning import planned
 
 
 def plan_of(profile: Profile, ids: Container[str] | None = None, *, generated: bool = False) -> Plan:

@@ -95,4 +95,4 @@ def test_the_worked_examples_can_be_followed(tmp_path):
         PIX_PROOF="exhaustive",
     )
 
-    assert "no failure, 8 of 8 tested" in run
+    assert "no failure, 8 of 8 requirements tested" in run

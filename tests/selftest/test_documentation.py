@@ -2,16 +2,24 @@
 
 import inspect
 import re
+import sys
 from pathlib import Path
 
+import pytest
+
+from environments.door.client import Client
 from environments.door.door import Door
 from environments.profiles.parts import PERMISSIONS
+from environments.sandbox import Service
 from reports.result.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
-from spec.requirements import LEVELS
+from spec.requirements import LEVELS, requirements
+from tests.selftest.proof.directly import sent_in_memory
 from tests.selftest.sample import IN_README, README, changes, sample
 
 ROOT = Path(__file__).parents[2]
+FAILING = ("documented", "robustness")
+"""Levels that fail a run by default."""
 
 
 def test_requirements_page_is_current():
@@ -42,6 +50,25 @@ def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
     ]
 
 
+def level_line(level):
+    """The line of a good run on a level: every testable requirement holds, or is observed."""
+    of_level = [requirement for requirement in requirements().values() if requirement.level == level]
+    untestable = sum(bool(requirement.untestable) for requirement in of_level)
+    verdict = "observed" if level == "not-shown" else "pass"
+    counts = [f"{len(of_level) - untestable} {verdict}", f"{untestable} untestable"]
+    return f"  {level:<12} {', '.join(counts if untestable else counts[:1])}"
+
+
+def test_the_good_run_in_the_readme_has_the_numbers_of_today():
+    """Requirements by level, and how many of them can fail a run."""
+    good_run = README.read_text("utf-8").partition("```\nCONFORMANT")[2].partition("```")[0].splitlines()
+    failing = [requirement for requirement in requirements().values() if requirement.level in FAILING]
+    testable = sum(not requirement.untestable for requirement in failing)
+
+    assert good_run[0] == f", everything permitted: no failure, {testable} of {testable} requirements tested"
+    assert good_run[2:-2] == [level_line(level) for level in LEVELS]
+
+
 FOLDERS = ("spec", "environments", "reports", "tests")
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 
@@ -58,6 +85,72 @@ def test_the_order_of_the_door_is_documented():
     listed = section("The door").partition("\n1. ")[2].replace("`Door._attempt`", "")
 
     assert re.findall(r"`([\w.]+)`", listed) == policies + inside
+
+
+def test_the_life_of_a_run_is_documented():
+    """ARCHITECTURE.md lists the hooks of conftest.py in the order of the file."""
+    hooks = re.findall(r"(?m)^ *def (pytest_\w+)", (ROOT / "conftest.py").read_text("utf-8"))
+
+    assert re.findall(r"(?m)^\| `(pytest_\w+)`", section("The life of a run")) == hooks
+
+
+class Followed(Service):
+    """Notes the files of the product that a request passes on its way here, if it is granted."""
+
+    operation = ""
+
+    def __init__(self):
+        super().__init__()
+        self.calling, self.asked, self._called = {}, set(), set()
+
+    def note_call(self, frame, event, argument):
+        """Note the file of a function that is called, from the call of the client on."""
+        if event == "call":
+            if frame.f_code is Client.send.__code__:
+                self._called.clear()
+            self._called.add(frame.f_code.co_filename)
+
+    def finish(self, request, operation, response):
+        if operation == self.operation and response.status == 200:
+            frame, files = sys._getframe(), []
+            while frame:
+                files.append(frame.f_code.co_filename)
+                frame = frame.f_back
+            self.calling |= dict.fromkeys(of_the_product(reversed(files)))
+            self.asked.update(of_the_product(self._called))
+        return super().finish(request, operation, response)
+
+
+def of_the_product(files):
+    """These of our files that a user runs, but for the service itself."""
+    paths = [Path(file).relative_to(ROOT).as_posix() for file in files if Path(file).is_relative_to(ROOT)]
+    return [path for path in paths if not path.startswith((".venv/", "tests/selftest/", "environments/sandbox/"))]
+
+
+@pytest.mark.parametrize(
+    ("title", "operation", "requirement_id", "most"),
+    [
+        ("The life of an exchange", "executePix", "executePix.document.masked", 14),
+        ("The life of a registration", "registerPixKey", "registerPixKey.repeated", 8),
+    ],
+)
+def test_the_way_to_the_wire_is_documented(title, operation, requirement_id, most):
+    """Files that call one another are steps of the walk, in this order. Whom they ask on the way, such as the policies of
+    the door, the page names."""
+    service = Followed()
+    service.operation = operation
+    before = sys.getprofile()
+    sys.setprofile(service.note_call)
+    try:
+        sent_in_memory(service, ids={requirement_id})
+    finally:
+        sys.setprofile(before)
+    steps = re.findall(r"(?m)^\d+\. `([\w./]+)`", section(title))
+    named = set(re.findall(r"`([\w./]+\.py)`", ARCHITECTURE))
+
+    assert [step for step in steps if step in service.calling] == [*service.calling] != []
+    assert [path for path in service.asked if not {path, Path(path).name} & named] == []
+    assert len(steps) <= most, "a reader needs fewer files"
 
 
 LINK = re.compile(r"\]\(((?!https?:)[^)\s]+)\)")
@@ -84,6 +177,37 @@ def test_links_lead_somewhere():
     links = [(page, link) for page in PAGES for link in re.findall(LINK, page.read_text("utf-8"))]
 
     assert [(page.name, link) for page, link in links if not leads_somewhere(page, link)] == []
+
+
+MOST_WORDS = 30
+"""Words of a sentence that a reader whose first language is not English follows at once."""
+PAGES_TO_READ = [README, ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]
+
+
+def sentences_of(text):
+    """Sentences of a page: of paragraphs, items and cells of tables. Code blocks have none, and code in a line is a word."""
+    prose = re.sub(r"(?ms)^ *```.*?^ *```$", "\n\n", text)
+    prose = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", prose)
+    prose = re.sub(r"`[^`]*`", "code", prose)
+    blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*#>]|\d+\.) )|\|", prose)
+    return [sentence for block in blocks for sentence in re.split(r"(?<=[.!?])\s+", " ".join(block.split()))]
+
+
+def test_sentences_are_split_at_their_ends():
+    """Lines, items and cells end a sentence; a full stop in code does not."""
+    text = "# Run it\n\nRead `a. b`\nand [this](x.md). Then\n- stop.\n\n```\nno text\n```\n| a cell | another |\n"
+
+    assert [*filter(None, sentences_of(text))] == [
+        "# Run it", "Read code and this.", "Then", "- stop.", "a cell", "another",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES_TO_READ, ids=lambda page: page.name)
+def test_no_sentence_is_long(page):
+    """A longer one is two sentences, a list or a table."""
+    sentences = sentences_of(page.read_text("utf-8"))
+
+    assert [sentence for sentence in sentences if len(re.findall(r"\w\S*", sentence)) > MOST_WORDS] == []
 
 
 def rows_below(page, heading):
@@ -120,7 +244,7 @@ def test_named_files_exist():
 
 def test_named_identifiers_exist():
     """Each identifier that ARCHITECTURE.md names stands in the code."""
-    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    paths = [ROOT / "conftest.py", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
     words = {word for path in paths for word in re.findall(r"\w+", path.read_text("utf-8"))}
     named = re.findall(r"`@?(?:\w+\.)*(\w+)(?:\([\w, ]*\))?`", ARCHITECTURE)
 

@@ -12,7 +12,7 @@ from tests.selftest import mirror
 
 ROOT = Path(__file__).parents[2]
 CHAIN = ("spec", "environments", "reports", "reports/recorded", "tests/harness", "tests/traffic", "tests/conformance")
-"""Each folder imports itself and those before it. `conftest.py` and the `__main__.py` files are outside: they wire.
+"""Each folder imports itself and those before it. `conftest.py` (the life of a run) and the `__main__.py` files are outside.
 Nothing else in reports/ imports reports/recorded/, which may open any file, and the network where the user names an address."""
 SELFTESTS = "tests/selftest"
 ABOUT_THE_TREE = ("clocks", "contributing", "dependencies", "documentation", "house", "pipelines")
@@ -94,6 +94,17 @@ def test_a_test_uses_each_of_its_parameters(path):
         unused += [f"{function.name}: {argument.arg}" for argument in function.args.args if argument.arg not in names]
 
     assert unused == []
+
+
+def test_hooks_stand_in_the_conftest_of_the_root():
+    """The life of a run is one file. A hook of another module would have its turn by the order of registration."""
+    hooks = []
+    for name, path in files_of(*CHAIN).items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("pytest_"):
+                hooks.append(f"{name}:{node.lineno}")
+
+    assert hooks == []
 
 
 def test_nothing_is_told_by_a_context_variable():

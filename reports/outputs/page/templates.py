@@ -69,7 +69,7 @@ def _environment(language_tag: str) -> Environment:
         "observed": filters.observed,
         "command": filters.command,
         "words": spoken.text,
-        "moment": spoken.moment,
+        "date": spoken.date_in,
         "number": spoken.number,
     }
     return environment

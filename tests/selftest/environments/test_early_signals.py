@@ -30,7 +30,7 @@ runpy.run_module({command!r}, run_name="__main__", alter_sys=True)
 @pytest.mark.parametrize(
     ("command", "module"),
     [
-        ("pytest", "tests.harness.configuration"),
+        ("pytest", "tests.harness.starting"),
         ("environments", "environments.door.client"),
         ("reports", "reports.observed.comparison"),
         ("spec", "spec.requirements"),

@@ -19,7 +19,7 @@ from tests.harness.judging import (
     remark,
     warn,
 )
-from tests.harness.watching import JUDGED, Watcher
+from tests.harness.watching import JUDGED, take_assertions
 from tests.selftest.exchanges import EXECUTION, execution
 from tests.selftest.hand_made import SANDBOX
 
@@ -30,8 +30,7 @@ OWN = "executePix.digit.type"
 
 def judged(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
     """What a test of the requirement `own` found with these assertions. `wanted` is the expression of -k."""
-    display = SimpleNamespace(foreign=str)
-    watcher = Watcher(SANDBOX, SimpleNamespace(display=display, reproduction=Reproduction(list(exchanges))))
+    session = SimpleNamespace(profile=SANDBOX, reproduction=Reproduction(list(exchanges)))
     config = SimpleNamespace(option=SimpleNamespace(ids=wanted, last_failed=False))
     test = JudgedTest("test_x", RequirementResult(own, Verdict.NOT_EXERCISED))
     item = SimpleNamespace(config=config, stash={JUDGED: test})
@@ -40,8 +39,8 @@ def judged(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
         for assertion in assertions:
             assertion()
     except (DeviationError, Untested) as ended:
-        return watcher.take_assertions(item, ended)
-    return watcher.take_assertions(item)
+        return take_assertions(item, session, ended)
+    return take_assertions(item, session)
 
 
 def verdicts(test):

@@ -98,11 +98,11 @@ def test_another_address_than_that_of_the_profile_is_said(service, tmp_path, mon
     write_profile(tmp_path, service.base_url)
     same = run_here(*options, f"--base-url=HTTP{service.base_url[4:]}/")
     embedded = run_here("--no-report", "-k=listAccounts or executePix.document", f"--base-url={service.base_url}")
-    said = f"at {service.base_url} (of --base-url, not that of the profile), no sandbox: "
+    said = f"at {service.base_url} (of --base-url, not that of the profile), not a sandbox: "
     second_lines = [re.search(r"(?m)^[A-Z-]+, .*\n(.*)$", run.output)[1] for run in (other, same, embedded)]
 
     assert [said in line for line in second_lines] == [True, False, True]
-    assert f"profile at {service.base_url}, no sandbox: " in second_lines[1]
+    assert f"profile at {service.base_url}, not a sandbox: " in second_lines[1]
     assert f"would send to {said[3:-2]}, " in planned.output
     assert service.executions == []
     [line] = re.findall("^! (--base-url: .*)$", embedded.output, re.MULTILINE)

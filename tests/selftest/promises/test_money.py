@@ -13,7 +13,7 @@ from environments.profiles.model import ProfileError
 from environments.sandbox import Response
 from reports.result.run_verdict import result_of_run
 from spec.interface import operations, operations_reached
-from tests.harness.configuration import code_to_resend, start_journal
+from tests.harness.starting import code_to_resend, start_journal
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import (

@@ -9,7 +9,7 @@ from environments.door.wrong_tokens import FORMS, authorization
 from environments.sandbox import Refusal
 from reports.result.run_verdict import result_of_run
 from spec.interface import operations_reached
-from tests.harness.configuration import start_journal
+from tests.harness.starting import start_journal
 from tests.selftest.services.one_run import ADDRESS, BOTH, EVERYTHING, Bank, Run, bank_profile, notes_of, whole_run
 from tests.selftest.services.serving import EXECUTION, Raw, is_real, real_codes, served_by
 from tests.selftest.services.signed import Signing

@@ -43,10 +43,10 @@ class Keeps(Service):
 
 
 class Grab:
-    """A plugin that takes the collector of a run, which has its exchanges."""
+    """A plugin that takes the session of a run, which has its exchanges."""
 
     def pytest_sessionfinish(self, session):
-        self.collector = session.config.stash[SESSION].collector
+        self.session = session.config.stash[SESSION]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def ended(tmp_path_factory):
             )
         )
         pytest.main([*PYTEST, "--no-report", f"--environment={path}", *CHOSEN, str(CONFORMANCE)], plugins=[grab])
-        yield service, grab.collector, load(path), variables
+        yield service, grab.session, load(path), variables
 
 
 def exported(line, exchange, profile, known):
@@ -105,12 +105,12 @@ def differences(exchange, got):
 def test_every_line_of_a_run(ended):
     """Method, path, headers and body arrive as they were sent at first. One line of each sort is tried. What a person
     has to export is said before the line; of wrong tokens those with another signature or other claims alone."""
-    service, collector, profile, variables = ended
+    service, session, profile, variables = ended
     shells = [name for name in ("dash", "bash", "sh") if shutil.which(name)]
     sorts, wrong = Counter(), []
-    for exchange in collector.door.exchanges:
-        lines = collector.evidence(exchange)["curl"]
-        assert collector.display.foreign(lines) == lines
+    for exchange in session.door.exchanges:
+        lines = evidence(exchange, session.resending)["curl"]
+        assert session.display.foreign(lines) == lines
         assert not UUID.search(lines)  # no key that the service made
         assert all(
             f"{name}: " in lines for name in re.findall(r"\$\{((?:ACCOUNT|KEY|IDENTIFIER|SENT|WRONG)\w*):", lines)
@@ -133,9 +133,9 @@ def test_every_line_of_a_run(ended):
 def test_what_moves_money_says_so(ended):
     """Before the line of an execution stands that it moves money, and which transfer the code was of; prepared codes
     count on behind those of the profile."""
-    collector = ended[1]
-    executed = [seen for seen in collector.door.exchanges if seen.operation == "executePix" and seen.valid]
-    lines = {collector.evidence(seen)["curl"] for seen in executed}
+    session = ended[1]
+    executed = [seen for seen in session.door.exchanges if seen.operation == "executePix" and seen.valid]
+    lines = {evidence(seen, session.resending)["curl"] for seen in executed}
 
     assert len(executed) == len(lines) > 5
     assert {text.splitlines()[0] for text in lines} == {EXECUTES}

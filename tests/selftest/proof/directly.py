@@ -39,12 +39,12 @@ from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.findings import Judgement
 from spec.log import Log
-from tests.harness.collector import Collector
+from tests.harness.finishing import close_record
 from tests.harness.judging import DeviationError, Untested
-from tests.harness.session import SENT, SESSION, Session
-from tests.harness.watching import Watcher
+from tests.harness.session import SESSION, Session, session_of
+from tests.harness.watching import begin_test, record_test, take_assertions
 from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
-from tests.traffic.phases import RunTraffic, send
+from tests.traffic.phases import SENT, RunTraffic, send
 
 _TODAY = time.time()
 for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (bodies, "_read")):
@@ -85,7 +85,8 @@ class SentInTrial:
                 run.observations += said.observations
             else:
                 call(item, supplied)
-        self.session.collector.close()
+        close_record(self.session)
+        run.exchanges = {exchange.number: outline(exchange) for exchange in self.session.door.exchanges}
         run.close()
         notes = tuple(str(note.text) for note in result_of_run(run).notes)
         return Trial(
@@ -94,9 +95,9 @@ class SentInTrial:
 
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:
         """Calls one test of this run with what its fixtures give, or have given."""
-        config, collector = collected().config, self.session.collector
+        config = collected().config
         config.stash[SESSION], config.stash[SENT] = self.session, self.sent
-        return partial(_call, Watcher(self.session.profile, collector), collector)
+        return partial(_call, self.session)
 
 
 def try_in_memory(service: Service, environment: str = "sandbox", **selected: Any) -> Trial:
@@ -141,11 +142,10 @@ def _with_answers(log: SentInTrial, changed: Mapping[int, Exchange]) -> SentInTr
     run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
     door.exchanges, client.door = list(changed.values()), door
     door.log = Log(changed.get(seen.number, seen) for seen in old.door.log)
-    collector = _collector(run, door)
+    session = session_of(run, door, client)
     traffic = copy(log.sent.traffic)
-    traffic.client, traffic.reproduction = client, collector.reproduction
+    traffic.client, traffic.reproduction = client, session.reproduction
     traffic._sent = {scenario: _with_changed(result, changed) for scenario, result in traffic._sent.items()}
-    session = Session(old.profile, run, door, client, collector)
     return replace(log, session=session, sent=replace(log.sent, traffic=traffic))
 
 
@@ -350,22 +350,14 @@ def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
 
 def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     """Send all that these tests judge."""
-    profile, config = run.profile, collected().config
-    collector = _collector(run, door)
-    session = Session(profile, run, door, open_client(door, profile), collector)
+    config = collected().config
+    session = session_of(run, door, open_client(door, run.profile))
     run.unreachable = preflight(session.client)
     config.stash[SESSION] = session
     return SentInTrial(session, send(config, session, items), items)
 
 
-def _collector(run: Run, door: Door) -> Collector:
-    """Collects what the tests say, and no content of exchanges, as no report shows it."""
-    collector = Collector(run, door.secrets, door, shows=False)
-    collector.evidence = outline  # type: ignore[method-assign]
-    return collector
-
-
-def _call(watcher: Watcher, collector: Collector, item: Any, supplied: dict[str, Any]) -> None:
+def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:
     """Call a test with what its fixtures give. One that ends otherwise than a test may is an error of the suite."""
 
     def supply(item: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -379,9 +371,9 @@ def _call(watcher: Watcher, collector: Collector, item: Any, supplied: dict[str,
     params = item.callspec.params if hasattr(item, "callspec") else {}
     ended = None
     try:
-        watcher.pytest_runtest_setup(item)
+        begin_test(item, session.profile)
         names = [name for name in item._fixtureinfo.argnames if name not in params]
         item.obj(**supply(item, names), **params)
     except (DeviationError, Untested) as error:
         ended = error
-    collector.take(watcher.take_assertions(item, ended))
+    record_test(take_assertions(item, session, ended), session)

@@ -70,8 +70,8 @@ class KeepsTheRun:
     run: Run | None = None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        reporter = session.config.pluginmanager.get_plugin("conformance-reporter")
-        self.run = reporter.run if reporter else None
+        conformance_run = session.config.pluginmanager.get_plugin("conformance-run")
+        self.run = conformance_run.run if conformance_run else None
 
 
 def run_of(*arguments: str, quiet: Sequence[str] = PYTEST) -> tuple[int, Run]:

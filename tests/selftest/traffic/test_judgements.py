@@ -9,7 +9,7 @@ import pytest
 from environments.door.prepared import Prepared
 from spec.findings import Conclusion
 from spec.rules import Reproduction
-from tests.harness.door_notes import _codes_refused
+from tests.harness.finishing import _codes_refused
 from tests.selftest.exchanges import EXECUTION, answer, execution, registration
 from tests.traffic.judgements import none_granted, token_is_required
 

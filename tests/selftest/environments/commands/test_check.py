@@ -158,7 +158,7 @@ def test_codes_that_were_sent(check, service, tmp_path):
     journal_in(tmp_path).write("TX-1", Outcome.SENT)
     status, lines = check(service, **changes)
 
-    assert (missing[0], missing[1][0]) == (6, "profile: PROFILE is valid; its target is no sandbox")
+    assert (missing[0], missing[1][0]) == (6, "profile: PROFILE is valid; its target is not a sandbox")
     assert missing[1][1].startswith("journal: transactions.codes are not sent")
     assert (status, lines[1]) == (6, f"journal: codes in {changes['journal']}: 1")
     assert "not exercised: every transaction code was sent by an earlier run: prepare new ones" in lines

@@ -15,7 +15,7 @@ from environments.profiles.loading import load
 from environments.profiles.model import ProfileError
 from reports.result.run_verdict import result_of_run
 from spec.exchange import FailureKind
-from tests.harness.configuration import code_from, code_to_resend, start_journal
+from tests.harness.starting import code_from, code_to_resend, start_journal
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.services import trouble_with_money as trouble

@@ -13,7 +13,7 @@ from reports.observed.comparison import CHANGES, compared
 from reports.observed.earlier_runs import comparison_of, run_before
 from reports.outputs import writing
 from reports.result.document import EarlierRun
-from reports.sentences.wording import moment_in_words
+from spec.message import Date
 from tests.selftest.recorded_runs import record, recorded, run_here
 from tests.selftest.services.running import TOKEN, write_profile
 
@@ -176,7 +176,7 @@ def test_a_run_is_compared_with_the_one_before_it():
     assert 'id="comparison"' not in recorded("failing").text("report.html")
     assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(found.line))
     assert comparison_of(other, named=None, before=before, clean=str) is None
-    assert comparison_of(other, named=named, before=before, clean=str).other.started == RUN["started"]
+    assert comparison_of(other, named=named, before=before, clean=str).compared_with.started == RUN["started"]
 
 
 def test_a_name_and_a_version_of_another_run_have_a_closed_form():
@@ -187,9 +187,9 @@ def test_a_name_and_a_version_of_another_run_have_a_closed_form():
     named = comparison_of(run, named=other, before=None, clean=str)
     own = comparison_of(run, named=run, before=None, clean=str)
 
-    assert (named.other.environment, named.other.suite_version) == ("…", "…")
+    assert (named.compared_with.environment, named.compared_with.suite_version) == ("…", "…")
     assert "Quintela" not in str(named.line)
-    assert (own.other.environment, own.other.suite_version) == (run.environment.name, "0.1.0")
+    assert (own.compared_with.environment, own.compared_with.suite_version) == (run.environment.name, "0.1.0")
 
 
 PLANTED = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"
@@ -259,7 +259,7 @@ def test_a_run_is_compared_with_the_newest_comparable_one(service, tmp_path):
     service, run = service
     run()
     (whole,) = (each for each in (tmp_path / "runs" / "staging").iterdir() if each.name != "latest")
-    when = moment_in_words(json.loads((whole / "conformance.json").read_text())["started"])
+    when = Date(json.loads((whole / "conformance.json").read_text())["started"])
     service.is_broken = False
     run("-k", "listAccounts.json")
     listed = run("--list")

@@ -120,6 +120,7 @@ BAD = {
     "a key twice": (TEXT + "format: 2\n", NOT_YAML),
     "a later format": (planted(format=3), f"format {ODD}"),
     "a later member": (planted(planted=1), f"a member {ODD}"),
+    "a day that does not exist": (planted(accepted="2026-02-30"), f"accepted {ODD}"),
     "an id that is none": (planted(observations={"planted\n": {}}), f"observations {ODD}"),
     "no fact": (observed({"": []}), f"observations {ODD}"),
     "no place": (observed({"planted": ["404"]}), f"observations {ODD}"),

@@ -47,12 +47,12 @@ def error_of(path, capsys):
     status = main(["compare", str(path), str(path)])
     said = capsys.readouterr()
 
-    assert (status, said.out) == (2, "")
+    assert (status, said.out) == (4, "")
     return said.err
 
 
 @pytest.mark.parametrize(("content", "why"), BAD.values(), ids=BAD)
-def test_what_cannot_be_read_is_one_line_and_exit_2(content, why, file, capsys):
+def test_what_cannot_be_read_is_one_line_and_exit_4(content, why, file, capsys):
     """It names the file and what is wrong, and repeats nothing of its content; unasked, it is passed over."""
     path = file(content)
 
@@ -82,13 +82,13 @@ def test_what_is_no_file_is_not_read(make, why, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("arguments", [[], ["compare", "a", "b", "--format=html"], ["x\ny"]], ids=str)
-def test_wrong_use_is_one_line_and_exit_2(arguments, capsys):
+def test_wrong_use_is_one_line_and_exit_4(arguments, capsys):
     """argparse's usage is left out."""
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     said = capsys.readouterr()
 
-    assert (ended.value.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert (ended.value.code, said.out, said.err.count("\n")) == (4, "", 1)
     assert said.err.startswith("error: ")
 
 
@@ -114,7 +114,7 @@ def test_nothing_planted_reaches_the_reader(file, capsys):
 def since(path, **now):
     """When the run began that a later one is compared with; None for none."""
     comparison = comparison_of(earlier(**now), named=None, before=run_before(path), clean=str)
-    return comparison and comparison.other.started
+    return comparison and comparison.compared_with.started
 
 
 @pytest.mark.parametrize(

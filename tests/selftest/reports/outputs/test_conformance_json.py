@@ -81,7 +81,7 @@ def test_a_member_that_is_left_out_is_never_null():
     """A requirement has `known_failure` only if the profile lists its failure."""
     known_failure = DEFS["ReportedRequirement"]["properties"]["known_failure"]
 
-    assert known_failure == {"description": "The reason of the profile.", "type": "string"}
+    assert known_failure["type"] == "string"
     assert "known_failure" not in DEFS["ReportedRequirement"]["required"]
 
 

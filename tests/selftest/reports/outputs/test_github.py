@@ -89,8 +89,8 @@ def test_an_incomplete_run_says_why():
     made = document(*PASSING, grants=Grants({"executePix": Counter({"401": 7})}))
     (command,) = workflow_commands(made)
 
-    assert "; no operation succeeded; no failure, 1 of 2 tested" in command
-    assert "; no operation succeeded; no failure, 1 of 2 tested" in step_summary(made)
+    assert "; no operation succeeded; no failure, 1 of 2 requirements tested" in command
+    assert "; no operation succeeded; no failure, 1 of 2 requirements tested" in step_summary(made)
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
     """If no requirement explains a red job, its summary has the environment, the target, and the alerts with their
     advice; nothing in them is Markdown."""
     alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
-    made = document_of(hand_made(*PASSING, profile=PROFILE, said=[alert], **state))
+    made = document_of(hand_made(*PASSING, profile=PROFILE, notes=[alert], **state))
     lines = step_summary(made).splitlines()
     start = lines.index("```text")
     block = lines[start + 1 : lines.index("```", start)]
 
-    assert block[0].startswith("staging at http://127.0.0.1:1, no sandbox: 0 transfers executed")
+    assert block[0].startswith("staging at http://127.0.0.1:1, not a sandbox: 0 transfers executed")
     assert "! the token was refused ``` <img>: export another one" in block
     assert [line for line in block if state.get("unreachable", state.get("errors", [""])[0]) in line]
 
@@ -127,7 +127,7 @@ def test_the_whole_summary():
     """Alerts by kind in words, counts, what fails, is known, warns, drifts and changed, in Markdown; nothing of others is public."""
     whole = document(
         *FAILING, WARNING,
-        said=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
+        notes=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
         not_cleaned_up=[LeftKey(OPERATORS, OPERATORS, False, (1,))],
         observations=[Observation("executePix.status.values", words_as_facts(OPERATORS))],
         drift=DRIFT, record=record_of("staging", {}).model_copy(update={"accepted": "2026-11-20"}),

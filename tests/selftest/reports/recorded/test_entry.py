@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from reports.recorded.content import body_of_request, body_of_response
 from reports.recorded.entry import RecordedExchange, exchange_of
-from reports.recorded.tally import Counting
+from reports.recorded.tally import TallyMaker
 from reports.result.run_verdict import result_of_run
 from spec.message import Message
 from tests.selftest.exchanges import EXECUTION
@@ -440,9 +440,9 @@ def test_whatever_stands_in_an_entry_is_read(place, value):
 
     assert isinstance(found, RecordedExchange | Message)
     if isinstance(found, RecordedExchange):
-        counting = Counting("traffic.har", PROFILE)
-        counting.take(found)
-        assert counting.finished().times["exchanges",] == 1
+        maker = TallyMaker("traffic.har", PROFILE)
+        maker.judge(found)
+        assert maker.finished().times["exchanges",] == 1
 
 
 # -- the command line -------------------------------------------------------------------------------------------------

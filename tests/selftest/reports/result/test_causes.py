@@ -152,7 +152,7 @@ def run():
         ("registerPixKey.status", "not-exercised", "supply pix_keys"),
         ("getBalance.json", "not-exercised", "implied alone"),
         ("executePix.digit.type", "fail", finding("missing", name="digit")),
-        said=[
+        notes=[
             Note(NoteKind.SET_UP, "the clock of this machine is 3 minutes off"),
             outcome_unknown("exchange 3", "look it up"),
             Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"),
@@ -183,16 +183,16 @@ def test_an_incomplete_run_ends_with_what_it_lacks(why, step):
     run = hand_made(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
     run.profile = replace(run.profile, path=Path("/tmp/a b.yaml"))
 
-    assert list(summary(document_of(run), run, "", ""))[-2] == f"next: {step}"
+    assert list(summary(document_of(run), run, ""))[-2] == f"next: {step}"
 
 
 def test_order_of_the_summary(run):
     """The verdict and where it was found, the alerts, the findings, and then all that can wait. Alerts have a kind."""
     document = document_of(run)
 
-    assert list(summary(document, run, "report.html", "9f86")) == [
+    assert list(summary(document, run, "report.html")) == [
         str(headline(document)),
-        f"staging at {run.base_url} (of --base-url, not that of the profile), no sandbox: 2 transfers executed, 1 execution with an unknown outcome, 41 requests",
+        f"staging at {run.base_url} (of --base-url, not that of the profile), not a sandbox: 2 transfers executed, 1 execution with an unknown outcome, 41 requests",
         "! OUTCOME UNKNOWN of exchange 3: look it up",
         "! the clock of this machine is 3 minutes off",
         "! 2 keys not cleaned up: python -m environments cleanup staging --base-url=http://127.0.0.1:1 names them; with delete-keys, --yes deletes them",
@@ -212,7 +212,6 @@ def test_order_of_the_summary(run):
         "  implied      3 warn, 1 not-exercised",
         "  not-shown    1 observed",
         "report: report.html",
-        "SHA256 (SHA256SUMS) = 9f86",
         f"next: pytest --environment=staging --base-url=http://127.0.0.1:1 --explain={DIGIT} says what usually fixes it",
         "verdict: NON-CONFORMANT, exit status 1",
     ]

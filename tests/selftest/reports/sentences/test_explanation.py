@@ -10,8 +10,8 @@ from reports.result.run import Run
 from reports.result.verdicts import RequirementResult, Verdict
 from reports.sentences.explanation import fits, fix_for, fixes, last_run_about
 from reports.sentences.language import catalogues, language
-from reports.sentences.wording import moment_in_words
 from spec.interface import operations
+from spec.message import Date
 from spec.requirements import requirements
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import run_here
@@ -64,7 +64,7 @@ def head(tmp_path):
     run = Run(SANDBOX, "https://staging.example.test", results=[WRONG], narrowed=True, selected={MASKED}, selection=odd)
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / FILE).write_text(as_json(document_of(run)))
-    started = moment_in_words(json.loads((tmp_path / "report" / FILE).read_text())["started"])
+    started = Date(json.loads((tmp_path / "report" / FILE).read_text())["started"])
     shown = "only seen for <account>\\x1b[31m\\r # #[error] red\\u202e"
     return (
         f"sandbox at https://staging.example.test ({shown}), {started}: non-conformant; {tmp_path}/report/report.html"

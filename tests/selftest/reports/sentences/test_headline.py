@@ -60,20 +60,20 @@ WHOLE = {"documented": Coverage(tested=4, testable=4)}
         ),
         (
             document("conformant", allow=EVERYTHING, coverage=WHOLE),
-            "CONFORMANT, everything permitted: no failure, 4 of 4 tested",
+            "CONFORMANT, everything permitted: no failure, 4 of 4 requirements tested",
         ),
         (
             document("conformant", UNTIL, allow=EVERYTHING, coverage=WHOLE),
-            "CONFORMANT except 1 known failure, until 2027-01-31, everything permitted: no other failure, 4 of 4 tested",
+            "CONFORMANT except 1 known failure, until 2027-01-31, everything permitted: no other failure, 4 of 4 requirements tested",
         ),
         (
             document("conformant", LATER, UNTIL, KNOWN, allow=EVERYTHING, coverage=WHOLE),
             "CONFORMANT except 3 known failures, the first until 2027-01-31, everything permitted: "
-            "no other failure, 4 of 4 tested",
+            "no other failure, 4 of 4 requirements tested",
         ),
         (
             document("conformant", KNOWN, allow=EVERYTHING, coverage=WHOLE),
-            "CONFORMANT except 1 known failure, everything permitted: no other failure, 4 of 4 tested",
+            "CONFORMANT except 1 known failure, everything permitted: no other failure, 4 of 4 requirements tested",
         ),
         (document("partial", UNTIL), "PARTIAL, read only: no failure except 1 known failure, until 2027-01-31, {}"),
         (
@@ -103,7 +103,7 @@ WHOLE = {"documented": Coverage(tested=4, testable=4)}
 )
 def test_headline(said, line):
     """One line, with the verdict first. What was tested is counted at the levels that fail."""
-    assert str(headline(said)) == line.format("8 of 117 tested")
+    assert str(headline(said)) == line.format("8 of 117 requirements tested")
 
 
 def test_every_verdict_has_a_headline():
@@ -134,7 +134,7 @@ def test_a_run_says_how_long_a_failure_is_known():
     profile = replace(SANDBOX, known_failures=(known,))
     made = document_of(hand_made((known.id, "fail", wrong), profile=profile))
 
-    assert "no failure except 1 known failure, until 2999-01-31, 1 of 1 tested" in made.headline
+    assert "no failure except 1 known failure, until 2999-01-31, 1 of 1 requirements tested" in made.headline
     assert [entry.known_until for entry in (*made.requirements, *made.findings)] == ["2999-01-31"] * 2
 
 

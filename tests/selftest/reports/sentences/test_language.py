@@ -175,7 +175,7 @@ def test_what_was_observed_is_told_in_portuguese():
 def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
     """Values stay; a verdict of two words has no hyphen, and several of them are plural."""
     lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
-    run.said.append(Note(NoteKind.SET_UP, lost))
+    run.notes.append(Note(NoteKind.SET_UP, lost))
     run.selected |= {"executePix.status", "executePix.json"}
     run.unsent = {say("limits.{setting} ({limit}) is spent", setting="transfers", limit=20): ["createPix"]}
     run.record = record_of("staging", {})
@@ -188,7 +188,7 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
         "https://x não pode ser alcançado: a conexão foi recusada",
         "o limite limits.transfers (20) foi atingido: nem todas as requisições a createPix foram enviadas",
         *("Mudança de comportamento", "o mesmo resultado", "Mudanças desde outra execução dos testes"),
-        *("não exercitado", "2 não exercitados"),
+        *("não testado", "2 não testados"),
     } <= texts
     assert {"not exercised", "2 not exercised"} <= set(page_of(run, ENGLISH).texts)
 
@@ -203,6 +203,6 @@ def test_the_whole_page_is_in_portuguese():
     assert '<html lang="pt-BR">' in page
     assert "<title>Conformidade Pix: staging: " in page
     assert {test["result"] for test in tests} == {"Passed", "Skipped"}
-    assert any(test["log"].endswith("precisa de execute em allow") for test in tests)
+    assert any(test["log"].endswith("exige execute em allow") for test in tests)
     assert "tested\n" in ended.output
     assert ended.document["headline"].startswith("PARTIAL, read only: no failure")

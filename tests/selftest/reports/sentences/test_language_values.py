@@ -3,6 +3,7 @@
 import pytest
 
 from reports.sentences.language import ENGLISH, language
+from spec.message import Date, say
 
 PORTUGUESE = "pt-BR"
 
@@ -17,7 +18,19 @@ def test_a_number_is_a_text_in_every_language(number, english, portuguese):
     assert language(PORTUGUESE).number(number) == portuguese
 
 
-def test_a_moment_is_a_text_in_every_language():
-    """Elsewhere than in English day before month; always UTC."""
-    assert language(ENGLISH).moment("2026-11-20T09:30:00Z") == "2026-11-20 09:30:00 UTC"
-    assert language(PORTUGUESE).moment("2026-11-20T09:30:00Z") == "20/11/2026 09:30:00 UTC"
+def test_a_date_is_written_as_the_language_writes_dates():
+    """English has ISO 8601; Portuguese has the day before the month. Moments are in UTC."""
+    assert language(ENGLISH).date_in("2026-11-02") == "2026-11-02"
+    assert language(ENGLISH).date_in("2026-11-02T09:30:00Z") == "2026-11-02 09:30:00 UTC"
+
+    assert language(PORTUGUESE).date_in("2026-11-02") == "02/11/2026"
+    assert language(PORTUGUESE).date_in("2026-11-02T09:30:00Z") == "02/11/2026 09:30:00 UTC"
+
+
+def test_a_date_in_a_message_is_written_like_any_other():
+    """At any depth."""
+    known = say("{when}", when=Date("2026-11-02T09:30:00Z"))
+    message = say("{known}, until {day}", known=known, day=Date("2026-11-09"))
+
+    assert str(message) == "2026-11-02 09:30:00 UTC, until 2026-11-09"
+    assert language(PORTUGUESE).text(message) == "02/11/2026 09:30:00 UTC, até 09/11/2026"

@@ -104,13 +104,13 @@ KEYS = [
 ]
 
 
-@pytest.mark.parametrize("sandbox", [None, STAGING], ids=["no sandbox", "a sandbox"])
+@pytest.mark.parametrize("sandbox", [None, STAGING], ids=["not a sandbox", "a sandbox"])
 def test_the_plan_says_what_is_at_stake(sandbox, plan):
     """Sandbox or not, the keys that are deleted, the most transfers, and the journal."""
     lines = plan("registerPixKey or transferP2p", sandbox=sandbox, pix_keys=KEYS)
     becomes = [line.rpartition("; ")[2] for line in lines if "unless a list shows it" in line]
 
-    assert f"{STAGING}, {'a' if sandbox else 'no'} sandbox, " in lines[0]
+    assert f"{STAGING}, {'a' if sandbox else 'not a'} sandbox, " in lines[0]
     assert becomes == [
         "deleted where Key or key_at tells its value"
         if sandbox

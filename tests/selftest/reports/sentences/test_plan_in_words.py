@@ -100,11 +100,11 @@ def test_codes_that_an_earlier_run_sent_are_no_reason():
 
 def test_the_first_line_says_where_it_would_go():
     """Whether that is a sandbox, and whether --base-url names it; what was selected; and what that means."""
-    assert lines()[0].endswith(f" would send to {ADDRESS}, no sandbox, if answered as documented:")
+    assert lines()[0].endswith(f" would send to {ADDRESS}, not a sandbox, if answered as documented:")
     assert f" {ADDRESS}, a sandbox, only x, if " in lines(profile=AT_A_SANDBOX, selected="x")[0]
     for redirected in ("", "--base-url: it only reads"):
         told = lines(profile=replace(BANK, redirected=redirected))
-        assert f" {ADDRESS} (of --base-url, not that of the profile), no sandbox" in told[0]
+        assert f" {ADDRESS} (of --base-url, not that of the profile), not a sandbox" in told[0]
         assert (told[1] == f"  {redirected}") is bool(redirected)
     assert not lines()[1].startswith("  --base-url")
 

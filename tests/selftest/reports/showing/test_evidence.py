@@ -60,7 +60,7 @@ def test_known_values_become_variables():
 def test_evidence_shows_placeholders_and_shapes():
     """Of the same request: what is known by its name, what names somebody by its shape, synthetic keys as they are."""
     body = json.dumps({"pixKey": KEY, "name": "Ana", "value": 12.5, "key": "pixconf-\0 ação"}).encode()
-    shown = resending().sent(Request("POST", f"https://host/{ACCOUNT}?code={CODE}", (), body))
+    shown = resending().parts_of(Request("POST", f"https://host/{ACCOUNT}?code={CODE}", (), body))
 
     assert shown_parts(shown.url) == "https://host/<account>?code=<code>"
     assert json.loads(shown_parts(shown.body)) == {
@@ -82,7 +82,7 @@ def test_evidence_shows_placeholders_and_shapes():
 )
 def test_credentials_are_replaced_whole(name, value, shown):
     """The scheme stays, whether it was the token, and what is made of none."""
-    header = resending().sent(Request("GET", "https://host/", ((name, value),))).headers[0]
+    header = resending().parts_of(Request("GET", "https://host/", ((name, value),))).headers[0]
 
     assert shown_parts(header[1]) == shown
 

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -90,7 +89,7 @@ class TestWhatIsShownIsText:
         """Markup, quotes and template syntax from outside are text wherever they stand, and add no element."""
         run = Run(replace(SANDBOX, name=hostile("name")), hostile("base url"), hostile("selection"), narrowed=True)
         run.unreachable = hostile("unreachable")
-        run.said, run.errors = [Note(NoteKind.SET_UP, hostile("note"))], [hostile("error")]
+        run.notes, run.errors = [Note(NoteKind.SET_UP, hostile("note"))], [hostile("error")]
         run.not_executed = [hostile("not executed")]
         add(run, KIND, Verdict.OBSERVED, "", [1])
         run.observations = [Observation(KIND, frozenset({("", hostile("observation"))}))]
@@ -117,9 +116,9 @@ class TestWhatIsShownIsText:
     def test_test_ids(self, run):
         """pytest-html does not escape the ids of tests; we do. It keeps none of the variables that other plugins tell it."""
         report, row = SimpleNamespace(nodeid="x[<img>]", when="call", outcome="passed"), ["r", "t", "d", "l"]
-        hooks, kept = HtmlPage(run, Path("report.html")), {"environment": {"CI_USER": "maria"}}
-        hooks.pytest_html_report_title(SimpleNamespace(set_data=kept.__setitem__))
-        hooks.pytest_html_results_table_row(report, row)
+        html_page, kept = HtmlPage(run), {"environment": {"CI_USER": "maria"}}
+        html_page.begin(SimpleNamespace(set_data=kept.__setitem__))
+        html_page.fill_row(report, row)
 
         assert row == ["r", '<td class="col-testId">x[&lt;img&gt;]</td>', "d", "l"]
         assert kept == {"environment": {}}
@@ -145,7 +144,7 @@ class TestTheFirstMinute:
         add(run, MASKED, Verdict.OUT_OF_SCOPE, "needs execute in allow")
         first = page(run).text.partition("Provenance")[0]
 
-        assert str(page_title(document_of(run))) == "PIX conformance: sandbox: no failure, 1 of 2 tested"
+        assert str(page_title(document_of(run))) == "PIX conformance: sandbox: no failure, 1 of 2 requirements tested"
         assert "PARTIAL" in first
         assert "conformant" not in first.lower()
         assert on_nothing == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED

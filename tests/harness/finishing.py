@@ -1,0 +1,294 @@
+"""The end of a run: nothing more is sent, and its record takes over from the door what was sent and what follows.
+
+Notes say what the state of the door means for people: unknown outcomes, faults of the set-up, and what others caused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from itertools import chain
+from urllib.parse import unquote
+
+from environments.door.door import Door
+from environments.door.journal import Outcome
+from environments.door.prepared import PERHAPS_PREPARED
+from environments.profiles.loading import name_for_commands
+from environments.profiles.model import EMBEDDED
+from environments.secret_values import ACCOUNT
+from reports.result.grants import Grants
+from reports.result.run import LeftKey, Note, NoteKind, outcome_unknown
+from reports.result.verdicts import Verdict
+from reports.sentences.wording import first_few, grouped, listed
+from reports.showing.evidence import evidence, outline
+from spec.answers import (
+    ABOUT_THE_REQUEST,
+    PASSING,
+    RefusalKind,
+    answer_in_words,
+    answers_in_words,
+    declines,
+    execution_results,
+    is_granted,
+    refused_or_lost,
+)
+from spec.exchange import Exchange
+from spec.interface import operations
+from spec.message import Message, Text, changed, joined, message_of, say, say_many
+from spec.rules import Reproduction
+from tests.harness.session import Session
+
+_OF_NOBODY = say("its account is synthetic")
+_DECLINED = say('the answer has code 0, and says Success: "false": it was perhaps prepared')
+_COUNTED = (_OF_NOBODY, _DECLINED)
+"""Reasons for which nobody looks transfers up one by one."""
+
+
+def end_sending(session: Session, *, was_interrupted: bool) -> None:
+    """Send nothing more, and note why the run ended early, if it did."""
+    run, door = session.run, session.door
+    run.ended_by = door.ending.limit if door.ending.limit in door.unsent else ""
+    run.interrupted |= was_interrupted
+    door.ending.stop()
+
+
+def close_record(session: Session) -> None:
+    """Take over from the door how much was sent, what is left behind, and the notes."""
+    run, door, foreign = session.run, session.door, session.display.foreign
+    run.requests, run.executions = len(door.exchanges), door.guard.sent
+    run.unknown_outcomes = len(door.guard.unknown)
+    run.ended_by = run.ended_by or door.token_monitor.expired
+    run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
+    run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
+    run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
+    if run.profile.base_url != EMBEDDED:  # it ends with the run
+        for key in door.keys.not_cleaned_up():
+            name = changed(key.name, foreign)
+            run.not_cleaned_up.append(LeftKey(name, key.state.value, key.owned, tuple(key.exchanges)))
+        run.not_executed += _not_executed(door)
+    run.grants = Grants.of_exchanges(door.exchanges)
+    run.outages = {why: _in_order(names) for why, names in door.backoff.outages.items()}
+    unsent = {why: _in_order(names) for why, names in door.unsent.items()} | run.outages
+    run.unsent = {why: names for why, names in unsent.items() if names}  # none: only to undocumented paths
+
+
+def keep_exchanges(session: Session, *, with_content: bool) -> None:
+    """Take over the exchanges as they may be shown: an outline of each.
+
+    Exchanges have their content if a result cites them (without `with_content` only a failure) or if a key is left.
+    """
+    run, exchanges = session.run, session.door.exchanges
+    codes = session.door.guard.prepared.codes
+    session.resending.preparations = {
+        codes[exchange.number]: exchange.request for exchange in exchanges if codes.get(exchange.number)
+    }
+    citing = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
+    cited = set(chain.from_iterable(result.exchanges for result in citing))
+    cited.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
+    for exchange in exchanges:
+        is_cited = exchange.number in cited
+        run.exchanges[exchange.number] = evidence(exchange, session.resending) if is_cited else outline(exchange)
+
+
+def _in_order(names: Container[str]) -> list[str]:
+    """The operations in the order of the interface document."""
+    return [name for name in operations() if name in names]
+
+
+def _reason(prepared: tuple[Exchange, str]) -> Text:
+    """Why a transfer was not executed, as it is said; empty if it was."""
+    exchange, why = prepared
+    if why and exchange.response and is_granted(exchange) and declines(exchange.response):
+        return _DECLINED
+    return why if exchange.valid or why == PERHAPS_PREPARED else _OF_NOBODY
+
+
+def _not_executed(door: Door) -> Iterator[Message]:
+    """One line for the transfers that were prepared and not executed for the same reason."""
+    prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
+    for why, transfers in grouped(prepared, _reason).items():
+        numbers = [str(exchange.number) for exchange, _ in transfers]
+        if why:
+            yield say_many(
+                "{n} transfer (exchange {numbers}), not executed: {why}",
+                "{n} transfers (exchanges {numbers}), each not executed: {why}",
+                n=len(transfers),
+                numbers=first_few(numbers) if why in _COUNTED else listed(numbers),
+                why=message_of(why),
+            )
+
+
+# -- notes ------------------------------------------------------------------------------------------------------------
+
+
+def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
+    """The notes of a run with the profile of this name, the most important one first."""
+    valid = [exchange for exchange in door.exchanges if exchange.expects_success]
+    if not any(map(is_granted, valid)):  # the first cause is another one
+        valid = []
+    yield from _unsettled_transfers(door, name)
+    yield from _stopped_deletions(door)
+    for fault in _faults_of_the_set_up(door, valid):
+        yield Note(NoteKind.SET_UP, fault)
+    yield from _refused_accounts(door, valid)
+    yield from _effects_of_others(door, reproduction)
+
+
+def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
+    """Transfers that this run or an earlier one may have executed or prepared."""
+    settle: Text = ""
+    if door.guard.journal:
+        settle = say(
+            "python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name
+        )
+    for number in door.guard.unknown:
+        remedy = say(
+            "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
+        )
+        yield outcome_unknown(say("exchange {number}", number=number), joined((remedy, settle)))
+    for entry in door.guard.earlier:
+        yield outcome_unknown(
+            say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
+            joined((say("look the transfer up"), settle)),
+        )
+    for entry in door.guard.perhaps_prepared:
+        perhaps = say(
+            "an earlier run ended while it prepared a transfer, which was perhaps prepared (at {at}, entry {name})",
+            at=entry.at,
+            name=entry.name,
+        )
+        yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), settle)))
+
+
+def _stopped_deletions(door: Door) -> Iterator[Note]:
+    """Why no further key was registered or deleted."""
+    if door.keys.gone:
+        gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
+        yield Note(NoteKind.KEY_GONE, gone)
+    elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
+        yield Note(NoteKind.CUT, door.key_changes.stopped)
+
+
+def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
+    """Accounts of the profile that every operation refuses."""
+    accounts = [known.value for known in door.secrets.known if known.name == ACCOUNT]
+    for number, account in enumerate(accounts, 1):
+        answers = [exchange for exchange in valid if exchange.request.last_segment == account]
+        refusing = {exchange.operation for exchange in answers if refused_or_lost(exchange) not in PASSING}
+        if len(refusing) > 1 and not any(map(is_granted, answers)):
+            refused = say(
+                "number {number} of accounts: refused by every operation ({answer}): check accounts",
+                number=number,
+                answer=answer_in_words(answers[0]),
+            )
+            yield Note(NoteKind.ACCOUNT, refused)
+
+
+def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
+    """What requests in flight together, limits of the suite and gateways did to the answers."""
+    otherwise_alone = len(reproduction.otherwise_alone)
+    if otherwise_alone >= 3:  # fewer may be passing trouble
+        together = say(
+            "{number} requests were refused or not answered with other requests in flight, and answered otherwise "
+            "alone: the service limits requests at the same time, or mixes up their answers",
+            number=otherwise_alone,
+        )
+        yield Note(NoteKind.IN_COMPANY, together)
+    cuts = Counter(exchange.response.cut for exchange in door.exchanges if exchange.response and exchange.response.cut)
+    for why, number in cuts.items():
+        unjudged = say_many(
+            "{n} answer is {why}: its JSON is not judged",
+            "{n} answers are {why}: their JSON is not judged",
+            n=number,
+            why=say(why),
+        )
+        yield Note(NoteKind.IN_COMPANY, unjudged)
+    of_gateways = [exchange for exchange in door.exchanges if refused_or_lost(exchange) is RefusalKind.GATEWAY]
+    if of_gateways:
+        unseen = say(
+            "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
+            number=len(of_gateways),
+        )
+        yield Note(NoteKind.IN_COMPANY, unseen)
+
+
+def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
+    """What is wrong with the token, the codes, the journal or the certificate."""
+    guard = door.guard
+    if guard.token_refused:
+        refused = say(
+            "an execution was refused with 401 (exchange {number}), and no further transaction code was sent with this "
+            "token: check auth",
+            number=guard.token_refused[0],
+        )
+        is_refused = guard.token_refused[0] not in guard.unknown
+        again = say("then name this one code in --resend-code") if guard.journal and is_refused else ""
+        yield joined((refused, again))
+    yield from guard.notes
+    yield from _kept_by_journal(door)
+    yield from door.token_monitor.notes
+    if any(refused_or_lost(exchange) is RefusalKind.CERTIFICATE for exchange in door.exchanges):
+        yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
+    if not guard.notes:  # they say the first cause
+        yield from _codes_refused(door, valid)
+
+
+def _kept_by_journal(door: Door) -> Iterator[Text]:
+    """The codes that the journal kept from being sent, and those that it does not."""
+    guard, supplied = door.guard, len(door.secrets.codes)
+    if guard.journal_trouble:
+        yield say("executions were stopped: {why}", why=guard.journal_trouble)
+    elif guard.supplied_trouble:
+        yield guard.supplied_trouble
+    entries = guard.barred.values()
+    if entries:
+        statuses = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
+        barred = say(
+            "{number} of {supplied} transaction codes were sent by an earlier run according to the journal, and not by "
+            "this one: prepare new ones",
+            number=len(entries),
+            supplied=supplied,
+        )
+        resend = say("or name one that was refused in --resend-code") if statuses else ""
+        token: Text = ""
+        if "401" in statuses:
+            token = say("{number} of them got 401: the token was at fault", number=statuses.count("401"))
+        yield joined((barred, resend, token))
+    if guard.offered:
+        yield say(
+            "{number} of {supplied} transaction codes were offered with a wrong token by an earlier run, which did not "
+            "execute them",
+            number=len(guard.offered),
+            supplied=supplied,
+        )
+
+
+def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
+    """The codes that were refused, and by which answers; nothing if all that refused one may be a conflict with what
+    was beside it. A refusal that carries a result, or may carry one, is none: its transfer may have been executed.
+
+    If all supplied codes of a sandbox were refused, an earlier run may have executed them: a sandbox has no journal.
+    """
+    executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
+    settled = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
+    refused = [exchange for exchange in settled if _refuses_a_code(exchange)]
+    if all(exchange.beside and refused_or_lost(exchange) is RefusalKind.CONFLICT for exchange in refused):
+        return
+    line = say(
+        "{number} of {all} transaction codes were refused: {answers}",
+        number=len(refused),
+        all=len(executions),
+        answers=answers_in_words(refused),
+    )
+    supplied = [
+        exchange for exchange in executions if not door.guard.prepared.has(unquote(exchange.request.last_segment))
+    ]
+    all_supplied_refused = bool(supplied) and all(exchange in refused for exchange in supplied)
+    question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
+    is_asked = all_supplied_refused and door.guard.journal is None
+    yield joined((line, question if is_asked else ""))
+
+
+def _refuses_a_code(exchange: Exchange) -> bool:
+    is_refusal = refused_or_lost(exchange) in ABOUT_THE_REQUEST
+    return is_refusal and exchange.response is not None and not execution_results(exchange.response)

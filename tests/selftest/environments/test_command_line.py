@@ -1,0 +1,49 @@
+"""A wrong command line is one line and exit status 4, whatever the command, and each command says what it does."""
+
+import pytest
+
+from environments.__main__ import main as environments
+from environments.sandbox.__main__ import main as sandbox
+from reports.__main__ import main as reports
+from spec.__main__ import main as requirements
+
+COMMANDS = {
+    "spec": (requirements, []),
+    "environments": (environments, []),
+    "environments new": (environments, ["new", "x", "--base-url=https://x"]),
+    "environments check": (environments, ["check", "x"]),
+    "environments cleanup": (environments, ["cleanup", "x"]),
+    "environments journal": (environments, ["journal"]),
+    "environments.sandbox": (sandbox, []),
+    "reports": (reports, []),
+    "reports compare": (reports, ["compare", "a", "b"]),
+}
+"""Each command, with its function and the arguments that it needs."""
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "reports recorded"])
+def test_help_says_what_the_command_does(command, capsys):
+    """In a sentence below the usage."""
+    main, arguments = COMMANDS.get(command, (reports, ["recorded"]))
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--help"])
+    usage, sentence = capsys.readouterr().out.split("\n\n")[:2]
+
+    assert ended.value.code == 0
+    assert usage.startswith(f"usage: python -m {command} ")
+    assert sentence[0].isupper()
+    assert " " in sentence
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_wrong_command_line_is_one_line_and_exit_status_4(command, capsys):
+    """The unknown argument is not repeated, because it may be a pasted token."""
+    main, arguments = COMMANDS[command]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--canary"])
+    printed = capsys.readouterr()
+
+    assert (ended.value.code, printed.out) == (4, "")
+    assert printed.err.startswith("error: ")
+    assert printed.err.count("\n") == 1
+    assert "canary" not in printed.err

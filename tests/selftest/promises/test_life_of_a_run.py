@@ -1,0 +1,39 @@
+"""conftest.py has the hooks of a run in the order in which pytest calls them."""
+
+import pytest
+
+from tests.selftest.proof.trial import CONFORMANCE
+from tests.selftest.recorded_runs import PYTEST
+
+AT_ANY_TIME = {"pytest_internalerror"}
+
+
+class Listens:
+    """Notes the hooks of the run that pytest calls, each at its last call: some are called for every test."""
+
+    def __init__(self):
+        self.called = {}
+
+    def pytest_configure(self, config):
+        config.pluginmanager.add_hookcall_monitoring(self._note, lambda *ignored: None)
+
+    def pytest_sessionstart(self, session):
+        self.conformance_run = session.config.pluginmanager.get_plugin("conformance-run")
+
+    def _note(self, hook_name, hook_impls, arguments):
+        is_about_another_plugin = arguments.get("plugin_name", "terminalreporter") != "terminalreporter"
+        if not is_about_another_plugin and any(hook.plugin_name == "conformance-run" for hook in hook_impls):
+            self.called.pop(hook_name, None)
+            self.called[hook_name] = True
+
+
+def test_hooks_stand_in_the_order_of_a_run(tmp_path):
+    """Each one is called, and none before one that stands above it."""
+    listens = Listens()
+    status = pytest.main(
+        [*PYTEST, "-k", "listAccounts.status", f"--report-dir={tmp_path}", str(CONFORMANCE)], [listens]
+    )
+    hooks = [name for name in vars(type(listens.conformance_run)) if name.startswith("pytest_")]
+
+    assert status == 0
+    assert [*listens.called] == [name for name in hooks if name not in AT_ANY_TIME]
