@@ -111,7 +111,7 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
                 break
 
 
-def renamed(facts: Facts, change: Callable[[str], str]) -> Facts:
+def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
     """The facts with `*` in the place of each name that may be data, or that `change` alters.
 
     `change` redacts a text: what it alters is known to be data. It is applied to the types, too, because the answer in

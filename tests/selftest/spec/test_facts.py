@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from spec.facts import DEEP, contradictions, facts_of, merged, renamed, text_of, updated
+from spec.facts import DEEP, contradictions, facts_of, merged, redacted_facts, text_of, updated
 from spec.json_text import read_json
 
 
@@ -113,7 +113,7 @@ def test_names_that_a_redaction_knows():
     """They are `*`, at any depth, and so are names of facts that were read which are not plain."""
     read = frozenset({("", "200 saldo"), ("/data/saldo/0001-77/*/id", "string"), ("/saldo", "absent")})
 
-    assert renamed(read, lambda text: text.replace("saldo", "<key>")) == {
+    assert redacted_facts(read, lambda text: text.replace("saldo", "<key>")) == {
         ("", "200 <key>"),
         ("/data/*/*/*/id", "string"),
     }
