@@ -1,4 +1,5 @@
-"""Command lines of `python -m …`: a wrong one is one line and exit status 4, as for a run."""
+"""Command lines of `python -m environments`, `reports` and `spec`: a wrong one is one line and exit status 4, as for a
+run."""
 
 from __future__ import annotations
 
@@ -7,12 +8,13 @@ import re
 from typing import NoReturn
 
 WRONG_USE = 4
+"""Exit status of a wrong command line. That of argparse is 2, which means interrupted for a run."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose own exit status for a wrong command line would be 2, which means interrupted for a run."""
+    """A parser that ends with one line for a wrong command line, and repeats no secret."""
 
     def error(self, message: str) -> NoReturn:
-        """One line. An unknown argument is not repeated, because it may be a pasted token."""
+        """Print one line, and end. An unknown argument is not repeated, because it may be a pasted token."""
         line = " ".join(re.sub(r"(unrecognized arguments): .*", r"\1", message, flags=re.DOTALL).split())
         self.exit(WRONG_USE, f"error: {line}; see {self.prog} --help\n")

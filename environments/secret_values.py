@@ -70,7 +70,7 @@ class Secrets:
     @property
     def codes(self) -> frozenset[str]:
         """The transaction codes that the run may execute: supplied, or prepared by it."""
-        return frozenset(known.value for known in self.known if known.name == CODE and known.value)
+        return frozenset(secret.value for secret in self.known if secret.name == CODE and secret.value)
 
     def learn(self, name: str, *values: str) -> None:
         """Guard and hide values, such as keys and codes. The name stands for them in output."""

@@ -163,8 +163,9 @@ def answer_in_words(exchange: Exchange) -> Message:
 
     If a 200 is a refusal, they say why: `200 with code 3, not 0`.
     """
-    response, failure = exchange.response, exchange.failure
+    response = exchange.response
     if response is None:
+        failure = exchange.failure
         if failure is None:
             return say("not sent")
         return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
@@ -231,10 +232,12 @@ def grants_protected_result(exchange: Exchange) -> bool:
 
 @kept_beside
 def _has_an_execution_result(response: Response) -> bool:
+    """True if an object at any place of the body is a whole execution result."""
     return any(map(_is_execution_result, _objects(response.json.value)))
 
 
 def _says_success_true_anywhere(response: Response) -> bool:
+    """True if `Success` says true in the body, or in an object that stands in it as text."""
     return any(_success_is_true(text) for text in (response, *_texts_in(response)))
 
 
@@ -310,8 +313,6 @@ def is_partly_unread(response: Response) -> bool:
 
 _BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
 """The begin of an object, or of a list of objects. A text in braces begins otherwise, such as `{id} was not found`."""
-_ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
-"""An element of XML that holds nothing but text: its name and the text."""
 
 
 @kept_beside
@@ -351,6 +352,10 @@ _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECT
 """After these the service may have acted. Without a connection, or if TLS refused it, no request arrived."""
 
 
+_ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
+"""An element of XML that holds nothing but text: its name and the text."""
+
+
 @kept_beside
 def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
     """Execution results that an answer carries, whole or in part, under `data` or elsewhere, also as text or XML.
@@ -379,9 +384,9 @@ _LEAST_FILLED = 3
 _OF_A_REASON = frozenset({"error", "message"})
 """Members that say why something was refused. They are filled in any error, and tell nothing of a transfer."""
 _LEAST_OF_A_GRANT = 2
-"""Members of a transfer, such as a name and a key: an answer that has so many, and is no refusal, tells of one."""
+"""Filled members of a transfer, such as a key and a bank, from which on an answer that is no refusal tells of it."""
 _OF_ANY_ERROR = _OF_A_REASON | {"status", "type", "id", "date"}
-"""Members that errors have in common with execution results, such as those of Spring, of RFC 9457 and of banks."""
+"""Members that both errors and execution results have. The errors are those of Spring, of RFC 9457 and of banks."""
 _OF_ANY_OBJECT = _OF_ANY_ERROR | {"name"}
 """Members that any object may have, also one that is not about a transfer."""
 
@@ -417,6 +422,7 @@ def _is_execution_result(members: Mapping[str, Any]) -> bool:
 
 
 def _says_success(response: Response) -> bool:
+    """True if the answer says DONE, as an execution does, or that `Success` is true, as a registration does."""
     return _says_done(response) or _success_is_true(response)
 
 

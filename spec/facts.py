@@ -80,7 +80,10 @@ def merged(answers: Iterable[Facts]) -> Facts:
 
 def updated(was: Facts, now: Facts) -> Facts:
     """The new facts, and each old fact of a place that the new ones say nothing about, such as the items of an empty
-    array."""
+    array.
+
+    An old fact is dropped with its holder: if a member is gone, so is all that was in it.
+    """
     current = set(now)
     new_types = _types_by_place(now)
     for place, type_name in sorted(was):  # so that an object or array comes before its members and items
@@ -101,15 +104,14 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
     for place in sorted({*types_before, *types_after}):
         old = _telling_types(_types_at(place, types_before))
         new = _telling_types(_types_at(place, types_after))
-        if not old or not new or old & new:
-            continue
-        if not _is_of_paging(place, old | new):
+        are_both_known = bool(old and new)
+        if are_both_known and old.isdisjoint(new) and not _is_of_paging(place, old | new):
             yield place, old, new
             if place == ANSWER:
                 break
 
 
-def renamed(facts: Facts, change: Callable[[str], str]) -> Facts:
+def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
     """The facts with `*` in the place of each name that may be data, or that `change` alters.
 
     `change` redacts a text: what it alters is known to be data. It is applied to the types, too, because the answer in
@@ -162,6 +164,7 @@ _HOLDER_TYPES = frozenset({OBJECT, ARRAY})
 
 
 def _types_by_place(facts: Facts) -> dict[str, set[str]]:
+    """All types that stand in facts, by their place."""
     types = defaultdict(set)
     for place, type_name in facts:
         types[place].add(type_name)
@@ -227,7 +230,7 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     all_names = set[str]().union(*objects)
     names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))
     if len(names) > _MOST_NAMES:
-        names = set()
+        names = set()  # the objects are keyed by data, so every member is under *
     values = defaultdict(list)
     for members in objects:
         for name, value in members.items():

@@ -105,9 +105,13 @@ def path_parameters_reached(operation: str, path: str) -> frozenset[str]:
 
 
 def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
+    """The operation that an item of the schema describes. Only a described one has a response "200"."""
     success = item["responses"].get("200")
-    envelope = _properties(success["content"]["application/json"]["schema"]) if success else {}
-    result = _properties(envelope["data"]) if success else {}
+    envelope: Mapping[str, Any] = {}
+    result: Mapping[str, Any] = {}
+    if success:
+        envelope = _properties(success["content"]["application/json"]["schema"])
+        result = _properties(envelope["data"])
     return Operation(
         item["operationId"],
         method.upper(),
@@ -120,6 +124,7 @@ def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schemas of the members of an object, by name."""
     return dict(_resolve(schema).get("properties", {}))
 
 
@@ -174,6 +179,7 @@ def _resolved(path: str) -> str:
 
 
 def _permitted_by(*permissions: str) -> tuple[str, ...]:
+    """Ids of the operations that need one of these permissions."""
     return tuple(operation.id for operation in operations().values() if operation.permission in permissions)
 
 

@@ -48,7 +48,7 @@ class JsonObject(dict[str, Any]):
     @cached_property
     def by_folded_name(self) -> dict[str, str]:
         """The first name that stands for each folded name."""
-        return {folded(name): name for name in reversed(self)}
+        return {folded(name): name for name in reversed(self)}  # of equal ones, the last one written stays
 
 
 @lru_cache(10_000)

@@ -89,6 +89,7 @@ class Listing:
 
     @cached_property
     def _leaves(self) -> list[tuple[JsonPath, Any]]:
+        """Every value of the list that holds no other, with the path to it."""
         return leaves_of(self._value)
 
     @cached_property
@@ -144,7 +145,10 @@ class Listing:
 
     @cached_property
     def _all_digits(self) -> str:
-        """The digits of all values in their order, and on a line of its own those of each text, number and name."""
+        """The digits of all values in their order, and on a line of its own those of each text, number and name.
+
+        A number that is spread over several values is in the first line. A number that is a name is in its own.
+        """
         return "\n".join([_digits(self._all_letters_and_digits), *map(_digits, self.all_texts)])
 
     @cached_property
@@ -179,8 +183,8 @@ class Listing:
         """True if a member beside the keys, or a header, says that there are more of them than the list shows."""
         for path, value in self._leaves:
             names = [folded(part) for part in path if isinstance(part, str)]
-            is_in_an_item = len(names) < len(path)
-            if names and not is_in_an_item and self._says_more(names, value):
+            is_beside_the_keys = bool(path) and len(names) == len(path)  # the path leads through no item of an array
+            if is_beside_the_keys and self._says_more(names, value):
                 return True
         headers = {name.lower(): value for name, value in self._headers}
         links_to_next = re.search(r"rel=\"?next\b", headers.get("link", "")) is not None  # RFC 8288 section 3.3
@@ -200,6 +204,7 @@ class Listing:
         return bool(_NUMBER_OF_KEYS.fullmatch(own_name)) and self._is_more_than_shown(value)
 
     def _is_more_than_shown(self, value: Any) -> bool:
+        """True if a value is a larger number than that of the keys at `key_at`."""
         return _number_of(value) > len(self.values)
 
     @cached_property
@@ -399,6 +404,7 @@ def _written_out(value: Any) -> str:
 
 
 def _digits(text: str) -> str:
+    """The digits of a text, those of any width as ASCII."""
     return _ascii_without(_NO_DIGITS, unicodedata.normalize("NFKC", text))
 
 
@@ -408,6 +414,7 @@ def _letters_and_digits(text: str) -> str:
 
 
 def _is_the_key(value: Any, key: str) -> bool:
+    """True if a value is the key, in any punctuation and letter case."""
     return _is_text(value) and bool(plain(key)) and plain(str(value)) == plain(key)
 
 

@@ -57,8 +57,10 @@ class Log:
         return [exchange for exchange in self.of(operation, *purposes) if exchange.number]
 
     def valid(self, operation: str, part: str = "") -> list[Exchange]:
-        """The exchanges with an operation whose request is valid: those of one part of the generated traffic, or, if
-        `part` is empty, those that are not generated."""
+        """The exchanges with an operation whose request is valid, of one part of the generated traffic.
+
+        If `part` is empty, the exchanges that are not generated.
+        """
         valid = [exchange for exchange in self._exchanges if exchange.valid and exchange.operation == operation]
         in_part = [exchange for exchange in valid if exchange.part == part]
         return [exchange for exchange in in_part if exchange.number not in self._superseded]

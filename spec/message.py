@@ -27,14 +27,12 @@ class Date:
 
 @dataclass(frozen=True)
 class Message:
-    """A template with {placeholders}, each with its value. `plural` is the template if `{n}` is not one.
-
-    A value that is a message is translated, and a date is written as the language writes dates. Other values stay.
-    """
+    """A template with {placeholders}, and their values."""
 
     template: str
     values: tuple[tuple[str, Value], ...] = ()
-    """By the names of the placeholders. A value that is a message itself is translated, too."""
+    """By the names of the placeholders. A value that is a message itself is translated, and a date is written as the
+    language writes dates. Other values stay as they are."""
     plural: str = ""
     """The template if the value of `n` is not 1; empty if the message has no number."""
 
@@ -105,6 +103,7 @@ def in_a_row(texts: Sequence[Text], link: str) -> Text:
     """One message of all texts. A text that is no message is a name or a value, and stands as it is."""
     if len(texts) < 2:
         return texts[0] if texts else ""
+    # "{part0}; {part1}; …": each text is the value of a placeholder, so that a language renders it for itself.
     parts = {f"part{number}": text for number, text in enumerate(texts)}
     return say(link.join(f"{{{name}}}" for name in parts), **parts)
 
@@ -121,6 +120,7 @@ def texts_in_values(text: Text, within: str = "") -> Iterator[str]:
         if isinstance(value, str) and is_wanted:
             yield value
         elif isinstance(value, Message):
+            # All texts within a message that stands at that placeholder belong to it.
             yield from texts_in_values(value, "" if is_wanted else within)
 
 

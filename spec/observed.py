@@ -52,9 +52,9 @@ def answer_that_stands(first: Exchange, sent_again: Mapping[int, Exchange | None
     `sent_again` has the second exchanges, by the number of the first.
     """
     second = sent_again.get(first.number)
-    if second and is_evidence(second) and not is_evidence(first):
-        return second
-    return first
+    if is_evidence(first) or second is None:
+        return first
+    return second if is_evidence(second) else first
 
 
 def is_evidence(exchange: Exchange) -> bool:
@@ -128,18 +128,20 @@ def _header_in_words(name: str, value: str) -> str:
 _WORD = re.compile(r"[^\s\"'<>{}(),;]+")
 """A piece of a body between blanks, quotes, brackets, commas and semicolons, as in JSON, HTML and plain text."""
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
+_Print = tuple[object, ...]
+"""What an answer is compared by. Equal prints mean that two answers differ in nothing but the path and numbers."""
 _HEAD_OF_A_PRINT = 3
 """Elements at the begin of a print that never vary: status, media type and code."""
 
 
 def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
-    """True if the answer cannot be told apart from those of the references, which were got in other ways.
+    """True if the answer cannot be told apart from those of the references.
 
     Status, media type, code and body are compared. What varies by itself is left out: the path, digits and long
     hexadecimal numbers, and each word in which the references differ from each other. Of a large body the words of its
     start are compared, and the rest as a whole.
     """
-    prints = [_kept_print(answered, answered.response) for answered in (exchange, *references) if answered.response]
+    prints = [_print_of(answered, answered.response) for answered in (exchange, *references) if answered.response]
     is_unanswered = len(prints) < 1 + len(references)
     if is_unanswered or len({elements[:_HEAD_OF_A_PRINT] for elements in prints}) > 1:
         return False
@@ -150,17 +152,17 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
     return True
 
 
-def _kept_print(exchange: Exchange, response: Response) -> tuple[object, ...]:
-    """The print of an answer. A short one is kept beside its exchange, because most are compared with several others.
+def _print_of(exchange: Exchange, response: Response) -> _Print:
+    """The print of an answer. That of a short answer is kept, because most answers are compared with several others.
 
-    An exchange is frozen, so that the print goes into its `vars`.
+    An exchange is frozen, so the print is written into its attributes.
     """
     if response.size > _MOST_BYTES_OF_A_KEPT_PRINT:
-        return _print_of(exchange, response)
+        return _make_print(exchange, response)
     attributes = vars(exchange)
     if "print" not in attributes:
-        attributes["print"] = _print_of(exchange, response)
-    kept: tuple[object, ...] = attributes["print"]
+        attributes["print"] = _make_print(exchange, response)
+    kept: _Print = attributes["print"]
     return kept
 
 
@@ -168,11 +170,8 @@ _MOST_BYTES_OF_A_KEPT_PRINT = 2_000
 """So that the prints of the 2,000 exchanges of a run take a few MB. Ordinary answers have up to 1,000 bytes."""
 
 
-def _print_of(exchange: Exchange, response: Response) -> tuple[object, ...]:
-    """The print of an answer: status, media type, code, a digest of the end of a large body, and each word before it.
-
-    Equal prints mean that the answers differ in nothing but the path and numbers.
-    """
+def _make_print(exchange: Exchange, response: Response) -> _Print:
+    """Status, media type, code, a digest of the end of a large body, and each word of the start of the body."""
     text = response.start.decode("utf-8", "replace")
     for part in _parts_of_path(exchange):
         text = text.replace(part, "·")
@@ -192,6 +191,7 @@ def _digest_of_the_rest(exchange: Exchange, response: Response) -> bytes:
 
 @lru_cache(maxsize=64)  # an answer is compared with several others
 def _digest_without(parts: tuple[str, ...], packed_body: bytes) -> bytes:
+    """Digest of what follows the start of a body, without these parts of the path and without hexadecimal digits."""
     rest = zlib.decompress(packed_body)[LARGE:]
     for part in parts:
         rest = rest.replace(part.encode(), b"")

@@ -24,7 +24,7 @@ class Requirement:
 
     id: str
     section: str
-    """The headings and rows of the interface document that make the statement, separated by semicolons."""
+    """The places of the interface document that make the statement: `Errors, item 5; Limits`."""
     level: str
     text: str
     """The statement in one sentence."""

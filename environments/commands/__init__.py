@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from environments.command_line import WRONG_USE as WRONG_USE
+from environments.command_line import WRONG_USE as WRONG_USE  # beside the others, for the commands
 from environments.door.client import Client
 from environments.profiles.model import Profile
 

@@ -31,11 +31,14 @@ _ANSWERS: dict[object, Line] = {
 _REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
 
 
+_THE_GRAVEST_LAST = (CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE)
+
+
 def check(profile: Profile, open_client: OpenClient) -> int:
     """Print whether a run could begin, with every problem. Returns the exit status of such a run."""
     status = CLEAN
     for status_of_line, line in _lines_about(profile, open_client):
-        status = max(status, status_of_line, key=(CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE).index)
+        status = max(status, status_of_line, key=_THE_GRAVEST_LAST.index)
         print(line)
     if status:
         print(f"not ready: exit status {status}; the lines above say why")

@@ -47,6 +47,7 @@ def keys_left_by_runs(profile: Profile, record: KeyRecord) -> list[KeyLeft]:
 
 
 def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
+    """Keys of the profile that the record has as registered, or perhaps registered, at each of its accounts."""
     for account in profile.accounts:
         for place, key in enumerate(profile.pix_keys):
             state = record.state(account, key.type, key.key) if key.key else ""
@@ -135,14 +136,16 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
         client.send("listPixKeys", key.account)
     list_before = lists_before.get(key.account)
     is_of_the_profile = value in {own.key for own in profile.pix_keys}
+    may_be_of_others = is_of_the_profile and not profile.is_sandbox
     is_masked = list_before is not None and list_before.hides_keys
-    if is_of_the_profile and is_masked and not profile.is_sandbox:
+    if may_be_of_others and is_masked:
         print(f"not deleted: {key.name} (the list of keys is masked, so nobody can tell whether the key is yours)")
         return False
     body = fill(profile.requests["deletePixKey"].json, account=key.account, key=value, type=key.type)
     exchange = client.send("deletePixKey", key.account, json=body)
     was_sent = exchange.number > 0
-    if was_sent and refused_or_lost(exchange) is not None and "read" in client.door.permission.allow:
+    was_refused = was_sent and refused_or_lost(exchange) is not None
+    if was_refused and "read" in client.door.permission.allow:
         client.send("listPixKeys", key.account)  # the key may be gone nevertheless
     is_gone = was_sent and _is_gone(client, exchange, key)
     print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({answer_in_words(exchange)})")

@@ -44,7 +44,8 @@ def settle_outcome(profile: Profile | None, code: str) -> str:
     journal = journal_of(profile)
     with journal.turn():
         entry = journal.entry(code) or _entry_with_name(code, journal)
-        if entry is None or not (entry.is_unknown or entry.is_perhaps_prepared):
+        is_open = entry is not None and (entry.is_unknown or entry.is_perhaps_prepared)
+        if entry is None or not is_open:
             raise JournalError(f"--settle: {journal.path} has no unknown outcome of this code")
         journal.environment = entry.environment
         journal.write(code, Outcome.SETTLED, digest=entry.digest)
@@ -52,4 +53,5 @@ def settle_outcome(profile: Profile | None, code: str) -> str:
 
 
 def _entry_with_name(name: str, journal: Journal) -> JournalEntry | None:
+    """The entry to which the list gives this name."""
     return next((entry for entry in journal.entries() if entry.name == name), None)

@@ -58,8 +58,9 @@ def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
     own_keys = {key.key for key in profile.pix_keys if key.key}
     pointers = []
     for place, values in values_by_place.items():
+        has_only_keys = all(_is_a_key(value, own_keys) for value in values)
         may_be_shown = all(name == "*" or is_name(str(name)) for name in place)
-        if "*" in place and may_be_shown and all(_is_a_key(value, own_keys) for value in values):
+        if "*" in place and has_only_keys and may_be_shown:
             pointers.append("/" + "/".join(map(str, place)))
     named_like_keys = [place for place in pointers if folded(place.rpartition("/")[2]).endswith(_ENDS_OF_NAMES_OF_KEYS)]
     return named_like_keys or pointers

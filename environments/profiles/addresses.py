@@ -50,7 +50,8 @@ def check_address(text: str, *, insecure: bool, exact: bool) -> None:
     if not exact and re.search("(?i)/v1/?$", urlsplit(text).path):
         remedy = "leave it out, or set base_url_is_exact: true in the profile if the paths start with /v1/v1"
         raise ValueError(f"ends in /v1, and every path of the interface starts with /v1 already: {remedy}")
-    if text.startswith("http:") and not insecure and not _is_loopback(text):
+    is_readable_on_the_way = text.startswith("http:") and not _is_loopback(text)
+    if is_readable_on_the_way and not insecure:
         raise ValueError("http:// sends the token in clear text; use https://, or set insecure: true in the profile")
 
 
@@ -60,7 +61,8 @@ def check_proxy(proxy: str, base_url: str, *, insecure: bool) -> None:
     A proxy reads whatever goes over http:// to the target, also if the target is this machine.
     """
     check_address(proxy, insecure=True, exact=True)
-    if base_url.startswith("http:") and not insecure and not _is_loopback(proxy):
+    is_readable_for_proxy = base_url.startswith("http:") and not _is_loopback(proxy)
+    if is_readable_for_proxy and not insecure:
         raise ValueError("http:// shows the token to the proxy; use https://, or set insecure: true in the profile")
 
 

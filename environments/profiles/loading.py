@@ -226,9 +226,9 @@ def from_example(values: Mapping[str, str], path: Path) -> str:
     schema = os.path.relpath(SCHEMA_FILE, path.absolute().parent)
     text = EXAMPLE_FILE.read_text("utf-8").replace(SCHEMA_FILE.name, schema)
     for key, value in values.items():
-        indent, name, example_value = r"\1", r"\2", r"\3"
-        new_value = f" {value}".replace("\\", r"\\") if value else example_value
-        text = re.sub(rf"(?m)^( *)#?({key}:)(.*)", indent + name + new_value, text, count=1)
+        line = rf"(?m)^(?P<indent> *)#?(?P<key>{key}:)(?P<value>.*)"
+        new_value = f" {value}".replace("\\", r"\\") if value else r"\g<value>"
+        text = re.sub(line, rf"\g<indent>\g<key>{new_value}", text, count=1)
     profile_of(text, path)  # raises if a value is wrong
     return text
 
@@ -321,7 +321,7 @@ def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
 
 
 def missing_for_deletions(profile: Profile) -> str:
-    """The line that a profile lacks so that a run which may delete keys deletes any; empty if it lacks none."""
+    """What to set, because a run deletes no key without it; empty if the profile has all that deletions need."""
     if "deletePixKey" not in profile.requests:
         return NO_DELETION
     if profile.is_sandbox:

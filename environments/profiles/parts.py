@@ -66,12 +66,14 @@ def _path_from_profile(path: Path, info: ValidationInfo) -> Path:
 
 
 def _require_file(path: Path) -> Path:
+    """The path. Raises ValueError if no file is there."""
     if not os.path.isfile(path):  # Path.is_file raises if a pasted token is too long for the name of a file
         raise ValueError("no such file; in a profile, a path is relative to its folder")
     return path
 
 
 def _require_known_requirement(name: str) -> str:
+    """The id of a requirement. Raises ValueError if there is none of that name."""
     if name not in requirements():
         nearest = "".join(f"; did you mean {near}?" for near in get_close_matches(name, requirements(), 1))
         raise ValueError(f"no such requirement{nearest}")
@@ -182,6 +184,7 @@ class Tls:
 
 
 def _require_key_unless_random(key: str, info: ValidationInfo) -> str:
+    """The key. Raises ValueError if it is empty, except for a RANDOM key, which the service makes."""
     if not key and info.data.get("type", "RANDOM") != "RANDOM":
         raise ValueError("expected the key itself; only a RANDOM key may be empty")
     return key

@@ -19,15 +19,16 @@ SCRIPT = (HERE / "schema.sql").read_text("utf-8") + (HERE / "seeds.sql").read_te
 
 T = TypeVar("T")
 CLEARING = "clearing"
-"""The account where money is booked that leaves for other banks, or comes from them."""
+"""The account for money that leaves for other banks, or comes from them."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """One row of `accounts`; `role` is OWN, ELSEWHERE (held at another bank) or CLEARING."""
+    """One row of `accounts`."""
 
     id: str
     role: str
+    """OWN, ELSEWHERE (held at another bank) or CLEARING."""
     name: str
     document: str
     bank: str
@@ -48,42 +49,52 @@ class Key:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of an account: the transaction code, signed cents, and milliseconds since 1970."""
+    """One line of an account."""
 
     transfer: str
+    """The transaction code."""
     cents: int
+    """Negative for money that leaves the account."""
     date: int
+    """Milliseconds since 1970."""
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """One transfer; `payee` is the counterparty, `status` is PREPARED or DONE."""
+    """One transfer."""
 
     id: str
+    """The transaction code."""
     payer: str
+    """The id of an account."""
     payee: Account
+    """The counterparty."""
     key_type: str
     key: str
     cents: int
     message: str
     date: int
+    """Milliseconds since 1970: the day that the preparation asks for, then the moment of the execution."""
     status: str
+    """PREPARED or DONE."""
 
 
 class Ledger:
-    """The books. Whatever is unknown is None."""
+    """The books. A row that is not there is None."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._execute = connection.execute
 
-    def _all(self, kind: Callable[..., T], query: str, *values: str) -> list[T]:
-        return [kind(*row) for row in self._execute(query, values)]
+    def _all(self, make: Callable[..., T], query: str, *values: str) -> list[T]:
+        """An object for each row of a query, made of its columns."""
+        return [make(*row) for row in self._execute(query, values)]
 
     def account(self, account_id: str) -> Account:
-        """An account that a key or a transfer refers to, and that therefore exists."""
+        """An account that a key or a transfer refers to, so that it exists."""
         return self._all(Account, "SELECT * FROM accounts WHERE id = ?", account_id)[0]
 
     def own_accounts(self) -> list[Account]:
+        """The accounts that are held at this bank, by id."""
         return self._all(Account, "SELECT * FROM accounts WHERE role = 'OWN' ORDER BY id")
 
     def balance(self, account_id: str) -> int:
@@ -91,16 +102,20 @@ class Ledger:
         return sum(entry.cents for entry in self.entries(account_id))
 
     def entries(self, account_id: str) -> list[Entry]:
+        """The entries of an account, the oldest first."""
         query = (
             "SELECT transfer, entries.cents, date FROM entries JOIN transfers ON transfers.id = transfer"
             " WHERE account = ? ORDER BY number"
         )
         return self._all(Entry, query, account_id)
 
-    def key(self, key: str) -> Key | None:
-        return next(iter(self._all(Key, "SELECT * FROM keys WHERE key = ?", key)), None)
+    def key(self, value: str) -> Key | None:
+        """The registered key with this value."""
+        keys = self._all(Key, "SELECT * FROM keys WHERE key = ?", value)
+        return keys[0] if keys else None
 
     def keys(self, account_id: str) -> list[Key]:
+        """The keys that pay into an account, in the order of their registration."""
         return self._all(Key, "SELECT * FROM keys WHERE account = ? ORDER BY rowid", account_id)
 
     def add_key(self, key: Key) -> None:
@@ -112,25 +127,35 @@ class Ledger:
     def transfer(self, code: str) -> Transfer | None:
         """The transfer with this transaction code."""
         row = self._execute("SELECT * FROM transfers WHERE id = ?", [code]).fetchone()
-        return row and Transfer(row[0], row[1], self.account(row[2]), *row[3:])
+        if row is None:
+            return None
+        id_, payer, payee_id, *others = row
+        return Transfer(id_, payer, self.account(payee_id), *others)
 
     def prepare(self, transfer: Transfer) -> None:
         """Note a transfer. No money moves."""
         columns = vars(transfer) | {"payee": transfer.payee.id}
-        self._execute(f"INSERT INTO transfers VALUES ({', '.join(f':{name}' for name in columns)})", columns)
+        placeholders = ", ".join(f":{name}" for name in columns)
+        self._execute(f"INSERT INTO transfers VALUES ({placeholders})", columns)
 
-    def settle(self, transfer: Transfer, date: int) -> Transfer:
-        """Move the money, once for each call: out of the payer's account, into the payee's or to clearing."""
+    def move_money(self, transfer: Transfer, date: int) -> Transfer:
+        """Move the money out of the payer's account, into the payee's or to clearing. Each call moves it once more.
+
+        Returns the transfer as it is now.
+        """
         self._execute("UPDATE transfers SET status = 'DONE', date = ? WHERE id = ?", [date, transfer.id])
-        into = transfer.payee.id if transfer.payee.role == "OWN" else CLEARING
-        for account, cents in ((transfer.payer, -transfer.cents), (into, transfer.cents)):
+        receiving_account = transfer.payee.id if transfer.payee.role == "OWN" else CLEARING
+        for account, cents in ((transfer.payer, -transfer.cents), (receiving_account, transfer.cents)):
             query = "INSERT INTO entries (transfer, account, cents) VALUES (?, ?, ?)"
             self._execute(query, [transfer.id, account, cents])
         return replace(transfer, date=date, status="DONE")
 
 
 class Database:
-    """A fresh world, as seeds.sql has it: one connection, one transaction at a time. Safe to use from many threads."""
+    """A new database with the accounts and transfers of seeds.sql.
+
+    It has one connection and one transaction at a time, so that many threads may use it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -140,6 +165,6 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Ledger]:
-        """The ledger, alone: what is done with it is kept as a whole, or, on an exception, not at all."""
+        """The ledger, which nobody else has meanwhile. All changes are kept together; after an exception, none is."""
         with self._lock, self._connection:
             yield Ledger(self._connection)

@@ -1,4 +1,4 @@
-"""Real HTTP/1.1 for a service, on a port of this machine, in threads of this process: one for each connection.
+"""Real HTTP/1.1 for a service, on a port of this machine, in threads of this process, one for each connection.
 
 It is http.server with three differences: connections are kept alive, nothing is printed, and a message that is not HTTP
 is refused in JSON, like every other refusal. A body has a Content-Length (RFC 9112 section 6) and is read before the
@@ -19,16 +19,16 @@ from typing import Any
 
 from environments.sandbox.protocol import MAX_BODY, HttpService, Request, Response
 
-DRAIN = 16 * MAX_BODY
-"""Bytes of a body too large that are read, so that the client gets to read the refusal."""
+MAX_DRAINED = 16 * MAX_BODY
+"""Bytes of a body that are read although it is too large: a client may read no refusal before it has sent all."""
 POLL_SECONDS = 0.005
-"""Seconds after which the accepting thread looks again whether to stop; half of it is the usual wait in `stop`."""
+"""Seconds after which the accepting thread looks again whether to stop. `stop` waits half as long on average."""
 
 log = logging.getLogger(__name__)
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Serves from now on to `stop`; a context manager. A port in use is an OSError."""
+    """Serves from its creation until `stop`, or to the end of a `with` block. Raises OSError if the port is in use."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -63,17 +63,19 @@ class Server(socketserver.ThreadingTCPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """It is closed from here on, and no longer counts as open."""
+        """Close a connection, which no longer counts as open."""
         self.connections.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, *_: Any) -> None:
-        """A fault of the service is worth a trace; a client may go away at any time."""
+        """Log a fault of the service with its trace. An OSError is none, because a client may go away at any time."""
         if not isinstance(sys.exc_info()[1], OSError):
             log.exception("The sandbox failed")
 
 
 class _Handler(BaseHTTPRequestHandler):
+    """Reads the requests of one connection, and sends the responses of the service."""
+
     server: Server
     protocol_version = "HTTP/1.1"
     default_request_version = "HTTP/1.1"  # so that the refusal of garbage has a status line, too
@@ -90,7 +92,9 @@ class _Handler(BaseHTTPRequestHandler):
         raise AttributeError(name)
 
     def _answer(self) -> None:
-        if (body := self._body()) is None:
+        """Read one request, and send the response of the service."""
+        body = self._body()
+        if body is None:
             self.send_error(400)
             return
         path, _, query = self.path.partition("?")
@@ -106,32 +110,38 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(response)
 
     def _body(self) -> bytes | None:
-        """The body, or more than MAX_BODY bytes of it; None where it has no one length, or breaks off."""
-        length = ",".join(self.headers.get_all("Content-Length", ["0"]))
+        """The body; more than MAX_BODY bytes of it, if it is too large. None if its length is not clear, or if it ends
+        before that."""
+        length = ",".join(self.headers.get_all("Content-Length", ["0"]))  # two headers give no number
         if not re.fullmatch("[0-9]{1,18}", length) or "Transfer-Encoding" in self.headers:
             return None
-        size = min(int(length), DRAIN)
-        self.close_connection |= size > MAX_BODY  # perhaps not all of it is read
+        size = min(int(length), MAX_DRAINED)
+        if size > MAX_BODY:
+            self.close_connection = True  # the rest of the body would be taken for the next request
         body = self.rfile.read(size)
         return body if len(body) == size else None
 
     def _send(self, response: Response) -> None:
-        """Send a response; its length is added where no header says where it ends."""
+        """Send a response. Content-Length is added if no header says where the response ends."""
         self.send_response(response.status)
         for name, value in response.headers:
             self.send_header(name, value)
         names = {name.lower() for name, _ in response.headers}
-        bodiless = response.status in (204, 304)
-        if not bodiless and not names & {"content-length", "transfer-encoding"}:
+        has_an_end = bool(names & {"content-length", "transfer-encoding"})
+        has_no_body = response.status in (204, 304)  # RFC 9110 sections 15.3.5 and 15.4.5
+        if not has_no_body and not has_an_end:
             self.send_header("Content-Length", str(len(response.body)))
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        if not bodiless and self.command != "HEAD":
+        if not has_no_body and self.command != "HEAD":
             self.wfile.write(response.body)
 
     def send_error(self, code: int, *_: Any, **__: Any) -> None:
-        """Refuse what is not HTTP, and close the connection. The message would repeat what was sent."""
+        """Refuse a message that is not HTTP, and close the connection.
+
+        The text of http.server is left out, because it would repeat the request.
+        """
         super().send_error(code)
 
     def log_message(self, format: str, *args: Any) -> None:

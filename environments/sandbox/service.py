@@ -1,7 +1,7 @@
-"""The operations of the sandbox, each with what it reads, does and answers.
+"""The operations of the sandbox.
 
-A field of a body that is not as it should be is refused with 400, and never repeated. Of keys, the interface document
-shows no format.
+A request with a wrong field in its body is refused with 400, and the refusal repeats nothing of the request. The
+package's own docstring lists what the sandbox chooses, because the interface document does not show it.
 """
 
 from __future__ import annotations
@@ -15,25 +15,28 @@ from typing import Any, ClassVar
 
 from stdnum.br import cnpj, cpf
 
-from environments.sandbox.double_entry import Account, Key, Ledger, Transfer
-from environments.sandbox.protocol import Data, HttpService, Refusal, Request, integer, text
+from environments.sandbox.double_entry import Account, Entry, Key, Ledger, Transfer
+from environments.sandbox.protocol import Data, HttpService, Refusal, Request, integer_field, text_field
 
 
 @dataclass(frozen=True)
 class Registration:
-    """One request for a key, and whether it was accepted; `made` if the service made the key itself."""
+    """One request for a key, and what became of it."""
 
     number: int
+    """1 for the first registration of the service, and so on."""
     key: Key
     made: bool
+    """True if the service made the key itself."""
     accepted: bool
+    """False if the key was registered before."""
 
 
 class Service(HttpService):
-    """The interface document, kept.
+    """A service that conforms to the interface document.
 
-    Mutants and variants subclass it and override one method, here or of what holds for all operations (protocol.py).
-    `finish` sees every response before it leaves.
+    Mutants and variants subclass it and override one method, of this class or of `HttpService`. `finish` sees every
+    response before it leaves.
     """
 
     KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], object]]] = {
@@ -42,7 +45,7 @@ class Service(HttpService):
         "EMAIL": re.compile(r"(?!.{78})[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(\.[\w-]+)+", re.ASCII).fullmatch,
         # Empty: the service makes the key.
         "RANDOM": re.compile(r"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?").fullmatch,
-        # Without punctuation, with right check digits; a CNPJ has letters since July 2026.
+        # Without punctuation, and with right check digits. A CNPJ has letters since July 2026.
         "CNPJ": lambda key: re.fullmatch(r"[0-9A-Z]{12}[0-9]{2}", key) and cnpj.is_valid(key),
         "CPF": lambda key: re.fullmatch(r"[0-9]{11}", key) and cpf.is_valid(key),
     }
@@ -64,11 +67,11 @@ class Service(HttpService):
     def list_entries(self, request: Request, account_id: str) -> Data:
         with self.database.transaction() as ledger:
             entries = ledger.entries(self.own_account(ledger, account_id).id)
-        return {
-            "entries": [
-                {"transactionId": each.transfer, "date": each.date, "value": self.reais(each.cents)} for each in entries
-            ]
-        }
+        return {"entries": [self.entry_result(entry) for entry in entries]}
+
+    def entry_result(self, entry: Entry) -> Data:
+        """One entry, as a list of entries shows it."""
+        return {"transactionId": entry.transfer, "date": entry.date, "value": self.reais(entry.cents)}
 
     def holder_result(self, account: Account) -> Data:
         """Bank, branch, number and holder of an account, as an execution result shows its counterparty, too."""
@@ -83,7 +86,7 @@ class Service(HttpService):
         }
 
     def own_account(self, ledger: Ledger, account_id: str) -> Account:
-        """The account of this service with this id."""
+        """The account of this service with this id. Raises Refusal if there is none."""
         for account in ledger.own_accounts():
             if account.id == account_id:
                 return account
@@ -114,7 +117,7 @@ class Service(HttpService):
         body = self.read_json(request, "deletePixKey")
         with self.database.transaction() as ledger:
             self.own_account(ledger, account_id)
-            self.remove(ledger, account_id, text(body, "pixKey"))
+            self.remove(ledger, account_id, text_field(body, "pixKey"))
             return {"message": "The key is deleted."}
 
     def list_pix_keys(self, request: Request, account_id: str) -> Data:
@@ -125,20 +128,20 @@ class Service(HttpService):
     # What a request for a key holds
 
     def check_body_account(self, body: Data, account_id: str) -> None:
-        """The body may leave out the account; it names no other than the path."""
-        if text(body, "account", account_id) != account_id:
+        """Raise Refusal if the body names another account than the path does. It may name none."""
+        if text_field(body, "account", account_id) != account_id:
             raise Refusal(422, "The account of the body is another one than that of the path.")
 
     def key_type(self, body: Data) -> str:
-        """The field pixKeyType, one of the documented names."""
-        key_type = text(body, "pixKeyType")
+        """The field pixKeyType, one of the documented names. Raises Refusal for any other value."""
+        key_type = text_field(body, "pixKeyType")
         if key_type not in self.KEY_FORMATS:
             raise Refusal(422, f"The field pixKeyType is one of {', '.join(self.KEY_FORMATS)}.")
         return key_type
 
     def requested_key(self, body: Data, key_type: str) -> str:
-        """The field pixKey, in the format of its type; empty where the service makes the key."""
-        key = text(body, "pixKey", "" if key_type == "RANDOM" else None)
+        """The field pixKey, in the format of its type; empty if the service makes the key. Raises Refusal."""
+        key = text_field(body, "pixKey", "" if key_type == "RANDOM" else None)
         if not self.KEY_FORMATS[key_type](key):
             raise Refusal(422, f"The field pixKey does not have the format of a key of the type {key_type}.")
         return key
@@ -146,7 +149,7 @@ class Service(HttpService):
     # What becomes of it
 
     def register(self, ledger: Ledger, account_id: str, key_type: str, value: str) -> Registration:
-        """Register a key, unless it is registered already, here or anywhere."""
+        """Register a key, unless it is registered already, for this account or another one."""
         key = Key(value or self.new_key(), key_type, account_id)
         accepted = ledger.key(key.key) is None
         if accepted:
@@ -157,7 +160,7 @@ class Service(HttpService):
         return str(uuid.uuid4())
 
     def remove(self, ledger: Ledger, account_id: str, value: str) -> None:
-        """Delete a key of this account; a key of another account is as good as unknown."""
+        """Delete a key of this account. A key of another account is refused like an unknown one."""
         key = ledger.key(value)
         if key is None or key.account != account_id:
             raise Refusal(404, "The account has no such key.")
@@ -166,7 +169,7 @@ class Service(HttpService):
     # The response
 
     def registration_result(self, registration: Registration) -> Data:
-        """The four fields of the document, Resources, Key registration result."""
+        """The four fields of the interface document, Resources and their fields, Key registration result."""
         return {
             "Success": self.registration_success(registration),
             "Message": self.registration_message(registration),
@@ -196,21 +199,25 @@ class Service(HttpService):
     # Preparation
 
     def order(self, operation: str, body: Data) -> dict[str, Any]:
-        """Transfer that a body asks for: from an account, to a PIX key. createPix has names of its own, and no date."""
+        """The transfer that a body asks for, from an account to a PIX key.
+
+        createPix names the members in its own way, and has no date.
+        """
         is_pix = operation == "createPix"
         return {
-            "payer": text(body, "account" if is_pix else "from"),
-            "key": text(body, "pixKey" if is_pix else "to"),
-            "cents": integer(body, "value", 100),
-            "message": text(body, "message" if is_pix else "description", ""),
-            "date": self.now() if is_pix else integer(body, "date"),
+            "payer": text_field(body, "account" if is_pix else "from"),
+            "key": text_field(body, "pixKey" if is_pix else "to"),
+            "cents": integer_field(body, "value", 100),
+            "message": text_field(body, "message" if is_pix else "description", ""),
+            "date": self.now() if is_pix else integer_field(body, "date"),
         }
 
     def prepare(self, operation: str, request: Request) -> Data:
         """Note a transfer to a registered key. No money moves."""
         order = self.order(operation, self.read_json(request, operation))
         with self.database.transaction() as ledger:
-            payer, key = self.own_account(ledger, order["payer"]), ledger.key(order["key"])
+            payer = self.own_account(ledger, order["payer"])
+            key = ledger.key(order["key"])
             if key is None:
                 raise Refusal(404, "There is no such key.")
             payee = ledger.account(key.account)
@@ -242,7 +249,7 @@ class Service(HttpService):
                 raise Refusal(404, "There is no such transaction code.")
             self.check_prepared(transfer)
             self.check_funds(ledger, transfer)
-            return ledger.settle(transfer, self.now())
+            return ledger.move_money(transfer, self.now())
 
     def check_prepared(self, transfer: Transfer) -> None:
         """A transfer is executed once."""
@@ -250,6 +257,7 @@ class Service(HttpService):
             raise Refusal(409, "The transfer was executed before.")
 
     def check_funds(self, ledger: Ledger, transfer: Transfer) -> None:
+        """Raise Refusal if the paying account has too little money."""
         if ledger.balance(transfer.payer) < transfer.cents:
             raise Refusal(422, "The balance of the paying account is too low.")
 

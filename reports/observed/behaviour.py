@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 
 from reports.result.published import BehaviourData, Day, Published, RequirementId
 from reports.sentences.wording import grouped, listed, shortened
-from spec.facts import Facts, contradictions, merged, renamed, text_of
+from spec.facts import Facts, contradictions, merged, redacted_facts, text_of
 from spec.facts import in_words as types_in_words
 from spec.requirements import requirements
 
@@ -95,7 +95,7 @@ def behaviour_of(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
     observations = []
     for requirement_id, situations in data.items():
         for situation, places in situations.items():
-            observations.append((requirement_id, clean(situation), renamed(facts_of_data(places), clean)))
+            observations.append((requirement_id, clean(situation), redacted_facts(facts_of_data(places), clean)))
     return behaviour(observations)
 
 

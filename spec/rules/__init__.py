@@ -35,7 +35,8 @@ def judge(requirement_id: str, exchange: Exchange) -> Judgement:
         return inconclusive(say("another operation"), exchange)
     if exchange.response is None or exchange.response.size <= SMALL:
         return _judge(requirement_id, exchange)
-    # The JSON of such a body is not kept. So all requirements are judged while it is there, and the judgements are.
+    # The JSON of a larger body is dropped soon after it was read. So all requirements of the operation are judged at
+    # once, and the judgements are kept in the attributes of the exchange.
     judgements: dict[tuple[str, bool], Judgement] = vars(exchange).setdefault("judgements", {})
     expects_success = exchange.expects_success
     if (requirement_id, expects_success) not in judgements:
@@ -51,6 +52,7 @@ def _ids_with_a_rule(operation: str) -> list[str]:
 
 
 def _judge(requirement_id: str, exchange: Exchange) -> Judgement:
+    """The judgement by the rule of the requirement."""
     rule = RULES[requirement_id]
     try:
         deviation = rule(exchange)
@@ -75,11 +77,12 @@ class Reproduction:
 
     A deviation from a robustness requirement counts if it was seen twice, or if its request cannot be sent again. A
     dropped connection needs more, because a service may drop connections under load, and may close one just when the
-    next request leaves. It counts in three cases:
+    next request leaves. It counts in four cases:
 
-    - it showed again, alone;
-    - it showed three times alone, with answers in between;
-    - it was the answer to an invalid request, and after it no connection was accepted.
+    - the same request was dropped again, alone;
+    - three requests were dropped alone, with answers in between;
+    - two requests that cannot be sent again were dropped alone;
+    - an invalid request was dropped, and after it no connection was accepted.
 
     Every other deviation counts at once. Its findings say so if it shows only beside other requests.
     """
@@ -97,7 +100,7 @@ class Reproduction:
             return deviates(finding("ended", request=request_in_words(exchange)), exchange)
         if not judgement.deviates:
             return judgement
-        if requirement_id in robustness_of(exchange.operation) and not self._shows_again(requirement_id):
+        if requirement_id in robustness_of(exchange.operation) and not self._robustness_is_broken(requirement_id):
             return holds(why=say("not seen again with nothing else in flight: {finding}", finding=judgement.message))
         return self.marked_if_only_beside_others(requirement_id, judgement)
 
@@ -132,9 +135,9 @@ class Reproduction:
         superseded = numbers_superseded(self.exchanges)
         answered_otherwise = []
         for exchange in self.exchanges:
-            alone = self.again.get(exchange.number)
             was_beside_others = exchange.beside > 0 and exchange.number in superseded
-            if alone and was_beside_others and refused_or_lost(exchange) != refused_or_lost(alone):
+            alone = self.again.get(exchange.number) if was_beside_others else None
+            if alone and refused_or_lost(exchange) != refused_or_lost(alone):
                 answered_otherwise.append(exchange)
         return answered_otherwise
 
@@ -144,11 +147,12 @@ class Reproduction:
             return False
         end = exchange.started + exchange.elapsed_s
         outcomes_after = {refused_or_lost(later) for later in self.exchanges if later.started >= end}
-        return FailureKind.NO_CONNECTION in outcomes_after and outcomes_after <= {*FailureKind}
+        is_nothing_answered = outcomes_after <= {*FailureKind}
+        return FailureKind.NO_CONNECTION in outcomes_after and is_nothing_answered
 
     @cache  # noqa: B019 - one object for each run
-    def _shows_again(self, requirement_id: str) -> bool:
-        """True if a deviation from a robustness requirement counts, by what the docstring of the class says."""
+    def _robustness_is_broken(self, requirement_id: str) -> bool:
+        """True if a deviation from this requirement counts. The docstring of the class says when one does."""
         operation = requirement_id.partition(".")[0]
         exchanges = [exchange for exchange in self.exchanges if exchange.operation == operation]
         broken = [exchange for exchange in exchanges if judge(requirement_id, exchange).deviates]
@@ -158,21 +162,23 @@ class Reproduction:
                 return True
         cannot_be_repeated = [exchange for exchange in broken if self._cannot_be_repeated(exchange)]
         if requirement_id.endswith(".connection"):
-            drops_alone = sum(not exchange.beside for exchange in cannot_be_repeated)
-            return _interruptions_alone(broken) > 2 or drops_alone > 1
-        return len(broken) > 1 or any(exchange.response for exchange in cannot_be_repeated)
+            final_drops_alone = sum(not exchange.beside for exchange in cannot_be_repeated)
+            return _interruptions_alone(broken) >= 3 or final_drops_alone >= 2
+        return len(broken) >= 2 or any(exchange.response for exchange in cannot_be_repeated)
 
     def _cannot_be_repeated(self, exchange: Exchange) -> bool:
         """True if the request was to be sent again, and could not be. False if nobody tried yet."""
         return exchange.number in self.again and self.again[exchange.number] is None
 
     def _breaks_only_beside_others(self, requirement_id: str, exchange: Exchange) -> bool:
+        """True if a request broke the requirement beside others, and comparable requests met it alone."""
         if not exchange.beside:
             return False
         conclusions = {judge(requirement_id, alone).conclusion for alone in self._same_request_alone(exchange)}
         return Conclusion.HOLDS in conclusions and Conclusion.DEVIATES not in conclusions
 
     def _is_granted_only_beside_others(self, exchange: Exchange) -> bool:
+        """True if a request was granted beside others, and no comparable request was granted alone."""
         alone = self._same_request_alone(exchange)
         return bool(exchange.beside and alone) and not any(map(grants_protected_result, alone))
 
@@ -189,6 +195,7 @@ def _interruptions_alone(dropped: list[Exchange]) -> int:
 
 
 def _breaks(requirement_id: str, exchange: Exchange) -> bool:
+    """True if the rule of the requirement, if it has one, finds a deviation in the exchange."""
     return requirement_id in RULES and judge(requirement_id, exchange).deviates
 
 

@@ -49,9 +49,11 @@ def no_stack_trace(exchange: Exchange) -> Finding | None:
 def no_dropped_connection(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure
-    if failure and failure.kind in _CODES_OF_FAILURES and not failure.kept:
-        return finding(_CODES_OF_FAILURES[failure.kind], request=request_in_words(exchange))
-    _response_in(exchange)  # raises if there is none for another reason: then nobody knows
+    if failure and not failure.kept:  # a service may close a connection that was kept open at any time
+        code = _CODES_OF_FAILURES.get(failure.kind)
+        if code:
+            return finding(code, request=request_in_words(exchange))
+    _response_in(exchange)  # raises if there is none for another reason
     return None
 
 
@@ -68,7 +70,8 @@ def never_answered(operation: str, exchanges: Iterable[Exchange]) -> list[Exchan
     exchanges = list(exchanges)
     requests = [exchange for exchange in exchanges if exchange.operation == operation]
     are_late = all(exchange.failure and exchange.failure.kind is FailureKind.TIMEOUT for exchange in requests)
-    if operation == "executePix" or len(requests) < _FEWEST_LATE or not are_late:
+    has_enough = len(requests) >= _FEWEST_LATE
+    if operation == "executePix" or not (has_enough and are_late):
         return []
     first_end = min(exchange.started + exchange.elapsed_s for exchange in requests)
     others_answer = any(exchange.response and exchange.started >= first_end for exchange in exchanges)
@@ -148,6 +151,7 @@ _JSON_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\"\\/bfnrt])")
 
 @kept_beside
 def _shows_a_trace(response: Response) -> bool:
+    """True if the start of the body has a trace."""
     return _has_a_trace(response.start.decode("utf-8", "replace"))
 
 

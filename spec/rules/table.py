@@ -39,10 +39,14 @@ class InconclusiveError(Exception):
 
 
 def rule(pattern: str) -> Callable[[Rule], Rule]:
-    """Register the rule of one requirement, by its id, or of several, by a pattern such as `*.json`."""
+    """Decorator that puts a rule into the table.
+
+    `pattern` is the id of its requirement, or a pattern of the ids of several, such as `*.json`.
+    """
 
     def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(fnmatch.filter(requirements(), pattern), function))
+        for requirement_id in fnmatch.filter(requirements(), pattern):
+            RULES[requirement_id] = function
         return function
 
     return register
@@ -56,15 +60,16 @@ def success_in(exchange: Exchange) -> Response:
 
 
 def json_in(exchange: Exchange) -> Any:
-    """The JSON value of a success, also if NaN stands in it."""
+    """The JSON value of a success. If NaN stands in it, the value is there nevertheless. Raises InconclusiveError."""
     text = success_in(exchange).json
-    if text.value is None and not text.readable:
+    has_no_value = text.value is None and not text.readable  # the value of the text `null` is None, too
+    if has_no_value:
         raise InconclusiveError(text.limit or say("not JSON: {error}", error=message_of(text.error)))
     return text.value
 
 
 def envelope_in(exchange: Exchange) -> Mapping[str, Any]:
-    """The envelope of a success."""
+    """The envelope of a success. Raises InconclusiveError if the body is no JSON object."""
     value = json_in(exchange)
     if not isinstance(value, dict):
         raise InconclusiveError("the answer is no object")
@@ -72,16 +77,16 @@ def envelope_in(exchange: Exchange) -> Mapping[str, Any]:
 
 
 def data_in(exchange: Exchange) -> Mapping[str, Any]:
-    """The object data in the envelope of a success."""
+    """The object data in the envelope of a success. Raises InconclusiveError if there is none."""
     data = data_of(success_in(exchange))
     if data is None:
-        json_in(exchange)
+        json_in(exchange)  # raises, with a better reason, if the body is no JSON
         raise InconclusiveError("the envelope holds no object data")
     return data
 
 
 def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
-    """The member of that name, misspelled or not: its name as written, and its value."""
+    """The member of that name, misspelled or not: its name in the answer, and its value. Raises InconclusiveError."""
     member = find(members, name)
     if member is None:
         raise InconclusiveError(say("{name} is missing", name=name))
@@ -89,14 +94,14 @@ def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
 
 
 def names_in(exchange: Exchange) -> list[str]:
-    """The documented fields that the result has, by their names as written."""
+    """Names of the documented fields that the result has, as the answer spells them."""
     data = data_in(exchange)
     members = [find(data, field.name) for field in operations()[exchange.operation].result]
     return [member[0] for member in members if member]
 
 
 def text_in(exchange: Exchange, name: str) -> str:
-    """The text of a field of the result."""
+    """The text of a field of the result. Raises InconclusiveError if it is missing or no text."""
     value = member_in(data_in(exchange), name)[1]
     if not isinstance(value, str):
         raise InconclusiveError(say("{name} is of another type", name=name))

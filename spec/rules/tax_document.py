@@ -44,7 +44,7 @@ _VISIBLE_FORMS = [
 ]
 """Forms of 11 or 14 characters that are all visible."""
 _DIGIT_BY_DIGIT = re.compile(r"[^0-9A-WYZ]*[0-9](?:[^0-9A-WYZ]+[0-9]){10}(?:(?:[^0-9A-WYZ]+[0-9]){3})?[^0-9A-WYZ]*")
-"""11 or 14 digits with anything between all of them, which cannot be a mask: one that is as long as the document has no
+"""11 or 14 digits with anything between all of them. It cannot be a mask, because a mask as long as the document has no
 place for so many signs."""
 _USUAL_PUNCTUATION = re.compile(
     r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9A-Z]{2}(?:\.[0-9A-Z]{3}){2}/[0-9A-Z]{4}-[0-9]{2}"
@@ -104,9 +104,9 @@ def is_fully_visible(document: str) -> bool:
 
 
 def lost_its_zeros(document: str) -> bool:
-    """True if the digits are a whole CPF or CNPJ whose leading zeros are missing, as those of a number are.
+    """True if the digits are a whole CPF or CNPJ without its leading zeros, as if it had been kept as a number.
 
-    A truncated document may look alike by chance: two numbers of a hundred have the check digits of one of both.
+    A truncated document may look alike by chance: of a hundred numbers, two have the check digits of a CPF or a CNPJ.
     """
     text = _as_people_read_it(document)
     if not _NUMBER.fullmatch(text):
@@ -199,9 +199,11 @@ _FEWEST_DIGITS_LEFT = 3
 
 def _tells_something(piece: str) -> bool:
     """True if it is more than punctuation, and no second visible document, which says nothing about the first."""
-    has_sign = bool(_SIGN.search(piece))
-    is_second_document = re.fullmatch(r"[0-9]{11}|[0-9]{14}", _alphanumeric(piece)) and not has_sign
-    return (has_sign or bool(re.search("[0-9A-Z]", piece))) and not is_second_document
+    if _SIGN.search(piece):
+        return True
+    characters = _alphanumeric(piece)
+    is_second_document = re.fullmatch(r"[0-9]{11}|[0-9]{14}", characters) is not None
+    return characters != "" and not is_second_document
 
 
 def _shows_all_between_masks(text: str) -> bool:
@@ -218,6 +220,7 @@ def _shows_all_between_masks(text: str) -> bool:
 
 
 def _has_right_check_digits(characters: str) -> bool:
+    """True if they are a valid CPF or CNPJ."""
     return bool(cpf.is_valid(characters) or cnpj.is_valid(characters))
 
 

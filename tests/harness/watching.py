@@ -12,7 +12,7 @@ from environments.profiles.model import Profile, today
 from reports.result.verdicts import RequirementResult, Verdict, deviation
 from reports.sentences.wording import grouped
 from reports.showing.show import Display
-from spec.facts import renamed
+from spec.facts import redacted_facts
 from spec.findings import templates
 from spec.message import Text, changed, joined, say
 from spec.requirements import requirements
@@ -93,7 +93,7 @@ def record_test(test: JudgedTest, session: Session) -> None:
     run.selected.update(result.id for result in test.results)
     run.elapsed_s[test.own.id] += test.elapsed_s
     for observation in test.observations:
-        run.observations.append(replace(observation, facts=renamed(observation.facts, display.line)))
+        run.observations.append(replace(observation, facts=redacted_facts(observation.facts, display.line)))
     if test.error:
         run.errors.append(say("the suite failed at {test}: {error}", test=test.node_id, error=test.error))
 

@@ -31,13 +31,13 @@ def refused(status, body=b"", *headers):
         (refused(204), None),
     ],
 )
-def test_for_some_the_header_or_the_body_decides(response, kind):
-    """A success is no refusal."""
+def test_a_header_or_the_body_may_decide_the_kind_of_a_refusal(response, kind):
+    """A 2xx is no refusal, except for a 200 whose envelope refuses."""
     assert refusal_kind(response) is kind
 
 
-def test_what_refuses_the_token():
-    """401, as status or in the envelope of a refusal."""
+def test_401_refuses_the_token():
+    """It may be the status, or the code in the envelope of a refusal."""
     unknown = b'{"code": 401}'
 
     assert all(map(refuses_the_token, (refused(401), refused(200, unknown), refused(403, unknown))))
@@ -71,8 +71,8 @@ def test_refusals_with_status_200(body, is_so):
         (answer("executePix", b"<html>login</html>", valid=False), False),
     ],
 )
-def test_what_a_bad_credential_must_not_get(exchange, granted):
-    """Only the shape of the good result counts as granted."""
+def test_a_bad_credential_is_granted_the_result_or_a_success(exchange, granted):
+    """A refusal, a result without values and a page to log in grant nothing."""
     assert grants_protected_result(exchange) is granted
 
 
@@ -88,7 +88,7 @@ def test_what_a_bad_credential_must_not_get(exchange, granted):
     ],
 )
 def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange, unknown):
-    """It is listed among what a run leaves behind. A gateway that gave up answers for nobody but itself."""
+    """A 504 of a gateway says nothing about the service. Without a connection, no request arrived."""
     assert may_be_registered(exchange) is unknown
 
 
@@ -109,14 +109,14 @@ def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange
         (refused(200, b"{}"), None),
     ],
 )
-def test_what_is_about_the_caller(response, kind):
-    """Another caller may get another answer: the token, its scope, the certificate, or a page to log in."""
+def test_some_refusals_are_about_the_caller(response, kind):
+    """They refuse the token, its scope or the certificate, or lead to a page to log in."""
     assert refusal_of_the_caller(response) is kind
 
 
 @pytest.mark.parametrize("empty", [None, "", 0])
 def test_a_member_without_a_value_is_no_part_of_a_result(empty):
-    """Three that are filled make one; many services send all members, without values, in a refusal."""
+    """Three filled members make a result. Many services send all members, without values, in a refusal."""
     skeleton = dict.fromkeys(EXECUTION, empty)
     filled = {name: EXECUTION[name] for name in ("bank", "branch", "account")}
 

@@ -5,12 +5,12 @@ from itertools import permutations
 
 import pytest
 
-from spec.facts import DEEP, contradictions, facts_of, merged, renamed, text_of, updated
+from spec.facts import DEEP, contradictions, facts_of, merged, redacted_facts, text_of, updated
 from spec.json_text import read_json
 
 
 def facts(value):
-    """The facts of a body. A text is the JSON of it; what is not one is written as JSON first."""
+    """The facts of a body. A text is read as JSON; any other value is written as JSON first."""
     body = value if isinstance(value, str) else json.dumps(value)
     return facts_of(read_json(body.encode()).value)
 
@@ -42,7 +42,7 @@ def differences(was, now):
     ],
 )
 def test_facts_name_what_an_answer_is_made_of(body, expected):
-    """Places, types of all values, members that are not always there; what a member implies is not said."""
+    """The line has places, types of all values, and "absent"; what a member implies of its object is left out."""
     assert text(body) == expected
 
 
@@ -60,14 +60,14 @@ NO_DRIFT = {
 
 
 @pytest.mark.parametrize(("was", "now", "expected"), DRIFT.values(), ids=DRIFT)
-def test_what_contradicts(was, now, expected):
-    """Places whose types have nothing in common, with both of them; a member that is not there is absent."""
+def test_places_without_a_common_type_contradict_each_other(was, now, expected):
+    """Both types are given with the place. The type of a member that is not there is "absent"."""
     assert differences(was, now) == expected
 
 
 @pytest.mark.parametrize(("was", "now"), NO_DRIFT.values(), ids=NO_DRIFT)
-def test_what_does_not_contradict(was, now):
-    """What one side does not know, or what may vary, is no difference in either direction."""
+def test_unknown_and_varying_places_do_not_contradict(was, now):
+    """A place that one side does not know, or that may vary, is no difference in either direction."""
     assert differences(was, now) == differences(now, was) == []
 
 
@@ -78,8 +78,8 @@ def test_what_does_not_contradict(was, now):
         ({"account": [[1]]}, {"account": ""}, "/account string"),
     ],
 )
-def test_what_new_facts_do_not_say(was, now, expected):
-    """It is as it was, unless the new facts contradict it; then, and for all that they say, the new ones count."""
+def test_old_facts_stay_unless_new_facts_say_something_of_their_place(was, now, expected):
+    """The items of an array that is empty now are as they were. An array that is a text now has no items any more."""
     assert text_of(updated(facts(was), facts(now))) == expected
 
 
@@ -96,40 +96,41 @@ DATA = (
 
 
 def test_names_of_a_schema():
-    """A documented name, in any spelling, and one of ordinary words stay."""
+    """Documented names, in any spelling, and names of ordinary words stay."""
     assert [name for name in PLAIN.split() if text({name: 1}) != f"/{name} number"] == []
 
 
 def test_names_that_are_data():
-    """An identifier, a day or a person is `*`, and the facts show nothing of it."""
+    """A name that is an identifier, a day or a person is `*`, and the facts show nothing of it."""
     names = [*DATA.split(), "", "Maria Silva", "tab\t", "x" * 61]
 
-    assert [
-        each for each in names if text({each: {"account": 1}, "total": 1}) != "/*/account number, /total number"
-    ] == []
+    shown = {name: text({name: {"account": 1}, "total": 1}) for name in names}
+
+    assert set(shown.values()) == {"/*/account number, /total number"}
 
 
 def test_names_that_a_redaction_knows():
-    """They are `*`, at any depth, and so are names of facts that were read which are not plain."""
+    """Names that the redaction changes are `*` at any depth, and so are names that may be data."""
     read = frozenset({("", "200 saldo"), ("/data/saldo/0001-77/*/id", "string"), ("/saldo", "absent")})
 
-    assert renamed(read, lambda text: text.replace("saldo", "<key>")) == {
+    assert redacted_facts(read, lambda text: text.replace("saldo", "<key>")) == {
         ("", "200 <key>"),
         ("/data/*/*/*/id", "string"),
     }
 
 
 def test_merging_depends_on_no_order():
-    """In another order or once more, facts give the same, which contradict none that were merged."""
+    """Facts that are merged in another order, or once more, give the same, which contradicts none of them."""
     bodies = [
         {"account": [{"bank": 1}], "saldo": "2026-01-31"},
         {"account": [{"bank": ""}, {}]},
     ]
-    each = [facts(body) for body in bodies]
-    orders = {merged([merged(order[:1]), *order]) for order in permutations(each)}
+    answers = [facts(body) for body in bodies]
+    union = merged(answers)
 
-    assert orders == {merged(each)}
-    assert not any([*contradictions(merged(each), one), *contradictions(one, merged(each))] for one in each)
+    assert {merged([merged(order[:1]), *order]) for order in permutations(answers)} == {union}
+    assert not any(list(contradictions(union, answer)) for answer in answers)
+    assert not any(list(contradictions(answer, union)) for answer in answers)
 
 
 LEVELS = 8
@@ -137,7 +138,7 @@ LEVELS = 8
 
 
 def nested(levels, wrap):
-    """A text in so many containers."""
+    """A text inside of this number of objects or arrays."""
     value = "x"
     for _ in range(levels):
         value = wrap(value)
@@ -146,7 +147,7 @@ def nested(levels, wrap):
 
 @pytest.mark.parametrize("wrap", [lambda value: {"data": value}, lambda value: [value]], ids=["objects", "arrays"])
 def test_facts_end_at_a_depth(wrap):
-    """Of what lies deeper it is known that there is more, and no more."""
+    """Facts say that there is more below the last level, and nothing about it."""
     whole, cut = facts_of(nested(LEVELS, wrap)), facts_of(nested(LEVELS + 3, wrap))
     (deepest,) = [place for place, what in cut if what == DEEP]
 

@@ -1,4 +1,4 @@
-"""Which operations a path reaches, and how strict JSON is read."""
+"""Which operations a path reaches, and which fields are personal."""
 
 import pytest
 
@@ -21,12 +21,12 @@ from spec.interface import operations_reached, personal_fields
         ("GET", "/v2/accounts", set()),
     ],
 )
-def test_lenient_servers_are_thought_of(method, path, reached):
-    """Permission goes by every operation that a server could take the request for."""
+def test_a_path_reaches_each_operation_that_a_lenient_server_could_run(method, path, reached):
+    """Encoded slashes, dot segments, letter case and unusual methods reach operations; another prefix reaches none."""
     assert operations_reached(method, path) == reached
 
 
 def test_personal_fields_come_from_the_schema():
-    """What never leaves unredacted is marked in the schema."""
+    """The schema marks the fields that name a person, an account or a payment."""
     assert {"document", "name", "key", "pixKey", "account", "digit", "branch", "message"} <= personal_fields()
     assert {"from", "to", "DocumentNumber"} <= personal_fields()

@@ -17,8 +17,8 @@ from spec.json_text import is_integer, is_number, read_json
         (b"\x1f\x8b", "the body is gzip, not text"),
     ],
 )
-def test_what_is_no_json(body, error):
-    """The reason is said in a few words."""
+def test_a_body_that_is_no_json_has_an_error(body, error):
+    """The error is a few words."""
     assert str(read_json(body).error) == error
 
 
@@ -32,7 +32,7 @@ def test_what_is_no_json(body, error):
     ids=["deep", "numbers", "one text"],
 )
 def test_limits_are_no_errors(body, limit):
-    """What is too deep or too much for the suite is said, and is no fault of the service."""
+    """A text that is too deep or too large for the suite names the limit, and has no error."""
     text = read_json(body)
 
     assert (text.error, str(text.limit)) == ("", limit)

@@ -29,7 +29,7 @@ def listing(value: object) -> Listing:
     ],
 )
 def test_a_key_is_seen_in_any_shape(key, shown):
-    """As a value or as a name, in any letter case and punctuation; not as a part of a text."""
+    """A key is shown as a value or as a name, in any letter case and punctuation; a part of a text is no key."""
     assert listing(shown).shows(key)
     assert not listing(shown).shows("b@x.example")
     assert not listing({"uri": f"mailto:{key}", "keys": []}).shows(key)
@@ -51,7 +51,7 @@ def test_a_key_is_seen_in_any_shape(key, shown):
     ],
 )
 def test_a_list_says_whether_it_is_complete(data, is_complete):
-    """Beside its keys, in the words of usual libraries. Where key_at leads nowhere, it cannot be read."""
+    """Members beside the keys say so, in the words of usual libraries. A list without keys at key_at is incomplete."""
     assert (not listing_of(data).incomplete) is is_complete
 
 
@@ -63,7 +63,7 @@ def listing_of(data):
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_list_shows_a_number_in_any_form(form):
-    """Or it cannot tell, because it is masked. Another number is not taken for it."""
+    """The list shows the number, or hides it behind a mask. Another number is not taken for it."""
     shown = listing_of({"keys": [{"pixKey": form(PHONE), "since": 1767225600000}]})
 
     assert shown.may_show(PHONE) is not shown.hides_keys
@@ -71,7 +71,7 @@ def test_a_list_shows_a_number_in_any_form(form):
 
 
 def test_letters_are_compared_without_case():
-    """Also as a part of a longer text, and percent-encoded."""
+    """The key may be part of a longer text, and percent-encoded."""
     for text in ("MAE@Cliente.Example", "mailto:mae@cliente.example", "mae%40cliente.example"):
         assert listing_of({"keys": [{"pixKey": text}]}).may_show(EMAIL)
     assert not listing_of({"keys": [{"pixKey": "pai@cliente.example"}]}).may_show(EMAIL)
@@ -90,7 +90,7 @@ def test_letters_are_compared_without_case():
     ],
 )
 def test_a_masked_text_may_be_the_key_that_has_what_it_shows(masked, key, expected):
-    """In its order, and punctuation apart. The same text in the list of before is another key."""
+    """The visible characters are in the key, in their order. A text that the earlier list had, too, is another key."""
     listing = listing_of({"keys": [{"pixKey": masked}]})
 
     assert listing.may_hide(key) is expected

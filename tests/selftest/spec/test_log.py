@@ -22,7 +22,7 @@ ONE, OTHER, THIRD = exchange(1), exchange(2, purpose=SECOND), exchange(3, "getBa
 
 
 def test_exchanges_are_asked_for_by_operation_and_purpose():
-    """In the order in which they were sent."""
+    """The exchanges are given in the order in which they were sent."""
     log = Log([ONE, OTHER, THIRD])
 
     assert log.of("listAccounts", FIRST) == [ONE]
@@ -33,7 +33,7 @@ def test_exchanges_are_asked_for_by_operation_and_purpose():
 
 
 def test_the_last_answer_to_a_request_that_was_sent_again_counts():
-    """Those before stay in the log, and nobody gets them who asks for what counts."""
+    """The earlier exchanges stay in the log, and no question about a purpose or about valid requests gives them."""
     second, last = replace(ONE, number=4, supersedes=1), replace(ONE, number=5, supersedes=4)
     log = Log([ONE, OTHER, second, last])
 
@@ -43,7 +43,7 @@ def test_the_last_answer_to_a_request_that_was_sent_again_counts():
 
 
 def test_a_request_that_was_not_sent_has_a_purpose_too():
-    """So a test that lacks its answer can say which limit kept it."""
+    """A test that lacks its answer can say which limit kept the request back."""
     kept = Exchange(
         0, "listAccounts", ONE.request, failure=Failure(FailureKind.LIMIT, "limits.requests"), purpose=FIRST
     )
@@ -68,7 +68,7 @@ DONE = {"code": 0, "data": {"id": "TX-1", "status": "DONE", "date": 1, "bank": "
 
 
 def executions(*sent: tuple[str, int, Execution]) -> Log:
-    """The log of executions, of each the code, the status of the answer and the purpose."""
+    """The log of executions. Each is given by its code, the status of its answer and its purpose."""
     return Log(
         replace(
             answer("executePix", DONE, status=status, path=f"/v1/execute/pix/{code}"), number=number, purpose=purpose
@@ -86,7 +86,7 @@ def executions(*sent: tuple[str, int, Execution]) -> Log:
     ],
 )
 def test_a_refusal_with_done_was_executed_if_the_code_is_of_the_run_alone(offered, purpose, is_certain):
-    """It prepared the code, and had not sent it before."""
+    """That is certain only if the run prepared the code, and had not sent it before."""
     log = executions((offered, 401, Execution.OFFERED), ("TX-1", 409, purpose))
 
     assert bool(executed_and_refused(log)) is is_certain

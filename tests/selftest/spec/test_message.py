@@ -10,7 +10,7 @@ def shouted(one: str, many: str, number: int) -> str:
 
 
 def test_a_message_is_its_template_with_its_values():
-    """Braces in a value stay; a template without values is no format."""
+    """Braces in a value stay. Braces in a template without values stay, too."""
     assert str(say("{what} is missing", what="{digit}")) == "{digit} is missing"
     assert str(say("{}")) == "{}"
 
@@ -24,22 +24,22 @@ def test_a_value_that_is_a_message_is_translated_too():
 
 def test_a_number_decides_between_singular_and_plural():
     """One is singular; none and several are plural."""
-    told = say_many("{n} key", "{n} keys")
+    message = say_many("{n} key", "{n} keys")
 
-    assert [str(told.of(n=number)) for number in (0, 1, 2)] == ["0 keys", "1 key", "2 keys"]
+    assert [str(message.of(n=number)) for number in (0, 1, 2)] == ["0 keys", "1 key", "2 keys"]
     assert str(say_many("one", "many")) == "many"
-    assert told.of(n=2).rendered(shouted) == "2 KEYS"
+    assert message.of(n=2).rendered(shouted) == "2 KEYS"
 
 
 def test_texts_are_joined_once_each():
-    """Empty texts say nothing."""
+    """A repeated text and an empty one are left out."""
     assert str(joined(["a", "", say("b"), "a"])) == "a; b"
     assert (joined([]), joined([""]), joined(["a", "a"])) == ("", "", "a")
     assert str(joined(["a", "b"], " or ")) == "a or b"
 
 
 def test_texts_in_a_row_are_names_that_stand_as_they_are():
-    """They are not translated, unless they are messages."""
+    """A text in a row is not translated; a message in a row is."""
     row = in_a_row(["a", say("b")], ", ")
 
     assert isinstance(row, Message)
@@ -49,27 +49,27 @@ def test_texts_in_a_row_are_names_that_stand_as_they_are():
 
 
 def test_values_are_changed_and_words_are_not():
-    """At any depth; of a text that is no message, the whole."""
-    told = say("{what} in {place}", what=say("the {name}", name="the key"), place=7)
+    """A change reaches values at any depth, and no template. A plain text changes as a whole."""
+    message = say("{what} in {place}", what=say("the {name}", name="the key"), place=7)
 
-    assert str(told.map(str.upper)) == "the THE KEY in 7"
+    assert str(message.map(str.upper)) == "the THE KEY in 7"
     assert changed("the key", str.upper) == "THE KEY"
     assert changed(7, str.upper) == 7
 
 
-def test_leaves_are_the_texts_among_the_values():
-    """Those of one name alone, if it is given: also those inside of a message of that name."""
-    told = say("{a} {b} {n}", a="1", b=say("{a} {c}", a="2", c="3"), n=4)
+def test_texts_in_values_are_found_at_any_depth():
+    """With the name of a placeholder, only the texts at that name are given, or in a message at that name."""
+    message = say("{a} {b} {n}", a="1", b=say("{a} {c}", a="2", c="3"), n=4)
 
-    assert list(texts_in_values(told)) == ["1", "2", "3"]
-    assert list(texts_in_values(told, "a")) == ["1", "2"]
-    assert list(texts_in_values(told, "b")) == ["2", "3"]
+    assert list(texts_in_values(message)) == ["1", "2", "3"]
+    assert list(texts_in_values(message, "a")) == ["1", "2"]
+    assert list(texts_in_values(message, "b")) == ["2", "3"]
     assert list(texts_in_values("a text")) == []
 
 
 def test_a_text_is_a_message_without_values():
-    """A message is itself."""
-    told = say("a")
+    """A message stays the same object."""
+    message = say("a")
 
-    assert message_of("a") == told
-    assert message_of(told) is told
+    assert message_of("a") == message
+    assert message_of(message) is message

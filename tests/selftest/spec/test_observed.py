@@ -1,4 +1,4 @@
-"""Answers as an observation keeps them, and which of them count."""
+"""What an observation keeps of an answer, and which answers are evidence."""
 
 from dataclasses import replace
 
@@ -30,21 +30,19 @@ def refused(status, body=b"", **changes):
     ],
 )
 def test_an_answer_is_evidence_if_the_same_request_gets_it_again(exchange, expected):
-    """Not passing trouble, and not the refusal of a token that was valid."""
+    """Passing trouble is no evidence, and neither is a refusal of the token that was valid."""
     assert is_evidence(exchange) is expected
 
 
 def test_trouble_passes():
-    """So does that there is no answer."""
-    assert [is_passing(each) for each in (refused(503), failed(FailureKind.DROPPED), refused(404))] == [
-        True,
-        True,
-        False,
-    ]
+    """A 503 and a dropped connection may be over in a minute; a 404 stays."""
+    assert is_passing(refused(503))
+    assert is_passing(failed(FailureKind.DROPPED))
+    assert not is_passing(refused(404))
 
 
 @pytest.mark.parametrize(
-    ("exchange", "is_so"),
+    ("exchange", "expected"),
     [
         (refused(400), True),
         (refused(413), False),
@@ -55,13 +53,13 @@ def test_trouble_passes():
         (execution(), False),
     ],
 )
-def test_a_request_is_refused_for_what_it_is(exchange, is_so):
-    """By status, by a page for people, or by a registration result that declines it; not for its size."""
-    assert is_refused(exchange) is is_so
+def test_a_request_is_refused_for_what_it_is(exchange, expected):
+    """A status, a page for people and a declining registration result refuse it; a refusal for its size is none."""
+    assert is_refused(exchange) is expected
 
 
 def test_the_head_of_an_answer():
-    """Status, media type, and of the headers of a refusal that they are there; of a challenge its scheme."""
+    """The head has status, media type, the presence of the headers of a refusal, and the scheme of a challenge."""
     headers = (("Content-Type", "application/json"), ("WWW-Authenticate", "bearer realm=x"), ("Allow", "GET"))
     response = answer("executePix", b"", status=401, headers=headers).response
 
@@ -72,17 +70,17 @@ def test_the_head_of_an_answer():
 
 
 def test_answers_are_alike_apart_from_path_digits_and_words_that_vary():
-    """One with another status, media type or word is told apart."""
+    """An answer with another status or another word is told apart, and a missing answer is like no other."""
     first = refused(404, b"no /v1/execute/pix/TX-1 at 10:00, request 4711", path="/v1/execute/pix/TX-1")
     alike = refused(404, b"no /v1/execute/pix/TX-2 at 11:30, request 815", path="/v1/execute/pix/TX-2")
-    other = refused(404, b"no such code at 11:30, request 815", path="/v1/execute/pix/TX-2")
+    in_other_words = refused(404, b"no such code at 11:30, request 815", path="/v1/execute/pix/TX-2")
 
     assert indistinguishable(first, alike)
-    assert not indistinguishable(first, other)
+    assert not indistinguishable(first, in_other_words)
     assert not indistinguishable(first, refused(400, b"no /v1/execute/pix/TX-1 at 10:00, request 4711"))
     assert not indistinguishable(first, failed(FailureKind.TIMEOUT))
 
 
 def test_values_are_kept_by_situation():
-    """In the order in which they come."""
+    """The values of a situation keep their order."""
     assert by_situation([("a", "1"), ("b", "2"), ("a", "3")]) == {"a": ["1", "3"], "b": ["2"]}

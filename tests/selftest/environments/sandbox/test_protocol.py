@@ -5,7 +5,7 @@ import json
 import pytest
 
 from environments.sandbox import Request, Service
-from environments.sandbox.protocol import MAX_BODY, MAX_NUMBER, Refusal, integer, text
+from environments.sandbox.protocol import MAX_BODY, MAX_NUMBER, Refusal, integer_field, text_field
 
 TOKEN = "sandbox-token"
 ACCOUNTS, BALANCE, KEYS, PIX = "/v1/accounts", "/v1/accounts/balance/ac-0001", "/v1/pix/keys/ac-0001", "/v1/pix"
@@ -107,7 +107,7 @@ def test_a_body_is_json_by_its_header(content_type, status):
 )
 def test_an_amount_is_an_integer_of_cents(value, cents):
     """As it is written, without the error of a float."""
-    assert integer({"value": value}, "value", 100) == cents
+    assert integer_field({"value": value}, "value", 100) == cents
 
 
 @pytest.mark.parametrize(
@@ -116,16 +116,16 @@ def test_an_amount_is_an_integer_of_cents(value, cents):
 def test_what_is_no_amount(value):
     """A boolean is none, nor is a text, nor what has more than two decimals."""
     with pytest.raises(Refusal) as refused:
-        integer({"value": value}, "value", 100)
+        integer_field({"value": value}, "value", 100)
     assert refused.value.status == 400
 
 
 def test_a_text_is_required_without_a_default():
     """A default stands for one that is not there, and for none of another type."""
-    assert (text({"a": "x"}, "a"), text({}, "a", "y")) == ("x", "y")
+    assert (text_field({"a": "x"}, "a"), text_field({}, "a", "y")) == ("x", "y")
     for body, default in (({}, None), ({"a": None}, "y"), ({"a": 1}, None)):
         with pytest.raises(Refusal):
-            text(body, "a", default)
+            text_field(body, "a", default)
 
 
 def test_text_of_any_script_is_written_as_it_is():

@@ -4,7 +4,7 @@ import time
 import uuid
 
 from environments.sandbox import Refusal, Service
-from environments.sandbox.protocol import text
+from environments.sandbox.protocol import text_field
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import (
     InTurn,
@@ -135,7 +135,7 @@ class TakesNumericKinds(Service):
         return self.NUMBERS[int(kind)] if kind in tuple("01234") else super().key_type(body)
 
     def requested_key(self, body, kind):
-        return text({"pixKey": str(body.get("pixKey"))}, "pixKey")
+        return text_field({"pixKey": str(body.get("pixKey"))}, "pixKey")
 
 
 @variant("kind")

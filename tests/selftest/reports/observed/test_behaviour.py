@@ -7,7 +7,7 @@ from reports.outputs.conformance_json import document_of
 from reports.result.run import Observation, Run
 from reports.result.run_verdict import result_of_run
 from reports.result.verdicts import RequirementResult, Verdict
-from spec.facts import facts_of, renamed, words_as_facts
+from spec.facts import facts_of, redacted_facts, words_as_facts
 from tests.selftest.hand_made import SANDBOX
 
 CODES, UNKNOWN, SHAPE = "executePix.status.values", "executePix.unknownCode", "listAccounts.shape"
@@ -43,7 +43,7 @@ def test_a_behaviour_in_words():
 def test_a_run_says_what_all_tests_observed():
     """The message of the requirement and `observed` are made from the merged behaviour; no name that may be data is
     shown, and what is said first is a note."""
-    facts = renamed(words_as_facts("404") | {("/ac-0001-77", "number"), ("/id", "number")}, str)
+    facts = redacted_facts(words_as_facts("404") | {("/ac-0001-77", "number"), ("/id", "number")}, str)
     first = Observation(UNKNOWN, words_as_facts("MONEY MOVED TWICE"), "c", first=True)
     run = run_with(Observation(UNKNOWN, facts, "b"), Observation(UNKNOWN, facts, "a"), first)
     document = document_of(run)
