@@ -198,8 +198,10 @@ class Exchange:
     promises a success. What a run concludes later is kept beside its exchanges: `excused` has the numbers of those that
     were refused because the token had expired. `beside`: how many other requests of the run were on the wire at some
     time of it. `part` names the part of the generated traffic that judges it, if any. `written` are the unusual ways in
-    which the request was written. `supersedes` is the number of an earlier exchange with the same request, if the
-    answer of this one counts in its place, else 0. `purpose` says why the request was sent, if a scenario sent it.
+    which the request was written; `unusual` is the part of an invalid request that makes it one, and how, such as
+    ("pixKey", "missing"). `supersedes` is the number of an earlier exchange with the same request, if the
+    answer of this one counts in its place, else 0; `repeats` that of one whose request was sent once more, to see
+    whether its answer stays the same. `purpose` says why the request was sent, if a scenario sent it.
     """
 
     number: int
@@ -215,7 +217,9 @@ class Exchange:
     part: str = ""
     written: tuple[str, ...] = ()
     supersedes: int = 0
+    repeats: int = 0
     purpose: Purpose | None = None
+    unusual: tuple[str, str] = ("", "")
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
 
     @property

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from itertools import zip_longest
@@ -26,27 +25,22 @@ from spec.answers import (
 from spec.exchange import LARGE, VALID, Exchange, Response, kept_beside, named_media_type
 from spec.facts import Facts, facts_of, said
 from spec.key_list import VARYING
+from spec.log import Log
 from spec.message import Text
 
 ObservedValues = dict[Text, list[Facts | str]]
 """By situation, what was seen in it."""
 
 
-def by_situation(seen: Iterable[tuple[Text, Facts | str]]) -> ObservedValues:
-    """Values by situation, from pairs of both."""
-    found: ObservedValues = {}
-    for situation, value in seen:
-        found.setdefault(situation, []).append(value)
-    return found
-
-
 # -- which answers count --------------------------------------------------------------------------------------------
 
 
-def settle(seen: Exchange, again: Mapping[int, Exchange | None]) -> Exchange:
-    """The exchange, or the one of the same request that was sent again, by the number of the first, if that counts."""
-    other = again.get(seen.number)
-    return other if other and not counts(seen) and counts(other) else seen
+def answer_that_stands(exchange: Exchange, log: Log) -> Exchange:
+    """The exchange; or the one with the same request that was sent once more, if that alone counts."""
+    repetition = log.repetition_of(exchange)
+    if repetition is not None and not counts(exchange) and counts(repetition):
+        return repetition
+    return exchange
 
 
 def counts(exchange: Exchange) -> bool:

@@ -15,7 +15,8 @@ from tests.harness.judging import assert_found, assert_holds, observe, require_s
 from tests.traffic.judgements import json_is_understood
 from tests.traffic.keys.purposes import valid_deletions
 from tests.traffic.keys.registration import nothing_to_delete
-from tests.traffic.observations import answers_to, no_answer, values_of
+from tests.traffic.observations import observed
+from tests.traffic.undescribed import no_answer
 
 
 @pytest.fixture(scope="session")
@@ -54,9 +55,10 @@ def test_json_is_understood(deletions):
 
 
 @requirement("deletePixKey.data")
-def test_shape_of_the_answer(deletions, traffic):
+@pytest.mark.usefixtures("deletions")
+def test_shape_of_the_answer(log, profile):
     """A deletion is answered with this status, media type and shape."""
-    answers = answers_to("deletePixKey", traffic) if deletions else []
-    require_supplied(answers, no_answer("deletePixKey", traffic))
+    shape = observed("deletePixKey.data", log)
+    require_supplied(shape.values, no_answer(log, profile, "deletePixKey"))
 
-    observe("deletePixKey.data", values_of(answers), answers[:3])
+    observe("deletePixKey.data", shape.values, shape.exchanges[:3])

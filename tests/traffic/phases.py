@@ -21,7 +21,7 @@ from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, TextIO
+from typing import TextIO
 
 import pytest
 
@@ -33,7 +33,7 @@ from environments.door.outgoing import Sending
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.plan import Plan
-from spec.exchange import VALID, Exchange, Response
+from spec.exchange import VALID, Response
 from spec.interface import PREPARING, operations
 from spec.json_text import parts_of_pointer
 from spec.message import say
@@ -43,7 +43,6 @@ from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
 from tests.harness.selection import ids_tested, in_scope, permits, reach_of, uses
 from tests.harness.session import SENT, Interruption, Session
-from tests.traffic.case import Case
 from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
 from tests.traffic.keys.registrar import Registrar
@@ -55,13 +54,13 @@ from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 from tests.traffic.undescribed import prepare_transfers, read, read_again, read_beside_refusals
 
-IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, prepare_transfers)
+IN_ORDER: tuple[Scenario, ...] = (register, execute, prepare_transfers)
 """The keys, then the executions, then the transfers that are only prepared."""
-AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
-SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
-IN_THE_END: tuple[Scenario[Any], ...] = (read_again, ask_in_the_end, find_out)
+AT_ONCE: tuple[Scenario, ...] = (read, send_invalid, ask_without_the_token)
+SIDE_BY_SIDE: tuple[Scenario, ...] = (read_beside_refusals,)
+IN_THE_END: tuple[Scenario, ...] = (read_again, ask_in_the_end, find_out)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
-LAST: tuple[Scenario[Any], ...] = (ask_for_unknown_accounts,)
+LAST: tuple[Scenario, ...] = (ask_for_unknown_accounts,)
 """What the answers to invalid requests are compared with: it takes no place in limits.transfers from them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END, *LAST)
 
@@ -73,11 +72,6 @@ class RunTraffic:
     traffic: Traffic
     generation: Generation
     world: World | None
-
-    @property
-    def invalid(self) -> list[tuple[Case, Exchange]]:
-        """The invalid requests of a class, targeted and generated, with their answers."""
-        return [*self.traffic.result_of(send_invalid), *self.generation.sent]
 
 
 def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
@@ -128,7 +122,7 @@ def _send_all(
     if world is not None:
         world.look_for_shorter_sequences()
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
-        tried = credentials_of([seen for seen in traffic.targeted(name) if seen.credential != VALID])
+        tried = credentials_of([seen for seen in traffic.log.targeted(name) if seen.credential != VALID])
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
         client.door.note(NoteAbout.CUT, why, name)
     return RunTraffic(traffic, generation, world)

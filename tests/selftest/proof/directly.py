@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from typing import Any
 from unittest import mock
@@ -37,7 +37,6 @@ from reports.run_verdict import result_of_run
 from reports.verdicts import RequirementResult
 from spec import exchange, interface
 from spec.exchange import Exchange, Failure, FailureKind, Response
-from spec.findings import Judgement
 from spec.log import Log
 from tests.harness.collector import Collector
 from tests.harness.judging import DeviationError, Untested
@@ -144,26 +143,8 @@ def _with_answers(log: SentInTrial, changed: Mapping[int, Exchange]) -> SentInTr
     collector = _collector(run, door)
     traffic = copy(log.sent.traffic)
     traffic.client, traffic.reproduction = client, collector.reproduction
-    traffic._sent = {scenario: _with_changed(result, changed) for scenario, result in traffic._sent.items()}
     session = Session(old.profile, run, door, client, collector)
     return replace(log, session=session, sent=replace(log.sent, traffic=traffic))
-
-
-def _with_changed(value: Any, changed: Mapping[int, Exchange]) -> Any:
-    """The result of a scenario with these exchanges in the place of those of their numbers."""
-    if isinstance(value, Exchange):
-        return changed.get(value.number, value)
-    if isinstance(value, Log):
-        return Log(changed.get(exchange.number, exchange) for exchange in value)
-    if isinstance(value, list | tuple):
-        return type(value)(_with_changed(item, changed) for item in value)
-    if isinstance(value, dict):
-        return {name: _with_changed(item, changed) for name, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, Judgement | type):
-        return replace(
-            value, **{each.name: _with_changed(getattr(value, each.name), changed) for each in fields(value)}
-        )
-    return value
 
 
 @cache
@@ -380,6 +361,7 @@ def _call(watcher: Watcher, collector: Collector, item: Any, supplied: dict[str,
     ended = None
     try:
         watcher.pytest_runtest_setup(item)
+        supply(item, [name for marker in item.iter_markers("usefixtures") for name in marker.args])
         names = [name for name in item._fixtureinfo.argnames if name not in params]
         item.obj(**supply(item, names), **params)
     except (DeviationError, Untested) as error:

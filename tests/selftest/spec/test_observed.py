@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spec.exchange import FailureKind
-from spec.observed import by_situation, counts, head_of, indistinguishable, is_passing, is_refused
+from spec.observed import counts, head_of, indistinguishable, is_passing, is_refused
 from tests.selftest.exchanges import REGISTRATION, answer, execution, failed, registration
 
 TEXT = (("Content-Type", "text/plain"),)
@@ -81,8 +81,3 @@ def test_answers_are_alike_apart_from_path_digits_and_words_that_vary():
     assert not indistinguishable(first, other)
     assert not indistinguishable(first, refused(400, b"no /v1/execute/pix/TX-1 at 10:00, request 4711"))
     assert not indistinguishable(first, failed(FailureKind.TIMEOUT))
-
-
-def test_values_are_kept_by_situation():
-    """In the order in which they come."""
-    assert by_situation([("a", "1"), ("b", "2"), ("a", "3")]) == {"a": ["1", "3"], "b": ["2"]}
