@@ -9,8 +9,9 @@ from environments.commands import CLEAN, INCOMPLETE, LEFT, OpenClient, report_er
 from environments.door.client import Client
 from environments.door.key_changes import KEY_GONE
 from environments.door.key_record import GONE, REGISTERED, KeyRecord
+from environments.door.key_states import can_be_named
 from environments.door.opening import record_of_keys
-from environments.door.run_keys import can_be_named, name_of
+from environments.door.run_keys import name_of
 from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import PixKey, Profile, ProfileError, fill
 from spec.answers import RefusalKind, answer_in_words, refused_or_lost
@@ -103,7 +104,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
             if is_gone or key.keeps == _FORGOTTEN:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)
-        if client.door.keys.gone:
+        if client.door.keys.lists.gone:
             return report_error(f"{KEY_GONE}: restore it, unless somebody else deleted it", INCOMPLETE)
     return LEFT if remaining else CLEAN
 
@@ -113,9 +114,9 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     if key.keeps:
         return False
     keys, value = client.door.keys, key.value or ""
-    if "read" in profile.allow and key.account not in keys.lists_before:
+    if "read" in profile.allow and key.account not in keys.lists.before:
         client.send("listPixKeys", key.account)
-    before = keys.lists_before.get(key.account)
+    before = keys.lists.before.get(key.account)
     is_of_the_profile = value in {own.key for own in profile.pix_keys}
     if is_of_the_profile and not profile.is_sandbox and before and before.hides_keys:
         print(f"not deleted: {key.name} (the list of keys is masked, so nobody can tell whether the key is yours)")
@@ -135,8 +136,8 @@ def _is_gone(client: Client, exchange: Exchange, key: KeyLeft) -> bool:
         return False
     if refusal is not None and "read" in client.door.permission.allow:
         client.send("listPixKeys", key.account)
-        last = client.door.keys.last_lists.get(key.account)
+        last = client.door.keys.lists.last.get(key.account)
         return last is not None and not last.may_show(key.value or "")
-    last = client.door.keys.last_lists.get(key.account)
+    last = client.door.keys.lists.last.get(key.account)
     is_still_there = last is not None and last.number > exchange.number and last.shows(key.value or "")
     return refusal in (None, RefusalKind.NOT_FOUND) and not is_still_there

@@ -49,7 +49,7 @@ def notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note
             name=entry.name,
         )
         yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), settle)))
-    if door.keys.gone:
+    if door.keys.lists.gone:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
