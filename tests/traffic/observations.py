@@ -64,8 +64,8 @@ class Situation:
 
 
 _SHAPE = Situation("", ANY, values.answer_if_successful)
-_TOKEN = Situation("", (Reading.WITHOUT_TOKEN,), values.read_wants_the_token)
-_REFUSAL = Situation(values.by_what_is_refused, ANY, values.refusal)
+_TOKEN = Situation("", (Reading.WITHOUT_TOKEN,), values.need_of_the_token_for_a_read)
+_REFUSAL = Situation(values.by_what_is_refused, ANY, values.how_it_is_refused)
 
 OBSERVATIONS: Mapping[str, tuple[Situation, ...]] = {
     **{f"{operation}.shape": (_SHAPE,) for operation in (*READS, *PREPARING)},
@@ -87,8 +87,12 @@ OBSERVATIONS: Mapping[str, tuple[Situation, ...]] = {
         Situation("", (Registering.SECOND_TIME,), values.answer_if_it_stays),
         Situation("the field Success", (Registering.SECOND_TIME,), values.word_of_success),
     ),
-    "registerPixKey.pixKeyType.numeric": (Situation(values.by_number_as_type, (Registering.NUMERIC,), values.outcome),),
-    "registerPixKey.body.required": (Situation(values.by_missing_field, (Invalid.IS_OBSERVED,), values.is_needed),),
+    "registerPixKey.pixKeyType.numeric": (
+        Situation(values.by_number_as_type, (Registering.NUMERIC,), values.outcome_of_registration),
+    ),
+    "registerPixKey.body.required": (
+        Situation(values.by_missing_field, (Invalid.IS_OBSERVED,), values.need_of_the_field),
+    ),
     "registerPixKey.account.relation": (
         Situation("an unknown account in the body", (Invalid.IS_OBSERVED,), values.outcome_with_another_account),
     ),
@@ -98,7 +102,7 @@ OBSERVATIONS: Mapping[str, tuple[Situation, ...]] = {
     ),
     "general.identifierFormat": (Situation(values.by_path_parameter, ANY, values.format_of_identifier),),
     "general.otherTokens": (
-        Situation(values.by_operation, (Unreadable.IS_THE_TOKEN_WANTED,), values.write_wants_the_token),
+        Situation(values.by_operation, (Unreadable.IS_THE_TOKEN_WANTED,), values.need_of_the_token_for_a_write),
     ),
     "general.codeValues": (
         Situation(values.by_operation_and_what_is_refused, ANY, values.code_of_refusal, otherwise="no code"),
@@ -107,7 +111,7 @@ OBSERVATIONS: Mapping[str, tuple[Situation, ...]] = {
         Situation("a 429", ANY, values.answer_to_too_many_requests, otherwise="no 429", every_attempt=True),
         Situation(values.by_operation, ANY, values.headers_of_limits, every_attempt=True),
     ),
-    "general.sizeLimit": (Situation(values.by_large_request, (Invalid.IS_OBSERVED,), values.refusal_for_size),),
+    "general.sizeLimit": (Situation(values.by_large_request, (Invalid.IS_OBSERVED,), values.refusal_for_its_size),),
     "general.deprecation": (Situation(values.by_operation, ANY, values.headers_of_versions),),
 }
 """By requirement, its situations."""

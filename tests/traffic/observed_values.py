@@ -123,7 +123,7 @@ def format_of(text: str) -> str:
 # -- whether an operation wants the token -------------------------------------------------------------------------
 
 
-def wants_the_token(without: Exchange, valid: Exchange) -> str:
+def need_of_the_token(without: Exchange, valid: Exchange) -> str:
     """REQUIRED or NOT_REQUIRED, by the answers to a request without the token and to the same with it; empty if they
     do not tell."""
     if without.response is None or not counts(without):
@@ -135,13 +135,13 @@ def wants_the_token(without: Exchange, valid: Exchange) -> str:
     return REQUIRED if counts(valid) and (succeeded(valid) or answer_of(without) != answer_of(valid)) else ""
 
 
-def read_wants_the_token(exchange: Exchange, log: Log) -> str | None:
+def need_of_the_token_for_a_read(exchange: Exchange, log: Log) -> str | None:
     """Whether a read wants the token, by a request without it and the same with it."""
     [with_token] = log.of(exchange.operation, Reading.WITH_TOKEN)
-    return wants_the_token(exchange, with_token) or None
+    return need_of_the_token(exchange, with_token) or None
 
 
-def write_wants_the_token(exchange: Exchange, log: Log) -> str | None:
+def need_of_the_token_for_a_write(exchange: Exchange, log: Log) -> str | None:
     """Whether an operation that writes wants the token; if it refuses the body first, that is not shown."""
     if exchange.credential != NO_HEADER or not counts(exchange):
         return None
@@ -151,7 +151,7 @@ def write_wants_the_token(exchange: Exchange, log: Log) -> str | None:
 def _difference_of_the_token(exchange: Exchange, log: Log) -> str:
     """Whether the token makes a difference to an unreadable body."""
     [with_token] = without_the_token(log, exchange.operation, VALID)
-    return wants_the_token(exchange, with_token)
+    return need_of_the_token(exchange, with_token)
 
 
 # -- invalid requests ---------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def by_large_request(exchange: Exchange, log: Log) -> Text | None:
     return joined((exchange.operation, *exchange.unusual), ", ")
 
 
-def refusal_for_size(exchange: Exchange, log: Log) -> Facts | str | None:
+def refusal_for_its_size(exchange: Exchange, log: Log) -> Facts | str | None:
     """How a large request is refused for its size, or that it is not."""
     if not counts(exchange):
         return None
@@ -256,7 +256,7 @@ def _by_what_is_invalid(exchange: Exchange, log: Log) -> Text | None:
     return "a field: missing"
 
 
-def refusal(exchange: Exchange, log: Log) -> Facts | str | None:
+def how_it_is_refused(exchange: Exchange, log: Log) -> Facts | str | None:
     """How a request is refused, or that it is taken for valid. The answer that an unknown code gets is named as that,
     because another requirement shows it."""
     if not is_refused(exchange) and not _is_taken_for_valid(exchange):
@@ -387,7 +387,7 @@ LIKE_COMPLETE = "answered like a complete registration"
 _SUCCESSES = ("true", "false", "True", "False")
 
 
-def _outcome(exchange: Exchange) -> str:
+def _accepted_or_refused(exchange: Exchange) -> str:
     return ACCEPTED if registered(exchange) else REFUSED
 
 
@@ -405,9 +405,9 @@ def by_number_as_type(exchange: Exchange, log: Log) -> Text | None:
     return f"{type_sent(exchange)} = EMAIL"
 
 
-def outcome(exchange: Exchange, log: Log) -> str | None:
-    """Whether a registration is accepted."""
-    return _outcome(exchange) if counts(exchange) else None
+def outcome_of_registration(exchange: Exchange, log: Log) -> str | None:
+    """Outcome of a registration: accepted or refused."""
+    return _accepted_or_refused(exchange) if counts(exchange) else None
 
 
 def by_missing_field(exchange: Exchange, log: Log) -> Text | None:
@@ -416,7 +416,7 @@ def by_missing_field(exchange: Exchange, log: Log) -> Text | None:
     return field if what == _MISSING and _shows_its_class(exchange, log) else None
 
 
-def is_needed(exchange: Exchange, log: Log) -> str | None:
+def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
     """Whether a registration needs the field that this one lacks: not if it is accepted, and surely if a complete one
     of the same key is answered otherwise.
 
@@ -438,7 +438,7 @@ def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
     if exchange.unusual != _OTHER_ACCOUNT:
         return None
     outcomes = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED}
-    value = is_needed(exchange, log)
+    value = need_of_the_field(exchange, log)
     return outcomes.get(value, value) if value else None
 
 
@@ -475,4 +475,4 @@ def outcome_of_a_synthetic_key(exchange: Exchange, log: Log) -> str | None:
     """Outcome of a synthetic text that is sent as a key, unless it is refused for the caller."""
     if exchange.response is None or not counts(exchange) or refusal_of_the_caller(exchange.response):
         return None
-    return _outcome(exchange)
+    return _accepted_or_refused(exchange)

@@ -22,7 +22,7 @@ from tests.selftest.services.unshown import DoesOtherwise
 from tests.traffic.execution import Execution, Preparation
 from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
 from tests.traffic.observations import observed as observed_in_log
-from tests.traffic.observed_values import format_of, number_of, wants_the_token, word_of
+from tests.traffic.observed_values import format_of, need_of_the_token, number_of, word_of
 from tests.traffic.robustness import Invalid
 from tests.traffic.undescribed import Reading
 
@@ -275,4 +275,4 @@ def test_the_token_is_wanted_if_it_makes_a_difference(status, body, read, told):
     """A refusal of the caller tells alone; any other must differ from the answer to the same request with the token."""
     without = answer("getBalance", body, status=status, credential=NO_HEADER, valid=False)
 
-    assert wants_the_token(without, read) == told
+    assert need_of_the_token(without, read) == told
