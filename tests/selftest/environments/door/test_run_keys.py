@@ -241,9 +241,9 @@ class Recorded:
         sent = {"account": account, "pixKeyType": key_type, "pixKey": key} if body is None else body
         return self._send("registerPixKey", "POST", account, sent, {"code": 0, "data": result}, status, **changes)
 
-    def list(self, *keys, account=ACCOUNT, status=200, query="", **changes):
-        """A list of keys. `changes` are those of the exchange."""
-        answered = {"code": 0, "data": listed(*keys)}
+    def list(self, *keys, account=ACCOUNT, status=200, query="", more=False, **changes):
+        """A list of keys, perhaps with more of them on another page. `changes` are those of the exchange."""
+        answered = {"code": 0, "data": listed(*keys) | {"hasMore": more}}
         return self._send("listPixKeys", "GET", account + query, None, answered, status, **changes)
 
     def delete(self, *keys, account=ACCOUNT, status=200):
@@ -525,10 +525,36 @@ def test_the_key_of_a_registration_is_found_by_its_number(run):
     assert numbers == [2, 3]
 
 
+def test_what_changes_nothing_of_a_key_is_no_exchange_of_it(run):
+    """The refusal of a key that is registered, and a request that was not sent."""
+    run.list().register(MADE_UP).register(MADE_UP, status=400)
+    no_connection = Failure(FailureKind.NO_CONNECTION, "no answer")
+    run.register("pixconf-2@example.com", status=504)
+    run.register("pixconf-2@example.com", response=None, failure=no_connection)
+
+    assert [key.exchanges for key in run.keys.not_cleaned_up()] == [[2], [4]]
+
+
 def test_the_last_registration_is_known_by_its_number(run):
     """Nothing else counts, whatever it is."""
     assert run.list().keys.last_registration == 0
     assert run.register(MADE_UP, status=400).list().delete(MADE_UP).keys.last_registration == 2
+
+
+def test_the_list_of_its_own_account_decides_whether_a_key_may_be_deleted(run):
+    """Off a sandbox; that of another account says nothing of what was there."""
+    run.list(OLD).list(OLD, account=OTHER_ACCOUNT, more=True).register(OF_THE_PROFILE, account=OTHER_ACCOUNT)
+    assert not run.list(OF_THE_PROFILE, account=OTHER_ACCOUNT).keys.may_be_deleted(OF_THE_PROFILE)
+
+    whole = Recorded(None).list(OLD).list(OLD, account=OTHER_ACCOUNT).register(OF_THE_PROFILE, account=OTHER_ACCOUNT)
+    assert whole.list(OF_THE_PROFILE, account=OTHER_ACCOUNT).keys.may_be_deleted(OF_THE_PROFILE)
+
+
+def test_on_a_sandbox_any_list_of_before_is_enough():
+    """Nothing there is worth anything."""
+    run = Recorded(None, is_sandbox=True).list().register(OF_THE_PROFILE, account=NOBODY, status=400)
+
+    assert run.keys.may_be_deleted(OF_THE_PROFILE)
 
 
 # -- a key of an earlier run -----------------------------------------------------------------------------------------
