@@ -14,8 +14,9 @@ from reports.run_verdict import result_of_run
 from spec.exchange import FailureKind
 from spec.interface import MARK
 from spec.log import Log
+from spec.observed import answer_of
 from spec.requirements import requirements
-from tests.selftest.exchanges import EXECUTION, answer, execution, failed
+from tests.selftest.exchanges import EXECUTION, answer, execution, failed, registration
 from tests.selftest.proof.directly import of_the_sandbox, run_in_memory
 from tests.selftest.recorded_runs import TARGETED, record, recorded
 from tests.selftest.services.unshown import DoesOtherwise
@@ -161,6 +162,34 @@ def test_a_deletion_for_nobody_stands_for_its_class():
     shown = observed_in_log("deletePixKey.refusal", Log(sent)).exchanges
 
     assert [exchange.number for exchange in shown] == [1, 3]
+
+
+def test_a_code_that_is_refused_like_an_unknown_one_shows_no_more():
+    """How an unknown code is answered, another requirement shows."""
+    unknown = replace(execution({}, status=404, valid=False), purpose=Execution.UNKNOWN_CODE, number=1)
+    with_quotes = replace(unknown, purpose=Invalid.IS_OBSERVED, unusual=("transactionId", "with quotes"), number=2)
+
+    assert values("executePix.refusal", [unknown, with_quotes]) == {
+        "transactionId: with quotes": ["like an unknown code"]
+    }
+    assert values("executePix.refusal", [with_quotes]) == {"transactionId: with quotes": [answer_of(with_quotes)]}
+    of_a_read = replace(with_quotes, operation="getBalance")
+    assert values("getBalance.refusal", [unknown, of_a_read]) == {"transactionId: with quotes": [answer_of(of_a_read)]}
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ({"pixKeyType": "RANDOM"}, {"RANDOM": ["left out"]}),
+        ({"pixKeyType": "RANDOM", "pixKey": "1"}, {"RANDOM": ["digits"]}),
+        ({"pixKeyType": "CPF", "pixKey": "1"}, {"CPF, digits": ["accepted"]}),
+    ],
+)
+def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, shown):
+    """Keys of other types may be accepted in other formats as well."""
+    assert values("registerPixKey.pixKey.format", [registration(sent=body)]) == shown
+    assert values("registerPixKey.pixKey.format", [registration(sent=body, valid=False)]) == {}
+    assert values("registerPixKey.pixKey.format", [registration(sent=body, status=400)]) == {}
 
 
 # -- single values --------------------------------------------------------------------------------------------------

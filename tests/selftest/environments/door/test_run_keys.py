@@ -737,6 +737,16 @@ def test_without_a_list_of_before_nothing_is_known_to_be_new():
     assert run.states == {None: KeyState.REFUSED}
 
 
+def test_the_list_of_another_account_says_nothing_of_a_key_that_was_sent(run):
+    """It is at its own account, which may still show it."""
+    run.list().list(account=OTHER_ACCOUNT).register(OF_THE_PROFILE).list(account=OTHER_ACCOUNT)
+    [key] = run.keys.not_cleaned_up()
+
+    assert (key.was_missed, key.was_listed) == (False, False)
+    run.list(OF_THE_PROFILE, account=OTHER_ACCOUNT)
+    assert not key.was_listed
+
+
 def test_a_key_that_a_list_did_not_show_is_missed_only_once_it_was_granted(run):
     """What may be it in the list, of a key of the profile, is enough."""
     run.list().register(OF_THE_PROFILE).list(f"x-{OF_THE_PROFILE}").register(MADE_UP, status=504).list()
@@ -777,6 +787,7 @@ def test_what_was_there_before_is_no_key_that_the_service_cut(run):
     """Nor is a text that has nothing to do with a key of the run."""
     run.list("pixconf-1a2b3c4d").start().register(MADE_UP).list("pixconf-1a2b3c4d", MADE_UP, OLD)
     run.keys.find_changed(ACCOUNT)
+    run.list(MADE_UP).keys.find_changed(ACCOUNT)
 
     assert [*run.states] == [MADE_UP]
 
