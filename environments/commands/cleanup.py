@@ -12,8 +12,9 @@ from environments.commands import CLEAN, INCOMPLETE, LEFT, OpenClient, report_er
 from environments.door.client import Client
 from environments.door.key_changes import KEY_GONE
 from environments.door.key_record import GONE, REGISTERED, KeyRecord
+from environments.door.key_states import can_be_named
 from environments.door.opening import record_of_keys
-from environments.door.run_keys import can_be_named, name_of
+from environments.door.run_keys import name_of
 from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import PixKey, Profile, ProfileError, fill
 from spec.answers import RefusalKind, answer_in_words, refused_or_lost
@@ -112,7 +113,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
             if is_gone or key.reason_to_stay == _FORGOTTEN:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)
-        if client.door.keys.gone:
+        if client.door.keys.lists.gone:
             return report_error(f"{KEY_GONE}: restore it, unless somebody else deleted it", INCOMPLETE)
     return LEFT if remaining else CLEAN
 
@@ -130,11 +131,11 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     """Delete a key, unless it has a reason to stay, and print what became of it. Returns True if it is gone."""
     if key.reason_to_stay:
         return False
-    lists_before = client.door.keys.lists_before
+    lists = client.door.keys.lists
     value = key.value or ""
-    if "read" in profile.allow and key.account not in lists_before:
+    if "read" in profile.allow and key.account not in lists.before:
         client.send("listPixKeys", key.account)
-    list_before = lists_before.get(key.account)
+    list_before = lists.before.get(key.account)
     is_of_the_profile = value in {own.key for own in profile.pix_keys}
     may_be_of_others = is_of_the_profile and not profile.is_sandbox
     is_masked = list_before is not None and list_before.hides_keys
@@ -160,7 +161,7 @@ def _is_gone(client: Client, exchange: Exchange, key: KeyLeft) -> bool:
     """
     value = key.value or ""
     refusal = refused_or_lost(exchange)
-    last_list = client.door.keys.last_lists.get(key.account)
+    last_list = client.door.keys.lists.last.get(key.account)
     if refusal is not None and "read" in client.door.permission.allow:
         return last_list is not None and not last_list.may_show(value)
     is_listed_after = last_list is not None and last_list.number > exchange.number and last_list.shows(value)
