@@ -1,4 +1,5 @@
-"""README's sample output, how a run ends against a service with one fault: `python -m tests.selftest.sample` writes it."""
+"""README's sample output, of a good run and of one against a service with one fault: `python -m tests.selftest.sample`
+writes both."""
 
 import re
 import tempfile
@@ -7,10 +8,14 @@ from itertools import zip_longest
 from pathlib import Path
 
 from environments.sandbox import Service
+from spec.requirements import LEVELS, requirements
 from tests.selftest.recorded_runs import record
 
+FAILING = ("documented", "robustness")
+"""Levels that fail a run by default."""
 README = Path(__file__).parents[2] / "README.md"
 IN_README = re.compile(r"(?<=```\n)NON-CONFORMANT.*?(?=```)", re.DOTALL)
+GOOD_IN_README = re.compile(r"(?<=```\n)CONFORMANT.*?(?=```)", re.DOTALL)
 ADDRESS, REPORT = "https://staging.example.test", "reports/runs/staging/latest"
 LINES = {
     "the verdict, the permissions and the counts": "NON-CONFORMANT",
@@ -30,6 +35,30 @@ class ShowsTheTaxDocument(Service):
 
     def execution_result(self, transfer):
         return {**super().execution_result(transfer), "document": "12345678909"}
+
+
+def good_run() -> str:
+    """The summary of a run against the sandbox in which every testable requirement holds. How many requests it sends
+    differs from run to run."""
+    failing = [requirement for requirement in requirements().values() if requirement.level in FAILING]
+    testable = sum(not requirement.untestable for requirement in failing)
+    lines = [
+        f"CONFORMANT, everything permitted: no failure, {testable} of {testable} requirements tested",
+        "sandbox at http://127.0.0.1:8080: 11 transfers executed, 1063 requests; generated with --seed=1",
+        *map(_level_line, LEVELS),
+        "report: reports/runs/sandbox/latest/report.html",
+        "verdict: CONFORMANT, exit status 0",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _level_line(level: str) -> str:
+    """The number of requirements of a level that hold, or that are observed, and of those that no exchange can show."""
+    of_level = [requirement for requirement in requirements().values() if requirement.level == level]
+    untestable = sum(bool(requirement.untestable) for requirement in of_level)
+    verdict = "observed" if level == "not-shown" else "pass"
+    counts = [f"{len(of_level) - untestable} {verdict}", f"{untestable} untestable"]
+    return f"  {level:<12} {', '.join(counts if untestable else counts[:1])}"
 
 
 def sample() -> str:
@@ -58,5 +87,6 @@ def changes(in_readme: str, now: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    output = sample()
-    README.write_text(IN_README.sub(lambda _: output, README.read_text("utf-8"), count=1), "utf-8")
+    good, failing = good_run(), sample()
+    text = GOOD_IN_README.sub(lambda _: good, README.read_text("utf-8"), count=1)
+    README.write_text(IN_README.sub(lambda _: failing, text, count=1), "utf-8")

@@ -4,6 +4,8 @@ import pytest
 
 from reports.sentences.language import ENGLISH, language
 from spec.message import Date, say
+from spec.rules import judge
+from tests.selftest.exchanges import EXECUTION, execution
 
 PORTUGUESE = "pt-BR"
 
@@ -34,3 +36,17 @@ def test_a_date_in_a_message_is_written_like_any_other():
 
     assert str(message) == "2026-11-02 09:30:00 UTC, until 2026-11-09"
     assert language(PORTUGUESE).text(message) == "02/11/2026 09:30:00 UTC, até 09/11/2026"
+
+
+def test_a_finding_names_types_in_one_language():
+    """The type that was expected, like the type of the answer."""
+    [number] = judge("executePix.value.type", execution(EXECUTION | {"value": "1"})).findings
+    [text_or_null] = judge("executePix.error.type", execution(EXECUTION | {"error": 7})).findings
+    portuguese = language(PORTUGUESE).text
+
+    assert (portuguese(number.expected), portuguese(number.got)) == ("value do tipo número", "um texto")
+    assert (portuguese(text_or_null.expected), portuguese(text_or_null.got)) == (
+        "error do tipo texto ou null",
+        "um inteiro",
+    )
+    assert str(number.expected) == "value of type number"
