@@ -234,8 +234,12 @@ class Exchange:
     """The unusual ways in which the request was written."""
     supersedes: int = 0
     """The number of an earlier exchange with the same request, whose answer this one replaces; else 0."""
+    repeats: int = 0
+    """The number of an earlier exchange whose request was sent once more, to see whether its answer stays; else 0."""
     purpose: Purpose | None = None
     """Why the request was sent, if a scenario sent it."""
+    unusual: tuple[str, str] = ("", "")
+    """The part of an invalid request that makes it invalid, and how, such as ("pixKey", "missing")."""
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
     """Numbers of all exchanges that were refused because the token had expired. The run learns them later, so it keeps
     them beside its exchanges."""

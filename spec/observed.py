@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from itertools import zip_longest
@@ -29,32 +28,22 @@ from spec.answers import (
 from spec.exchange import LARGE, VALID, Exchange, Response, kept_beside, named_media_type
 from spec.facts import Facts, facts_of, words_as_facts
 from spec.key_list import VARYING
+from spec.log import Log
 from spec.message import Text
 
 ObservedValues = dict[Text, list[Facts | str]]
 """The values that were observed, by the situation in which they were."""
 
 
-def by_situation(observations: Iterable[tuple[Text, Facts | str]]) -> ObservedValues:
-    """Values by situation, from pairs of a situation and a value."""
-    values: ObservedValues = {}
-    for situation, value in observations:
-        values.setdefault(situation, []).append(value)
-    return values
-
-
 # -- which answers are evidence --------------------------------------------------------------------------------------
 
 
-def answer_that_stands(first: Exchange, sent_again: Mapping[int, Exchange | None]) -> Exchange:
-    """The exchange, or the second one of the same request if only the second answer is evidence.
-
-    `sent_again` has the second exchanges, by the number of the first.
-    """
-    second = sent_again.get(first.number)
-    if is_evidence(first) or second is None:
-        return first
-    return second if is_evidence(second) else first
+def answer_that_stands(exchange: Exchange, log: Log) -> Exchange:
+    """The exchange, or the one with the same request that was sent once more, if only that one is evidence."""
+    repetition = log.repetition_of(exchange)
+    if repetition is not None and not is_evidence(exchange) and is_evidence(repetition):
+        return repetition
+    return exchange
 
 
 def is_evidence(exchange: Exchange) -> bool:

@@ -84,7 +84,7 @@ def _about_keys(profile: Profile) -> Iterator[Line]:
     if all(key.value for key in keys):
         yield CLEAN, line
     else:
-        yield INCOMPLETE, f"{line}; while one is of unknown value, no RANDOM key is registered"
+        yield INCOMPLETE, f"{line}; while the value of one is not known, no RANDOM key is registered"
 
 
 def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
@@ -102,7 +102,7 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
         raise UnreachableError(reason_if_unreachable)
     yield CLEAN, f"reachable: {client.door.permission.base_url}"
     if "read" not in profile.allow:
-        yield CLEAN, "token: not tried, as allow has no read"
+        yield CLEAN, "token: not tried, because allow has no read"
     last_answers = {exchange.operation: exchange for exchange in client.door.exchanges if exchange.credential == VALID}
     account_list = last_answers.get("listAccounts")
     if account_list is None:

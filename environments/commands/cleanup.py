@@ -12,8 +12,9 @@ from environments.commands import CLEAN, INCOMPLETE, LEFT, OpenClient, report_er
 from environments.door.client import Client
 from environments.door.key_changes import KEY_GONE
 from environments.door.key_record import GONE, REGISTERED, KeyRecord
+from environments.door.key_states import can_be_named
 from environments.door.opening import record_of_keys
-from environments.door.run_keys import can_be_named, name_of
+from environments.door.run_keys import name_of
 from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import PixKey, Profile, ProfileError, fill
 from spec.answers import RefusalKind, answer_in_words, refused_or_lost
@@ -22,10 +23,10 @@ from spec.exchange import Exchange
 # Reasons to stay.
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
-_PERHAPS_YOURS = "it is yours, and perhaps it was there before: look at the list, and delete it by hand"
+_PERHAPS_YOURS = "it is yours, and it may have been there before the run: look at the list, and delete it by hand"
 _HARD_TO_NAME = "a service may read its name as another one: delete it by hand"
 _UNKNOWN = "its value is not known: delete it by hand, set key_at in the profile, and call cleanup --yes"
-_FORGOTTEN = "its value is not known: delete it by hand; --yes makes the record forget it, as key_at is set"
+_FORGOTTEN = "its value is not known: delete it by hand; because key_at is set, --yes removes it from the record"
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
         print(f"nothing to clean up: no earlier run left a key of {profile.name}")
         return CLEAN
     if not yes:
-        print("nothing was deleted: --yes deletes the keys without a reason to stay")
+        print("nothing was deleted: --yes deletes the keys for which no reason is given")
         return LEFT
     remaining = len(keys)
     with open_client(replace(profile, allow=profile.allow & {"delete-keys", "read"})) as client:
@@ -113,7 +114,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
             if is_gone or key.reason_to_stay == _FORGOTTEN:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)
-        if client.door.keys.gone:
+        if client.door.keys.lists.gone:
             return report_error(f"{KEY_GONE}: restore it, unless somebody else deleted it", INCOMPLETE)
     return LEFT if remaining else CLEAN
 
@@ -131,11 +132,11 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     """Delete a key, unless it has a reason to stay, and print what became of it. Returns True if it is gone."""
     if key.reason_to_stay:
         return False
-    lists_before = client.door.keys.lists_before
+    lists = client.door.keys.lists
     value = key.value or ""
-    if "read" in profile.allow and key.account not in lists_before:
+    if "read" in profile.allow and key.account not in lists.before:
         client.send("listPixKeys", key.account)
-    list_before = lists_before.get(key.account)
+    list_before = lists.before.get(key.account)
     is_of_the_profile = value in {own.key for own in profile.pix_keys}
     may_be_of_others = is_of_the_profile and not profile.is_sandbox
     is_masked = list_before is not None and list_before.hides_keys
@@ -161,7 +162,7 @@ def _is_gone(client: Client, exchange: Exchange, key: KeyLeft) -> bool:
     """
     value = key.value or ""
     refusal = refused_or_lost(exchange)
-    last_list = client.door.keys.last_lists.get(key.account)
+    last_list = client.door.keys.lists.last.get(key.account)
     if refusal is not None and "read" in client.door.permission.allow:
         return last_list is not None and not last_list.may_show(value)
     is_listed_after = last_list is not None and last_list.number > exchange.number and last_list.shows(value)

@@ -36,7 +36,7 @@ def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]
     if not os.path.lexists(path):
         return {}
     if not may_replace:
-        raise ProfileError(f"{shown(path)}: exists already; choose another name, or --force, which keeps tls alone")
+        raise ProfileError(f"{shown(path)}: exists already; choose another name, or --force, which keeps only its tls")
     return parse_yaml(path.read_text("utf-8"), shown(path)).data.get("tls") or {}
 
 
@@ -65,7 +65,7 @@ def _next_steps(options: argparse.Namespace, path: Path, values: Mapping[str, st
     name = quote(options.environment)
     lines = [f"wrote {shown(path)}: allow is {values.get('allow', '[read]')}; the rest is explained and switched off"]
     if options.prepare_with:
-        lines.append("  correct the body of transactions.prepare; execute is not in allow, as it moves money")
+        lines.append("  correct the body of transactions.prepare; execute is not in allow, because it moves money")
     lines.append("  export PIX_TOKEN=…")
     lines.append(f"  python -m environments check {name}")
     lines.append(f"  pytest --environment={name} --plan")

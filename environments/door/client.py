@@ -65,12 +65,14 @@ class Client:
         valid: bool = False,
         written: tuple[str, ...] = (),
         purpose: Purpose | None = None,
+        unusual: tuple[str, str] = ("", ""),
         **sent: Any,
     ) -> Exchange:
         """Call an operation. `path_parameter` goes into its path, if that has a place for it; `sent` is what else
         `_request` takes: `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
-        Characters in `safe` stay as they are in the path. `valid`, `written` and `purpose` are those of Intent.
+        Characters in `safe` stay as they are in the path. `valid`, `written`, `purpose` and `unusual` are those of
+        Intent.
         """
         documented = operations()[operation]
         path = documented.path
@@ -79,9 +81,8 @@ class Client:
         request = self._request(documented.method, path + query, credential=credential, **sent)
         for way in written:
             write(request, way)
-        return self.door.exchange(
-            request, Intent(operation, credential, valid, self.part, written, purpose or self._purpose)
-        )
+        intent = Intent(operation, credential, valid, self.part, written, purpose or self._purpose, unusual)
+        return self.door.exchange(request, intent)
 
     def send_to_siblings(
         self, operation: str, path_parameter: str | None, *, purpose: Purpose | None = None, **sent: Any

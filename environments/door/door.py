@@ -172,13 +172,17 @@ class Door:
         """Send a request once more, and note its answer in `sent_again`. None if that might move money, or a limit
         keeps it.
 
-        With `supersedes` the second answer counts in the place of the first one, and has its purpose.
+        With `supersedes` the second answer counts in the place of the first one, and says of itself what that one does.
         """
-        purpose = first.purpose if supersedes else OfTheDoor.SHOWS_AGAIN
-        sending = self._sending(_prepared(first.request), replace(_intent_of(first), purpose=purpose))
+        intent = replace(_intent_of(first), purpose=OfTheDoor.SHOWS_AGAIN)
+        if supersedes:
+            intent = replace(intent, purpose=first.purpose, unusual=first.unusual)
+        sending = self._sending(_prepared(first.request), intent)
         sending.once_more = True
         if supersedes:
             sending.supersedes = first.number
+        else:
+            sending.repeats = first.number
         answer = self._send(sending) if sending.repeatable else None
         was_sent = answer is not None and answer.number > 0  # else a limit kept it
         self.sent_again[first.number] = answer if was_sent else None
@@ -344,6 +348,7 @@ class Door:
             elapsed_s=time.time() - started,
             beside=sending.beside,
             supersedes=sending.supersedes,
+            repeats=sending.repeats,
             excused=self.token_monitor.excused,
             **vars(sending.intent),
         )

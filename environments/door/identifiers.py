@@ -13,9 +13,10 @@ from typing import Any
 from urllib.parse import quote
 
 from environments.door.bodies import NumberText, bodies_of_the_profile, key_sent, leaves_in
+from environments.door.key_states import can_be_named
 from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
-from environments.door.run_keys import Keys, can_be_named
+from environments.door.run_keys import Keys
 from environments.profiles.model import PixKey, Profile, fill
 from spec.interface import KEY_TYPES, MARK, PREPARING, operations, path_parameters_reached
 from spec.json_text import JsonPath, as_bytes

@@ -55,7 +55,7 @@ class KeyChanges:
     @property
     def stopped(self) -> Text:
         """Reason why no further key is deleted, nor registered if a key is gone; empty while the run goes on."""
-        return KEY_GONE if self._keys.gone else self._why_deletions_stopped
+        return KEY_GONE if self._keys.lists.gone else self._why_deletions_stopped
 
     def ask(self, sending: Sending) -> None:
         """Read the lists before the first change of a key. Wait until no other deletion is under way. Raises LimitError
@@ -64,7 +64,7 @@ class KeyChanges:
             return
         if _registers(sending):
             self._read_before(sending)
-            if self._keys.gone:
+            if self._keys.lists.gone:
                 raise LimitError(KEY_GONE)
         elif _may_delete(sending):
             self._ending.wait_for(lambda: not self._is_under_way)
@@ -87,25 +87,25 @@ class KeyChanges:
             self._look_after_a_registration(sending)
         elif sending.intent.operation == "listPixKeys":
             account = sending.sent.last_segment
-            last = self._keys.last_lists.get(account)
-            if last is not None and last.number == sending.number and self._keys.gone_from(last, account):
+            last = self._keys.lists.last.get(account)
+            if last is not None and last.number == sending.number and self._keys.lists.gone_from(last, account):
                 self._read_once(sending, account)
 
     def _read_before(self, sending: Sending) -> None:
         """Read the lists of the accounts as they are before the first change."""
-        if self._keys.started:
+        if self._keys.lists.started:
             return
         if self._may_read:
             for account in self._keys.accounts:
-                if account not in self._keys.last_lists:
+                if account not in self._keys.lists.last:
                     self._read(sending, account)
-        self._keys.started = True
+        self._keys.lists.started = True
 
     def _look_after_a_registration(self, sending: Sending) -> None:
         """A key type may have room for one key alone, so that a new one replaces the old one."""
         key_type = key_sent(sending.exchange.request.body)[1]
         has_effect = registered(sending.exchange) or may_be_registered(sending.exchange)
-        can_compare = self._may_read and self._keys.key_at is not None
+        can_compare = self._may_read and self._keys.lists.key_at is not None
         if has_effect and can_compare and key_type not in self._types_looked_at:
             self._types_looked_at.add(key_type)
             self._read_all(sending)
@@ -113,7 +113,7 @@ class KeyChanges:
     def _look_after_a_deletion(self, sending: Sending) -> None:
         account = self._account_of(sending)
         self._read_all(sending)
-        listing = self._keys.last_lists.get(account)
+        listing = self._keys.lists.last.get(account)
         if listing is None:
             self._why_deletions_stopped = _LIST_LOST
         elif is_granted(sending.exchange) and sending.exchange.request.last_segment == account:
@@ -134,15 +134,15 @@ class KeyChanges:
 
     def _reason_against(self, sending: Sending) -> Text:
         """Reason why nothing may be deleted now; empty if the lists can show what a deletion takes."""
-        if self._keys.key_at is None:
+        if self._keys.lists.key_at is None:
             return NO_KEY_AT
         if not self._may_read:
             return NO_LIST
         account = self._account_of(sending)
-        last = self._keys.last_lists.get(account)
+        last = self._keys.lists.last.get(account)
         if last is None or last.number < self._keys.last_registration:
             last = self._read(sending, account)
-        before = self._keys.lists_before.get(account)
+        before = self._keys.lists.before.get(account)
         if last is None or before is None:
             return say("the list of keys of before the run could not be read, so no key is deleted")
         incomplete = before.incomplete or last.incomplete
@@ -158,21 +158,21 @@ class KeyChanges:
         whose list could not be read before the run are left out."""
         named = self._account_of(sending)
         for account in self._keys.accounts:
-            if account == named or account in self._keys.lists_before:
+            if account == named or account in self._keys.lists.before:
                 self._read(sending, account)
 
     def _read(self, sending: Sending, account: str) -> Listing | None:
         """Read the list of an account, and once more if it could not be read or lacks a key: one list may lag, or
         fail."""
         listing = self._read_once(sending, account)
-        if listing is None or self._keys.gone_from(listing, account):
+        if listing is None or self._keys.lists.gone_from(listing, account):
             listing = self._read_once(sending, account)
         return listing
 
     def _read_once(self, sending: Sending, account: str) -> Listing | None:
         with suppress(LimitError):  # the run ends: then nothing else is sent, either
             if self._read_list(sending, account) is not None:
-                return self._keys.last_lists.get(account)
+                return self._keys.lists.last.get(account)
         return None
 
     def _end(self) -> None:

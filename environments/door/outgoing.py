@@ -29,8 +29,8 @@ class LimitError(NotSentError):
 class Intent:
     """What a request is meant as: the operation ("" for an undocumented path), the credential, and `valid`, true if the
     interface document promises success. `part` names the part of the generated traffic that judges its answer,
-    `written` the unusual ways in which it is written, and `purpose` says why it is sent. Its exchange has all of
-    these."""
+    `written` the unusual ways in which it is written, `purpose` says why it is sent, and `unusual` what makes a request
+    of a class of invalid ones invalid: the part, and how. Its exchange has all of these."""
 
     operation: str
     credential: str = VALID
@@ -38,6 +38,7 @@ class Intent:
     part: str = ""
     written: tuple[str, ...] = ()
     purpose: Purpose | None = None
+    unusual: tuple[str, str] = ("", "")
 
 
 @dataclass(eq=False)
@@ -66,6 +67,8 @@ class Sending:
     """It has the first code that this run executed, and no valid token."""
     supersedes: int = 0
     """Number of the exchange whose answer the next one takes the place of; 0 if there is none."""
+    repeats: int = 0
+    """Number of the exchange whose request this is once more, to see whether its answer stays the same."""
     number: int = 0
     beside: int = 0
     """The other requests that were on the wire at any time of it."""

@@ -133,10 +133,10 @@ NOTHING_TO_REGISTER = "nothing to register: supply {}"
 NO_REGISTRATION = "only a key that the run registered is deleted: add register-keys to allow"
 NO_DELETION = "no body for a deletion: supply requests.deletePixKey, such as {json: {pixKey: '{key}'}}"
 NO_KEY_AT = (
-    "off a sandbox no key is deleted without a list that shows what else is gone: set key_at to the place where "
+    "off a sandbox, a key is deleted only if a list shows that no other key is gone: set key_at to the place where "
     "listPixKeys shows the keys, such as /data/keys/*/key"
 )
-NO_LIST = "off a sandbox no key is deleted without a list that shows what else is gone: add read to allow"
+NO_LIST = "off a sandbox, a key is deleted only if a list shows that no other key is gone: add read to allow"
 NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
 SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones"
 

@@ -110,7 +110,7 @@ class ProfileFile:
     """base_url again, whole, such as https://staging.example.test, if nothing there is worth anything: no money, no
     person, no key. Then a run makes up numbers as keys, deletes what it registered, executes a transfer twice and two
     at the same time, and keeps no journal. A host alone is not enough, because other environments may share it. A
-    loopback address alone is no sandbox: it may lead to staging. `base_url: embedded` is one."""
+    loopback address alone is not a sandbox, because it may lead to staging. `base_url: embedded` is one."""
     auth: Annotated[Auth, Field(validate_default=True)] = field(default_factory=Auth)
     """Source of the access token: exactly one of these three. The token stands alone, without "Bearer"."""
     allow: Annotated[frozenset[Permission], Field(min_length=1)] = frozenset({"read"})
@@ -121,14 +121,14 @@ class ProfileFile:
 
     register-keys: POST /v1/pix/keys registers the keys in pix_keys, and RANDOM keys, for the first of the accounts.
     Payments to a registered key reach that account. With read, a run looks at the list of keys first and leaves a key
-    alone that is there already. A key that is registered stays, but for what delete-keys says.
+    alone that is there already. A registered key stays unless delete-keys permits its deletion.
 
     delete-keys: DELETE /v1/pix/keys deletes the keys that this run made up, and those of pix_keys that it registered
     and that are disposable. `python -m environments cleanup staging` deletes what earlier runs left. Needs
-    requests.deletePixKey and, but on a sandbox, key_at and read.
+    requests.deletePixKey and, off a sandbox, key_at and read.
 
     create-pix: POST /v1/pix creates a PIX transaction with the body in requests.createPix. The interface document does
-    not show what that does: it may move money by itself.
+    not show what that does, so it may move money by itself.
 
     transfer: POST /v1/transfer/external, internal and p2p, with the bodies in requests, prepare transfers. The
     interface document does not show whether money waits for the execution: a service may move it at once.
@@ -136,25 +136,24 @@ class ProfileFile:
     execute: GET /v1/execute/pix/{transactionId} confirms a prepared transfer. THIS MOVES MONEY, and cannot be undone.
     Every code in transactions, and every one that is prepared, is executed once; at most limits.executions in a run.
 
-    fuzz: Generated requests, valid and invalid ones, to the operations that are permitted besides, up to
-    limits.requests. They name synthetic keys and codes (pixconf-…); accounts of yours only in reads, and to register
-    and delete such keys."""
+    fuzz: Generated requests, valid and invalid, to the other permitted operations, up to limits.requests. They name
+    synthetic keys and codes (pixconf-…). They name your accounts only in reads, and to register and delete these."""
     accounts: Identifiers = field(default=(), repr=False)
     """Accounts that the token may see, as they stand in the path. Without one, requirements about balance, entries and
     keys are not exercised."""
     pix_keys: tuple[PixKey, ...] = field(default=(), repr=False)
     """Keys that you own and that may be registered: PHONE, EMAIL, RANDOM, CNPJ, CPF. For RANDOM the service makes it.
-    A key stays registered, and is listed, unless it is disposable: then the run deletes it, where no list showed it
-    before the run. A disposable RANDOM entry says that nobody else registers keys at this account meanwhile: a key that
-    is new in the list is the run's own."""
+    A key stays registered, and is listed, unless it is disposable: then the run deletes it, unless a list showed it
+    before the run. A disposable RANDOM entry says that nobody else registers keys at this account meanwhile, so that a
+    new key in the list belongs to the run."""
     key_at: Pointer | None = None
     """Place of the keys in the answer of listPixKeys, as a JSON pointer such as /data/keys/*/key; * stands for every
     item. Without it, a key is in the list if one of its texts is the key, and off a sandbox nothing is deleted."""
     not_for_this_account: frozenset[KeyType] = frozenset()
     """Key types that the first of the accounts may not have: [CNPJ] for a person. They are out of scope."""
     transactions: Transactions = field(default_factory=Transactions)
-    """Codes of transfers to execute. One is enough for a whole run; with more, more key types are seen.
-    A code is executed once and never again, by no later run either: the journal remembers it."""
+    """Codes of transfers to execute. One is enough for a whole run; more codes show more key types.
+    A code is executed once and never again, also by later runs, because the journal remembers it."""
     requests: Mapping[Annotated[str, one_of("deletePixKey", *PREPARING)], RequestBody] = field(default_factory=dict)
     """Bodies of the operations whose shape the interface document does not show, as your service wants them.
     {account}, {key} and {type} in their texts are filled in from the lists above."""
@@ -176,8 +175,8 @@ class ProfileFile:
     refuses any other one, because the token is sent there. On the command line --base-url needs no entry."""
     journal: File | None = None
     """The file that remembers the codes that were sent, as digests, and beside it the registered keys. Without it, one
-    file for each user of a machine, under $XDG_STATE_HOME/pix-conformance. Name a place that lasts, where CI starts
-    from nothing on each run."""
+    file for each user of a machine, under $XDG_STATE_HOME/pix-conformance. Name a place that lasts if CI starts from
+    nothing on each run."""
     journal_key_env: Variable | None = None
     """The environment variable with the key of the journal's digests, for pipelines, such as PIX_JOURNAL_KEY; else the
     key is a file beside the journal."""
@@ -188,16 +187,16 @@ class ProfileFile:
     never fails."""
     min_coverage: Annotated[float | None, Field(ge=0, le=1)] = None
     """The share of the selected testable requirements at failing levels, such as 0.9, that a run must have tested. A
-    run below it is incomplete (exit 6), so that a line that is lost in `allow` is noticed."""
+    run below it is incomplete (exit 6), so that a lost line of `allow` is noticed."""
     drift: Annotated[str, one_of("warn", FAIL)] = "warn"
-    """Effect of drift: of behaviour that the interface document does not show, and that differs from the record which
-    pytest --accept wrote beside this file. By default it is a warning; with fail, it fails the run (exit 1)."""
+    """Effect of drift: behaviour that the interface document does not show differs from the record that pytest --accept
+    wrote beside this file. By default it is a warning; with fail, it fails the run (exit 1)."""
     language: Annotated[str, one_of("en", "pt-BR")] = "en"
     """The language of report.html: en (English) or pt-BR (Brazilian Portuguese). The terminal and the files for
     programs are in English. --report-language=pt-BR overrides it."""
     known_failures: tuple[KnownFailure, ...] = ()
     """Requirements that are known to fail. They are reported, but do not fail the run up to the day `until`.
-    One that holds again is a warning that names the entry to delete; with `strict: true` it fails the run."""
+    If one passes again, a warning names the entry to delete; with `strict: true` it fails the run."""
 
     @field_validator("base_url")
     @classmethod

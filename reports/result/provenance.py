@@ -19,7 +19,7 @@ from typing import Any
 from environments.profiles.model import Profile
 from reports.showing.evidence import Evidence
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 CHECKOUT = Path(__file__).parents[2]
 _GIT_TAKES_S = 5
 """Seconds after which a run goes on without the commit. git answers in milliseconds, unless its folder is far away."""

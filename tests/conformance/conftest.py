@@ -63,7 +63,7 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
 @pytest.fixture(scope="session")
 def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
     """The log of a run that had keys to register."""
-    require_supplied(traffic.was_sent(register), NO_REGISTRATION)
+    require_supplied(traffic.selects(register), NO_REGISTRATION)
     missing = traffic.missing.get("registerPixKey", "")
     require_supplied(not missing, missing)
     require_permission(valid_registrations(log) or not left_alone_types, joined(left_alone_types.values()))

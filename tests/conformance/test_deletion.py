@@ -15,7 +15,8 @@ from tests.harness.judging import assert_found, assert_holds, observe, require_s
 from tests.traffic.judgements import json_is_understood
 from tests.traffic.keys.purposes import valid_deletions
 from tests.traffic.keys.registration import nothing_to_delete
-from tests.traffic.observations import answers_to, no_answer, values_of
+from tests.traffic.observations import observed
+from tests.traffic.undescribed import no_answer
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +43,7 @@ def test_what_is_granted_is_deleted(deletions, traffic):
     require_supplied(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
 
     warn("deletePixKey.exists", finding("kept"), keys.kept(granted))
-    warn("deletePixKey.exists", finding("besides"), granted if keys.gone_after_a_deletion else [])
+    warn("deletePixKey.exists", finding("besides"), granted if keys.lists.gone_after_a_deletion else [])
 
 
 @requirement("deletePixKey.contentType.accepted")
@@ -54,9 +55,10 @@ def test_json_is_understood(deletions):
 
 
 @requirement("deletePixKey.data")
-def test_shape_of_the_answer(deletions, traffic):
+@pytest.mark.usefixtures("deletions")
+def test_shape_of_the_answer(log, profile):
     """A deletion is answered with this status, media type and shape."""
-    answers = answers_to("deletePixKey", traffic) if deletions else []
-    require_supplied(answers, no_answer("deletePixKey", traffic))
+    shape = observed("deletePixKey.data", log)
+    require_supplied(shape.values, no_answer(log, profile, "deletePixKey"))
 
-    observe("deletePixKey.data", values_of(answers), answers[:3])
+    observe("deletePixKey.data", shape.values, shape.exchanges[:3])

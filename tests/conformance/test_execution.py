@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from environments.profiles.loading import NO_CODE
-from spec.answers import answer_in_words, grants_protected_result
+from spec.answers import answers_in_words, grants_protected_result
 from spec.exchange import Exchange
 from spec.log import Log
 from spec.message import say
-from spec.observed import answer_of, answer_that_stands, is_evidence
 from tests.harness.judging import (
     assert_found,
     assert_holds,
@@ -20,10 +19,8 @@ from tests.harness.judging import (
     requirement,
     rules_of,
 )
-from tests.traffic.described import states_before, values_in_results
 from tests.traffic.execution import (
     Execution,
-    Preparation,
     answers_to_real_codes,
     perhaps_spent,
     successful_executions,
@@ -38,6 +35,7 @@ from tests.traffic.judgements import (
     token_is_accepted,
     token_is_required,
 )
+from tests.traffic.observations import observed
 from tests.traffic.refused_credentials import tried_in_words
 from tests.traffic.scenario import Traffic
 
@@ -137,32 +135,30 @@ def test_an_execution_needs_no_more_than_the_token(executions_log):
 
 
 @requirement("executePix.unknownCode")
-def test_unknown_code(log, reproduction):
+def test_unknown_code(log):
     """An unknown transaction code is answered in this way."""
     answers = log.of("executePix", Execution.UNKNOWN_CODE)
     require_supplied(answers, "not reached")
-    answer = answer_that_stands(answers[0], reproduction.again)
-    require_supplied(is_evidence(answer), say("answered with {answer} alone", answer=answer_in_words(answer)))
+    unknown_code = observed("executePix.unknownCode", log)
+    require_supplied(unknown_code.values, say("answered with {answer} alone", answer=answers_in_words(answers)))
 
-    observe("executePix.unknownCode", {"": [answer_of(answer)]}, [answer])
+    observe("executePix.unknownCode", unknown_code.values, unknown_code.exchanges)
 
 
 @pytest.mark.parametrize("requirement_id", SEEN_IN_RESULTS)
-def test_values(requirement_id, execution_answers, profile):
+def test_values(requirement_id, executions_log):
     """These values of the field are seen, or values of this unit."""
-    field = requirement_id.split(".")[1]
-    plan = profile.transactions.prepare
-    values = values_in_results(field, execution_answers, plan.operation if plan else "")
-    require_supplied(values, "no execution result has a value that shows it")
+    field = observed(requirement_id, executions_log)
+    require_supplied(field.values, "no execution result has a value that shows it")
 
-    observe(requirement_id, values, execution_answers)
+    observe(requirement_id, field.values, field.exchanges)
 
 
 @requirement("executePix.status.transitions")
 def test_status_before_the_execution(log):
     """A transfer has this status when it is prepared."""
-    preparations = log.with_purpose(Preparation.TO_EXECUTE)
-    states = states_before(preparations)
-    require_supplied(states, say("no transfer was prepared: needs a body in transactions.prepare that is accepted"))
+    states = observed("executePix.status.transitions", log)
+    why = say("no transfer was prepared: needs a body in transactions.prepare that is accepted")
+    require_supplied(states.values, why)
 
-    observe("executePix.status.transitions", states, preparations)
+    observe("executePix.status.transitions", states.values, states.exchanges)

@@ -9,116 +9,98 @@ from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from spec.message import say
 from tests.harness.judging import observe, operations_with, require_supplied, requirement
-from tests.traffic.observations import (
-    Situated,
-    answers_to,
-    codes_of,
-    formats_of_identifiers,
-    large_ones,
-    no_answer,
-    rate_limits_of,
-    refusals_of,
-    refused_values,
-    sizes_of,
-    tokens_of,
-    unknown_code,
-    values_of,
-    version_headers_of,
-    wants_the_token,
-)
-from tests.traffic.robustness import without_the_token
-from tests.traffic.undescribed import visit
+from tests.traffic.observations import observed
+from tests.traffic.undescribed import no_answer, visit
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
 
-@pytest.mark.parametrize("operation", operations_with("shape", READS + PREPARING))
-def test_shape_of_an_answer(operation, traffic):
-    """An operation whose answer is not documented answers with this status, media type and shape."""
-    answers = answers_to(operation, traffic)
-    require_supplied(answers, no_answer(operation, traffic))
+def why_nothing_was_refused(operation, log, profile):
+    """Reason why no refusal of an operation was seen."""
+    if "fuzz" not in profile.allow:
+        return NOTHING_REFUSED
+    return say("nothing was refused: {answers}", answers=answers_in_words(log.targeted(operation)))
 
-    observe(f"{operation}.shape", values_of(answers), answers[:3])
+
+@pytest.mark.parametrize("operation", operations_with("shape", READS + PREPARING))
+def test_shape_of_an_answer(operation, log, profile):
+    """An operation whose answer is not documented answers with this status, media type and shape."""
+    shape = observed(f"{operation}.shape", log)
+    require_supplied(shape.values, no_answer(log, profile, operation))
+
+    observe(f"{operation}.shape", shape.values, shape.exchanges[:3])
 
 
 @pytest.mark.parametrize("operation", operations_with("token", READS))
-def test_token_of_a_read(operation, traffic):
+def test_token_of_a_read(operation, log):
     """A read wants the token, or does not."""
-    granted, without = visit(traffic, operation)
-    wanted = wants_the_token(without, granted)
-    answers = answers_in_words([granted, without])
-    require_supplied(wanted, say("with the token and without: {answers}", answers=answers))
+    reads = visit(log, operation)
+    token = observed(f"{operation}.token", log)
+    require_supplied(token.values, say("with the token and without: {answers}", answers=answers_in_words(reads)))
 
-    observe(f"{operation}.token", wanted, [granted, without])
+    observe(f"{operation}.token", token.values, reads)
 
 
 @requirement("general.otherTokens")
 @pytest.mark.needs("delete-keys", "create-pix", "transfer")
 @pytest.mark.needs("fuzz")
-def test_token_of_what_writes(traffic):
+def test_token_of_what_writes(log):
     """An operation that writes refuses a request without the token before it reads the body, or does not."""
-    answers: list[Exchange] = []
-    for operation in operations():
-        answers += without_the_token(traffic, operation, "no header")
-    tokens = tokens_of(answers, traffic)
-    require_supplied(tokens, "no answer that could show it")
+    tokens = observed("general.otherTokens", log)
+    require_supplied(tokens.values, "no answer that could show it")
 
-    observe("general.otherTokens", tokens, answers)
+    observe("general.otherTokens", tokens.values, tokens.exchanges)
 
 
 @pytest.mark.parametrize("operation", operations_with("refusal", operations()))
-def test_refusals(operation, traffic):
+def test_refusals(operation, log, profile):
     """Requests are refused in these ways."""
-    refusals = refusals_of(operation, traffic)
-    if "fuzz" in traffic.profile.allow:
-        answers = answers_in_words(traffic.targeted(operation))
-        require_supplied(refusals, say("nothing was refused: {answers}", answers=answers))
-    require_supplied(refusals, NOTHING_REFUSED)
-    values = refused_values(refusals, unknown_code(traffic) if operation == "executePix" else None)
+    refusals = observed(f"{operation}.refusal", log)
+    require_supplied(refusals.values, why_nothing_was_refused(operation, log, profile))
 
-    observe(f"{operation}.refusal", values, [exchange for _, exchange in refusals[:5]])
+    observe(f"{operation}.refusal", refusals.values, refusals.exchanges[:5])
 
 
 @requirement("general.codeValues")
-def test_codes(traffic):
+def test_codes(log):
     """These values of code are seen beside 0."""
-    refusals: list[Situated] = []
-    for operation in sorted(traffic.reach.subjects):
-        refusals += refusals_of(operation, traffic)
+    refusals: list[Exchange] = []
+    for operation in sorted(operations()):
+        refusals += observed(f"{operation}.refusal", log).exchanges
     require_supplied(refusals, NOTHING_REFUSED)
 
-    observe("general.codeValues", codes_of(refusals), [exchange for _, exchange in refusals[:5]])
+    observe("general.codeValues", observed("general.codeValues", log).values, refusals[:5])
 
 
 @requirement("general.rateLimit")
-def test_rate_limits(traffic):
+def test_rate_limits(log):
     """The service limits the rate of requests in this way, or does not limit it."""
-    observe("general.rateLimit", rate_limits_of(traffic.attempts))
+    observe("general.rateLimit", observed("general.rateLimit", log).values)
 
 
 @requirement("general.sizeLimit")
 @pytest.mark.needs("fuzz")
-def test_size_limits(traffic):
+def test_size_limits(log):
     """Large requests are refused for their size in this way, or are not."""
-    large = large_ones(traffic)
-    require_supplied(large, "no large request was sent: add read or register-keys to allow")
+    sizes = observed("general.sizeLimit", log)
+    require_supplied(sizes.values, "no large request was sent: add read or register-keys to allow")
 
-    observe("general.sizeLimit", sizes_of(large), [exchange for _, exchange in large])
+    observe("general.sizeLimit", sizes.values, sizes.exchanges)
 
 
 @requirement("general.identifierFormat")
-def test_formats_of_identifiers(traffic):
+def test_formats_of_identifiers(log):
     """The identifiers of granted requests are of these characters."""
-    formats = formats_of_identifiers(traffic.exchanges)
+    formats = observed("general.identifierFormat", log).values
     require_supplied(formats, "no request that names an account or a code was granted")
 
     observe("general.identifierFormat", formats)
 
 
 @requirement("general.deprecation")
-def test_headers_about_versions(traffic):
+def test_headers_about_versions(log):
     """Answers have these headers about versions and deprecation."""
-    headers = version_headers_of(traffic.exchanges)
+    headers = observed("general.deprecation", log).values
     require_supplied(headers, "no request succeeded")
 
     observe("general.deprecation", headers)

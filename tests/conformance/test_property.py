@@ -29,4 +29,4 @@ def test_generated_requests(operation: str, generation: Generation, sent: RunTra
     require_supplied(findings.taken, findings.cut or "nothing to send: supply accounts")
 
     results = findings.results(session.run.seed, session.profile.fail_on)
-    assert_requirements(f"{operation}.serverError", with_untested_apart(results, sent.traffic, sent.invalid))
+    assert_requirements(f"{operation}.serverError", with_untested_apart(results, sent.traffic.log, session.profile))

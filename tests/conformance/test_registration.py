@@ -22,14 +22,6 @@ from tests.harness.judging import (
     rules_of,
     warn,
 )
-from tests.traffic.described import (
-    formats_of_granted,
-    formats_of_synthetic,
-    numeric_values,
-    relation_values,
-    repeated_values,
-    required_values,
-)
 from tests.traffic.judgements import (
     no_refusal_had_an_effect,
     none_granted,
@@ -56,7 +48,7 @@ from tests.traffic.keys.purposes import (
     valid_registrations,
 )
 from tests.traffic.keys.refused_types import type_is_accepted
-from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
+from tests.traffic.observations import observed
 from tests.traffic.refused_credentials import tried_in_words
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
@@ -227,66 +219,60 @@ def test_the_documented_request_is_enough(requirement_id, registrations_log):
 @requirement("registerPixKey.repeated")
 def test_repeated_registration(registrations_log):
     """The registration of a key that is registered already is answered in this way."""
-    values = repeated_values(repeated_registrations(registrations_log))
-    require_supplied(values, "no key was registered twice")
+    repeated = observed("registerPixKey.repeated", registrations_log)
+    require_supplied(repeated.values, "no key was registered twice")
 
-    observe("registerPixKey.repeated", values, repeated_registrations(registrations_log))
+    observe("registerPixKey.repeated", repeated.values, repeated_registrations(registrations_log))
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
 def test_numeric_key_types(registrations_log, profile):
     """Digits are accepted as key types, or refused."""
-    answers = registrations_for(registrations_log, Registering.NUMERIC)
-    values = numeric_values(answers)
+    numeric = observed("registerPixKey.pixKeyType.numeric", registrations_log)
     may_be_made = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    require_supplied(values, may_be_made if profile.deletes_keys else deletions_needed(profile))
+    require_supplied(numeric.values, may_be_made if profile.deletes_keys else deletions_needed(profile))
 
-    observe("registerPixKey.pixKeyType.numeric", values, answers)
+    observe("registerPixKey.pixKeyType.numeric", numeric.values, numeric.exchanges)
 
 
 @requirement("registerPixKey.body.required")
 @pytest.mark.needs("fuzz")
-def test_required_fields(traffic):
+def test_required_fields(log):
     """A registration needs each of the body fields, or does not."""
-    answers = incomplete_ones(traffic)
-    values = required_values(answers, one_of(COMPLETE, traffic))
-    require_supplied(values, "no answer that could show it")
+    fields = observed("registerPixKey.body.required", log)
+    require_supplied(fields.values, "no answer that could show it")
 
-    observe("registerPixKey.body.required", values, answers.values())
+    observe("registerPixKey.body.required", fields.values, fields.exchanges)
 
 
 @requirement("registerPixKey.account.relation")
 @pytest.mark.needs("fuzz")
-def test_another_account_in_the_body(traffic):
+def test_another_account_in_the_body(log):
     """A registration whose body names another account than its path is accepted, or is refused."""
-    answer = one_of(OTHER_ACCOUNT, traffic)
-    values = relation_values(answer, one_of(COMPLETE, traffic))
-    require_supplied(values, "no answer that could show it")
+    relation = observed("registerPixKey.account.relation", log)
+    require_supplied(relation.values, "no answer that could show it")
 
-    observe("registerPixKey.account.relation", values, [answer])
+    observe("registerPixKey.account.relation", relation.values, relation.exchanges)
 
 
 @requirement("registerPixKey.pixKey.format")
 def test_formats_of_keys(registrations_log):
     """Keys of each type are accepted in these formats."""
-    formats = formats_of_granted(accepted_registrations(registrations_log))
-    require_supplied(
-        formats,
-        say("no key was registered: {answers}", answers=answers_in_words(valid_registrations(registrations_log))),
-    )
+    formats = observed("registerPixKey.pixKey.format", registrations_log)
+    accepted, answers = accepted_registrations(registrations_log), valid_registrations(registrations_log)
+    require_supplied(accepted, say("no key was registered: {answers}", answers=answers_in_words(answers)))
 
-    observe("registerPixKey.pixKey.format", formats, accepted_registrations(registrations_log)[:5])
+    observe("registerPixKey.pixKey.format", formats.values, accepted[:5])
 
 
 @requirement("registerPixKey.pixKey.format")
 @pytest.mark.needs("fuzz")
-def test_a_text_that_is_no_key(traffic):
+def test_a_text_that_is_no_key(log):
     """A text that is no key of its type is accepted, or is refused."""
-    answer = one_of(COMPLETE, traffic)
-    formats = formats_of_synthetic(answer)
-    require_supplied(formats, "no answer that could show it")
+    formats = observed("registerPixKey.pixKey.format", log)
+    require_supplied(formats.values, "no answer that could show it")
 
-    observe("registerPixKey.pixKey.format", formats, [answer])
+    observe("registerPixKey.pixKey.format", formats.values, formats.exchanges[-1:])

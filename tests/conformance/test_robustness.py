@@ -9,17 +9,17 @@ from spec.message import joined
 from spec.rules import ROBUSTNESS
 from tests.harness.judging import assert_found, named, require_permission
 from tests.traffic.judgements import never_broken
-from tests.traffic.robustness import classes_unseen, only_on_a_sandbox, send_invalid
+from tests.traffic.robustness import classes_not_sent, classes_unseen, only_on_a_sandbox
 
 
 @pytest.mark.parametrize("requirement_id", named(*(f"{name}.{what}" for what in ROBUSTNESS for name in operations())))
-def test_no_request_breaks_the_service(requirement_id, sent, traffic, reproduction):
+def test_no_request_breaks_the_service(requirement_id, log, profile, reproduction):
     """No request ends in a server error, a stack trace or a dropped connection, valid or not."""
     operation = requirement_id.partition(".")[0]
-    not_sent = sent.generation.classes_not_sent(operation, traffic.result_of(send_invalid))
-    unseen = classes_unseen(traffic, operation, sent.invalid)
-    not_tested = only_on_a_sandbox(traffic, operation, sent.invalid)
+    not_sent = classes_not_sent(log, operation)
+    unseen = classes_unseen(log, profile, operation)
+    not_tested = only_on_a_sandbox(log, profile, operation)
 
-    judgement = never_broken(requirement_id, traffic.client.door.exchanges, reproduction, joined([not_sent, unseen]))
+    judgement = never_broken(requirement_id, log, reproduction, joined([not_sent, unseen]))
     require_permission(judgement.deviates or not not_tested, not_tested)
     assert_found(requirement_id, judgement)

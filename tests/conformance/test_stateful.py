@@ -40,4 +40,4 @@ def test_shapes_hold_in_any_order(world: World, sent: RunTraffic, session: Sessi
     require_supplied(world.findings.taken, world.findings.cut or "nothing was sent")
 
     results = world.findings.results(session.run.seed, session.profile.fail_on)
-    assert_requirements("registerPixKey.status", with_untested_apart(results, sent.traffic, sent.invalid))
+    assert_requirements("registerPixKey.status", with_untested_apart(results, sent.traffic.log, session.profile))

@@ -162,7 +162,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
 
 def _stopped_deletions(door: Door) -> Iterator[Note]:
     """Why no further key was registered or deleted."""
-    if door.keys.gone:
+    if door.keys.lists.gone:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:

@@ -36,6 +36,7 @@ WITH_A_NEIGHBOUR: Mapping[str, str] = {
     "spec/rules/results.py": "spec/test_rules.py",
     "spec/rules/success.py": "spec/test_rules.py",
     "tests/harness/watching.py": "harness/test_judging.py",
+    "tests/traffic/observed_values.py": "traffic/test_observations.py",
     "tests/traffic/keys/purposes.py": "traffic/keys/test_listed.py",
 }
 """Modules that do one thing together with another one, and the self-test of both."""
@@ -62,7 +63,6 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "tests/harness/starting.py": ("promises/test_command_line.py", "promises/test_preflight.py"),
     "tests/traffic/case.py": ("promises/test_transfers.py",),
     "tests/traffic/collecting.py": ("promises/test_generated_traffic.py",),
-    "tests/traffic/described.py": ("traffic/test_observations.py",),
     "tests/traffic/execution.py": ("promises/test_money.py", "promises/test_offered_codes.py"),
     "tests/traffic/existence.py": ("promises/test_passing_trouble.py",),
     "tests/traffic/invalid.py": ("promises/test_transfers.py",),

@@ -1,43 +1,79 @@
-"""Pictures of a report for the documentation: `python -m tests.selftest.screenshots` writes docs/screenshots/.
+"""Pictures of reports for the documentation: `python -m tests.selftest.screenshots` writes docs/screenshots/.
 
-The report is that of a service with one fault. Its address is replaced by an example.
+Two runs are shown: of a sandbox with one fault, and of a target that is not a sandbox, where a run only reads. Their
+addresses are replaced by examples. `headlines.yaml` has what each picture says, so that a self-test sees an old one.
 """
 
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+import yaml
+from playwright.sync_api import Browser, sync_playwright
 
+from environments.sandbox import Service
 from tests.selftest.recorded_runs import record
 from tests.selftest.sample import ADDRESS, ShowsTheTaxDocument
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
+HEADLINES = FOLDER / "headlines.yaml"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+SANDBOX, STAGING = "sandbox", "staging"
+RUNS = {SANDBOX: (ShowsTheTaxDocument, {}), STAGING: (Service, {"allow": ["read"], "sandbox": None})}
+"""Each with its service and changes of its profile."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A part of a report, as it is shown on a screen."""
+
+    run: str
+    viewport: dict[str, int]
+    colours: str = "light"
+    fragment: str = ""
+
+
 PICTURES = {
-    "first-screen": (DESK, "light", ""),
-    "dark": (DESK, "dark", ""),
-    "phone": (PHONE, "light", ""),
-    "finding": (DESK, "light", "#findings"),
+    "first-screen": Picture(SANDBOX, DESK),
+    "dark": Picture(SANDBOX, DESK, colours="dark"),
+    "phone": Picture(SANDBOX, PHONE),
+    "finding": Picture(SANDBOX, DESK, fragment="#findings"),
+    "staging": Picture(STAGING, DESK),
 }
-"""Each with its viewport, its colours, and the part of the page that it shows."""
 
 
 def main() -> None:
     """Write every picture where the documentation shows it."""
     if CHROMIUM is None:
         raise SystemExit("error: no Chromium: apt-get install chromium")
+    headlines = {}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        run = record(Path(folder), ShowsTheTaxDocument)
-        report = run.folder / "report.html"
-        report.write_text(report.read_text("utf-8").replace(run.run.base_url, ADDRESS), "utf-8")
+        reports = {name: report_of(name, Path(folder, name)) for name in RUNS}
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for name, (viewport, colours, fragment) in PICTURES.items():
-            page = browser.new_page(viewport=viewport, color_scheme=colours)
-            page.goto(f"{report.as_uri()}{fragment}")
-            page.screenshot(path=FOLDER / f"{name}.png")
+        for name, picture in PICTURES.items():
+            headlines[name] = take(browser, picture, reports[picture.run], FOLDER / f"{name}.png")
         browser.close()
+    HEADLINES.write_text(yaml.safe_dump(headlines, sort_keys=False, width=200), "utf-8")
+
+
+def report_of(name: str, folder: Path) -> Path:
+    """The page of a run, with the address of the example."""
+    service, changes = RUNS[name]
+    folder.mkdir()
+    ended = record(folder, service, **changes)
+    report = ended.folder / "report.html"
+    report.write_text(report.read_text("utf-8").replace(ended.run.base_url, ADDRESS), "utf-8")
+    return report
+
+
+def take(browser: Browser, picture: Picture, report: Path, file: Path) -> str:
+    """Write the picture. Gives the headline that the page shows."""
+    page = browser.new_page(viewport=picture.viewport, color_scheme=picture.colours)
+    page.goto(f"{report.as_uri()}{picture.fragment}")
+    page.screenshot(path=file)
+    return ": ".join(page.locator("#verdict > p").nth(number).inner_text() for number in (0, 1))
 
 
 if __name__ == "__main__":

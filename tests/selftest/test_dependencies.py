@@ -14,6 +14,7 @@ from hatchling.build import build_editable
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from reports.result.provenance import VERSION
 from spec.requirements import read_yaml
 from tests.selftest.services.running import environment
 
@@ -141,13 +142,16 @@ def test_the_newest_pytest_is_no_longer_kept_out():
 # What pip install -e takes
 
 
+METADATA = f"pix_conformance-{VERSION}.dist-info"
+
+
 def test_an_installation_brings_the_dependencies_and_none_of_our_folders(tmp_path, monkeypatch):
     """tests, spec and reports are names that others use: no file and no path leads to ours."""
     monkeypatch.chdir(ROOT)
     wheel = ZipFile(tmp_path / build_editable(str(tmp_path)))
-    metadata = wheel.read("pix_conformance-0.1.0.dist-info/METADATA").decode()
+    metadata = wheel.read(f"{METADATA}/METADATA").decode()
 
-    assert {name.partition("/")[0] for name in wheel.namelist()} == {"pix_conformance-0.1.0.dist-info"}
+    assert {name.partition("/")[0] for name in wheel.namelist()} == {METADATA}
     assert "Requires-Dist: schemathesis" in metadata
     assert re.search("Requires-Dist: ruff.*extra == .dev", metadata)
 

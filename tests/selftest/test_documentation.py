@@ -13,11 +13,14 @@ from environments.profiles.parts import PERMISSIONS
 from environments.sandbox import Service
 from reports.result.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
-from spec.requirements import LEVELS, requirements
+from spec.requirements import LEVELS, read_yaml, requirements
 from tests.selftest.proof.directly import sent_in_memory
+from tests.selftest.recorded_runs import recorded
 from tests.selftest.sample import IN_README, README, changes, sample
+from tests.selftest.screenshots import HEADLINES, PICTURES, SANDBOX, STAGING
 
 ROOT = Path(__file__).parents[2]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 FAILING = ("documented", "robustness")
 """Levels that fail a run by default."""
 
@@ -67,6 +70,24 @@ def test_the_good_run_in_the_readme_has_the_numbers_of_today():
 
     assert good_run[0] == f", everything permitted: no failure, {testable} of {testable} requirements tested"
     assert good_run[2:-2] == [level_line(level) for level in LEVELS]
+
+
+def test_the_pictures_say_what_a_run_says_today():
+    """The headline on each is that of such a run: `make screenshots` makes them anew."""
+    partial = recorded("partial").document["headline"]  # of a target that is not a sandbox; it only reads, too
+    testable = partial.removesuffix(" requirements tested").split()[-1]
+    failing = "NON-CONFORMANT, everything permitted: fails 1 documented requirement"
+    of_run = {SANDBOX: f"{failing}, {testable} of {testable} requirements tested", STAGING: partial}
+
+    assert read_yaml(HEADLINES) == {name: of_run[picture.run] for name, picture in PICTURES.items()}
+
+
+def test_every_picture_is_shown_on_a_page():
+    """`make screenshots` makes each picture that is there."""
+    shown = {name for page in PAGES for name in re.findall(r"screenshots/([a-z-]+)\.png", page.read_text("utf-8"))}
+
+    assert {path.stem for path in HEADLINES.parent.glob("*.png")} == PICTURES.keys()
+    assert shown == PICTURES.keys()
 
 
 FOLDERS = ("spec", "environments", "reports", "tests")
@@ -154,7 +175,6 @@ def test_the_way_to_the_wire_is_documented(title, operation, requirement_id, mos
 
 
 LINK = re.compile(r"\]\(((?!https?:)[^)\s]+)\)")
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 
 
 def anchors_of(path):

@@ -97,6 +97,7 @@ class Case:
             query=self.query,
             safe="" if self.valid else _SAFE_IN_A_SEGMENT,
             valid=self.valid,
+            unusual=(self.where, self.what),
         )
 
 

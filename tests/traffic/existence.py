@@ -7,7 +7,6 @@ a path does not exist.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from environments.door.permission import synthetic
@@ -93,11 +92,9 @@ class _Evidence:
     def __init__(self, traffic: Traffic) -> None:
         self.log, self._traffic = traffic.log, traffic
 
-    def not_generated(self) -> Iterator[Exchange]:
-        """Every exchange but the generated ones, which are sent later."""
-        for exchange in self.log:
-            if exchange.part not in operations():
-                yield exchange
+    def not_generated(self, operation: str | None = None) -> list[Exchange]:
+        """What was sent with an operation, or with any, but for generated requests, which are sent later."""
+        return [exchange for exchange in self.log.attempts(operation) if exchange.part not in operations()]
 
     def that_can_show(self, operation: str) -> list[Exchange]:
         """The exchanges that can show the operation where none was granted, the surest first.
@@ -111,7 +108,7 @@ class _Evidence:
             return self.log.of(operation, Registering.FIRST_TIME)
         if operation == "deletePixKey":
             return self.log.valid(operation) or self.harmless(operation)
-        return visit(self._traffic, operation)[:1]
+        return visit(self.log, operation)[:1]
 
     def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
         """The request of this purpose that can do nothing to anybody; empty if there is none."""
@@ -174,8 +171,8 @@ def _judgement_by(evidence: _Evidence, operation: str) -> Judgement:
         answers = evidence.that_can_show(operation)
     except NotExercised as missing:
         return inconclusive(missing.why)
-    for seen in evidence.not_generated():
-        is_shown = seen.operation == operation and seen.credential == VALID and is_granted(seen)
+    for seen in evidence.not_generated(operation):
+        is_shown = seen.credential == VALID and is_granted(seen)
         if is_shown and seen.response and seen.response.json.readable:
             return holds(seen)
     for answer in answers:

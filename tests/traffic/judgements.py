@@ -64,7 +64,7 @@ def _shows_the_token(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
     """A request that is granted with the token and, where the interface document does not say that a token is needed,
     one that is refused without it."""
     for operation in [name for name in ("executePix", "registerPixKey", *READS) if name != but]:
-        sent = traffic.targeted(operation)
+        sent = traffic.log.targeted(operation)
         granted = list(filter(succeeded, sent))
         refused = [seen for seen in sent if seen.credential == NO_HEADER and seen.response and not is_granted(seen)]
         if granted and (refused or operation not in READS):
@@ -244,17 +244,16 @@ def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgemen
     return min(judged, key=lambda judgement: ranks.index(judgement.conclusion), default=none)
 
 
-def never_broken(
-    requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction, not_sent: Text = ""
-) -> Judgement:
+def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_sent: Text = "") -> Judgement:
     """The judgement that no request to the operation breaks the requirement, of which the first is shown; generated
     invalid ones are judged apart."""
     operation = requirement_id.partition(".")[0]
-    seen = [each for each in exchanges if each.operation == operation and (each.valid or not each.part)]
+    attempts = log.attempts(operation)
+    seen = [each for each in attempts if each.valid or not each.part]
     judged = [(each, reproduction.judge(requirement_id, each)) for each in seen]
     if broken := [each for each, judgement in judged if judgement.deviates]:
         return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
-    late = never_answered(operation, exchanges) if requirement_id.endswith(".connection") else []
+    late = never_answered(operation, attempts) if requirement_id.endswith(".connection") else []
     if late:
         return deviates(finding("not-answered", requests=len(late)), *late)
     if not any(each.response for each in seen):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TextIO
+from typing import TextIO
 
 import pytest
 
@@ -27,7 +27,7 @@ from environments.door.door import NoteAbout
 from environments.door.limits import WANT_THE_TOKEN
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
-from spec.exchange import VALID, Exchange
+from spec.exchange import VALID
 from spec.interface import PREPARING
 from spec.message import say
 from spec.rules import Reproduction
@@ -35,7 +35,6 @@ from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
 from tests.harness.selection import ids_tested, in_scope, reach_of, uses
 from tests.harness.session import Session
-from tests.traffic.case import Case
 from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
 from tests.traffic.keys.registrar import Registrar
@@ -47,13 +46,13 @@ from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 from tests.traffic.undescribed import prepare_transfers, read, read_again, read_beside_refusals
 
-IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, prepare_transfers)
+IN_ORDER: tuple[Scenario, ...] = (register, execute, prepare_transfers)
 """The keys, then the executions, then the transfers that are only prepared."""
-AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
-SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
-IN_THE_END: tuple[Scenario[Any], ...] = (read_again, ask_in_the_end, find_out)
+AT_ONCE: tuple[Scenario, ...] = (read, send_invalid, ask_without_the_token)
+SIDE_BY_SIDE: tuple[Scenario, ...] = (read_beside_refusals,)
+IN_THE_END: tuple[Scenario, ...] = (read_again, ask_in_the_end, find_out)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
-LAST: tuple[Scenario[Any], ...] = (ask_for_unknown_accounts,)
+LAST: tuple[Scenario, ...] = (ask_for_unknown_accounts,)
 """What the answers to invalid requests are compared with: it takes no place in limits.transfers from them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END, *LAST)
 
@@ -65,11 +64,6 @@ class RunTraffic:
     traffic: Traffic
     generation: Generation
     world: World | None
-
-    @property
-    def invalid(self) -> list[tuple[Case, Exchange]]:
-        """The invalid requests of a class, targeted and generated, with their answers."""
-        return [*self.traffic.result_of(send_invalid), *self.generation.sent]
 
 
 SENT = pytest.StashKey[RunTraffic]()
@@ -123,7 +117,7 @@ def send_all(
     if world is not None:
         world.look_for_shorter_sequences()
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
-        tried = credentials_of([seen for seen in traffic.targeted(name) if seen.credential != VALID])
+        tried = credentials_of([seen for seen in traffic.log.targeted(name) if seen.credential != VALID])
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
         client.door.note(NoteAbout.CUT, why, name)
     return RunTraffic(traffic, generation, world)

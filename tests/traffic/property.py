@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING
 
 from environments.door.client import Client
 from environments.profiles.model import Profile
-from spec.answers import answer_in_words
 from spec.exchange import Exchange
 from spec.findings import Finding
 from spec.interface import MONEY, READS, operations
-from spec.message import Text, joined, say
 from spec.rules import Reproduction, judge
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.traffic.case import SMALLER, Case, bounded
 from tests.traffic.collecting import Findings
-from tests.traffic.invalid import classes_in_words, in_turns, invalid_requests
+from tests.traffic.invalid import in_turns, invalid_requests
 from tests.traffic.together import Together
 
 if TYPE_CHECKING:
@@ -113,24 +111,6 @@ class Generation:
         return exchange
 
     # -- judging ----------------------------------------------------------------------------------------------------
-
-    def classes_not_sent(self, operation: str, targeted: Iterable[tuple[Case, Exchange]]) -> Text:
-        """The classes of invalid requests to an operation, generated or targeted, of which a limit kept every request,
-        and the limit; else empty."""
-        sent, kept = set[tuple[str, str]](), dict[tuple[str, str], Text]()
-        for case, exchange in (*targeted, *self._sent):
-            name = case.where, case.what
-            if case.operation != operation or case.valid or case.what == SMALLER:
-                continue
-            if exchange.number:
-                sent.add(name)
-            else:
-                kept[name] = answer_in_words(exchange)
-        missing = [name for name in kept if name not in sent]
-        limits = joined(kept[name] for name in missing)
-        return (
-            say("not sent, as {limits}: {classes}", limits=limits, classes=classes_in_words(missing)) if missing else ""
-        )
 
     @property
     def sent(self) -> list[tuple[Case, Exchange]]:

@@ -10,17 +10,18 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from environments.profiles.model import Profile, fill
 from reports.result.verdicts import RequirementResult, Verdict
-from spec.answers import is_refusal
+from spec.answers import answer_in_words, is_refusal
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import KEY_TYPES, PREPARING
 from spec.json_text import as_bytes, is_number, read_json
+from spec.log import Log
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.harness.selection import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
 from tests.traffic.case import JSON, Case, Form, bounded, form_of
 from tests.traffic.invalid import classes_in_words, in_turns, invalid_requests, unauthorized
-from tests.traffic.scenario import Asking, Traffic, gathering_scenario, scenario
+from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
 
@@ -46,18 +47,16 @@ UNAUTHORIZED = (NO_HEADER, ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""
 
 
-@gathering_scenario(
+@scenario(
     serves=[*(f"*.{what}" for what in SURVEYS), *(f"registerPixKey.{what}" for what in INVALID_BODIES)],
     needs="fuzz",
-    otherwise=list[tuple[Case, Exchange]](),
 )
-def send_invalid(traffic: Traffic) -> Asking[list[tuple[Case, Exchange]]]:
-    """The invalid requests whose answers are observed, and the answers."""
+def send_invalid(traffic: Traffic) -> None:
+    """Send the invalid requests whose answers are observed."""
     sent_to = sorted(traffic.reach.subjects)
     cases = in_turns(case for name in sent_to for case in invalid_requests(name, traffic.profile, observed=True))
     client = traffic.client.with_purpose(Invalid.IS_OBSERVED)
-    answers = yield [partial(case.send, client) for case in cases]
-    return list(zip(cases, answers, strict=True))
+    traffic.send_together([partial(case.send, client) for case in cases])
 
 
 @scenario(serves=["general.otherTokens", "*.refusal"], needs="fuzz")
@@ -74,15 +73,35 @@ def ask_without_the_token(traffic: Traffic) -> None:
     traffic.send_together(sends)
 
 
-def without_the_token(traffic: Traffic, operation: str, *credentials: str) -> list[Exchange]:
+def without_the_token(log: Log, operation: str, *credentials: str) -> list[Exchange]:
     """The requests that can do nothing to an operation that may be open, with these credentials in their order."""
-    asked = traffic.log.of(operation, Unreadable.IS_THE_TOKEN_WANTED)
+    asked = log.of(operation, Unreadable.IS_THE_TOKEN_WANTED)
     return [
         exchange
         for credential in credentials or UNAUTHORIZED
         for exchange in asked
         if exchange.credential == credential
     ]
+
+
+# -- which classes tested something -----------------------------------------------------------------------------------
+
+
+def classes_not_sent(log: Log, operation: str) -> Text:
+    """The classes of invalid requests to an operation of which a limit kept every request, and the limit; else empty.
+    What Schemathesis draws is one class."""
+    requests = [exchange for exchange in _invalid_requests(log, operation) if not exchange.valid]
+    classes_sent = {exchange.unusual for exchange in requests if exchange.number}
+    kept = [exchange for exchange in requests if not exchange.number and exchange.unusual not in classes_sent]
+    limits = {exchange.unusual: answer_in_words(exchange) for exchange in kept}
+    if not limits:
+        return ""
+    return say("not sent, as {limits}: {classes}", limits=joined(limits.values()), classes=classes_in_words(limits))
+
+
+def _invalid_requests(log: Log, operation: str) -> list[Exchange]:
+    """The requests to an operation of a class of invalid ones, targeted and generated, and what Schemathesis drew."""
+    return [*log.of(operation, Invalid.IS_OBSERVED), *log.generated(operation)]
 
 
 # -- what is not seen outside a sandbox -------------------------------------------------------------------------------
@@ -119,51 +138,44 @@ def _for_an_unknown_account(operation: str, profile: Profile) -> Case:
     return Case(operation, path_parameter=account, body=as_bytes(body))
 
 
-Sent = Iterable[tuple[Case, Exchange]]
-"""Invalid requests of a class, with their answers."""
-
-
-def only_on_a_sandbox(traffic: Traffic, operation: str, sent: Sent) -> Text:
+def only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
     """Reason why the robustness of an operation can be tested on a sandbox only: each malformed request was answered
-    like a valid one for an unknown account. Empty if one of them was not. `sent` are the classes that it names."""
-    references = _refused_references(traffic, operation)
-    form = form_of(operation, traffic.profile)
+    like a valid one for an unknown account. Empty if one of them was not."""
+    references = _refused_references(log, operation)
+    form = form_of(operation, profile)
     if not references or form is None:
         return ""
-    malformed = [
-        exchange
-        for exchange in traffic.client.door.exchanges
-        if exchange.operation == operation and exchange.response and _is_malformed(exchange, form)
-    ]
-    if not malformed or not all(_tested_nothing(exchange, references, traffic.profile) for exchange in malformed):
+    answered = [exchange for exchange in log.attempts(operation) if exchange.response]
+    malformed = [exchange for exchange in answered if _is_malformed(exchange, form)]
+    if not malformed or not all(_tested_nothing(exchange, references, profile) for exchange in malformed):
         return ""
     why = say("only on a sandbox: elsewhere malformed requests name an account that nobody has")
-    return joined([why, classes_unseen(traffic, operation, sent)])
+    return joined([why, classes_unseen(log, profile, operation)])
 
 
-def with_untested_apart(results: Iterable[RequirementResult], traffic: Traffic, sent: Sent) -> list[RequirementResult]:
+def with_untested_apart(results: Iterable[RequirementResult], log: Log, profile: Profile) -> list[RequirementResult]:
     """The results, those out of scope that passed although each malformed request tested nothing."""
-    told = []
+    results_apart = []
     for result in results:
         operation, _, what = result.id.partition(".")
         is_robustness = what in ROBUSTNESS and result.verdict == Verdict.PASS
-        why = only_on_a_sandbox(traffic, operation, sent) if is_robustness else ""
-        told.append(RequirementResult(result.id, Verdict.OUT_OF_SCOPE, why) if why else result)
-    return told
+        why = only_on_a_sandbox(log, profile, operation) if is_robustness else ""
+        results_apart.append(RequirementResult(result.id, Verdict.OUT_OF_SCOPE, why) if why else result)
+    return results_apart
 
 
-def classes_unseen(traffic: Traffic, operation: str, sent: Sent) -> Text:
+def classes_unseen(log: Log, profile: Profile, operation: str) -> Text:
     """The classes of malformed requests that tested nothing, because they name an account that nobody has; else
     empty."""
-    references = _refused_references(traffic, operation)
-    form = form_of(operation, traffic.profile) or {}
+    references = _refused_references(log, operation)
+    if not references:
+        return ""
+    parts_of_the_body = ("body", "Content-Type", *(form_of(operation, profile) or {}))
     tested_nothing: dict[tuple[str, str], bool] = {}
-    for case, exchange in sent:
-        is_of_the_body = case.where in ("body", "Content-Type", *form)
-        if references and case.operation == operation and is_of_the_body and exchange.response:
-            name = case.where, case.what
-            is_nothing = _tested_nothing(exchange, references, traffic.profile)
-            tested_nothing[name] = is_nothing and tested_nothing.get(name, True)
+    for exchange in _invalid_requests(log, operation):
+        if exchange.unusual[0] in parts_of_the_body and exchange.response:
+            is_nothing = _tested_nothing(exchange, references, profile)
+            tested_nothing[exchange.unusual] = is_nothing and tested_nothing.get(exchange.unusual, True)
     names = [name for name, is_nothing in tested_nothing.items() if is_nothing]
     if not names:
         return ""
@@ -174,10 +186,10 @@ def classes_unseen(traffic: Traffic, operation: str, sent: Sent) -> Text:
     )
 
 
-def _refused_references(traffic: Traffic, operation: str) -> list[Exchange]:
+def _refused_references(log: Log, operation: str) -> list[Exchange]:
     """The requests of the documented form for unknown accounts, if all were refused: a service that grants them has
     read the malformed ones, too."""
-    references = traffic.log.of(operation, Reference.UNKNOWN_ACCOUNT)
+    references = log.of(operation, Reference.UNKNOWN_ACCOUNT)
     are_refused = all(exchange.response and is_refusal(exchange.response) for exchange in references)
     return references if are_refused else []
 

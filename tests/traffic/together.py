@@ -78,13 +78,12 @@ class Together:
             counting.append(answer or result)
         return counting
 
-    def send_in_turns(self, lists: Sequence[Sequence[Send]]) -> list[list[Exchange]]:
-        """Send these together, one of each list in turn. The answers to each list."""
-        turns = [(at, send) for turn in zip_longest(*lists) for at, send in enumerate(turn) if send is not None]
-        found: list[list[Exchange]] = [[] for _ in lists]
-        for (at, _), answer in zip(turns, self.send_all([send for _, send in turns]), strict=True):
-            found[at].append(answer)
-        return found
+    def send_in_turns(self, lists: Sequence[Sequence[Send]]) -> None:
+        """Send these together, one of each list in turn."""
+        turns: list[Send] = []
+        for turn in zip_longest(*lists):
+            turns += filter(None, turn)
+        self.send_all(turns)
 
     def meeting(self, *sends: Send) -> list[Send]:
         """Two requests as `send_all` takes them, alone or among others, so that they leave at the same moment."""

@@ -7,8 +7,13 @@ from functools import partial
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import NO_ACCOUNT
+from environments.profiles.model import Profile
+from spec.answers import answers_in_words
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING, READS, operations
+from spec.log import Log
+from spec.message import Text, say
+from spec.observed import is_evidence
 from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
 from tests.traffic.execution import Preparation
@@ -117,22 +122,38 @@ def read_beside_refusals(traffic: Traffic) -> None:
     traffic.together.send_all(sends)
 
 
-def visit(traffic: Traffic, operation: str) -> list[Exchange]:
+# -- what the log says of them --------------------------------------------------------------------------------------
+
+
+def visit(log: Log, operation: str) -> list[Exchange]:
     """The requests to an operation whose answer the interface document does not describe, the valid one first.
 
     Raises NotExercised if no account is supplied.
     """
     if operation in READS:
-        exchanges = traffic.log.of(operation, Reading.WITH_TOKEN) + traffic.log.of(operation, Reading.WITHOUT_TOKEN)
+        exchanges = log.of(operation, Reading.WITH_TOKEN) + log.of(operation, Reading.WITHOUT_TOKEN)
     else:
-        exchanges = traffic.log.of(operation, Preparation.TO_EXECUTE, Order.ONE_OF_EACH)
+        exchanges = log.of(operation, Preparation.TO_EXECUTE, Order.ONE_OF_EACH)
     require_supplied(exchanges, NO_ACCOUNT)
     return exchanges
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
     """The visit, and what is read beside registrations if the selection is about those."""
-    exchanges = visit(traffic, operation)
+    exchanges = visit(traffic.log, operation)
     if traffic.is_about("registerPixKey"):
         exchanges += traffic.log.of(operation, KeyListing.BESIDE_A_REGISTRATION)
     return exchanges
+
+
+def no_answer(log: Log, profile: Profile, operation: str) -> Text:
+    """Reason why no answer of the operation shows its shape, and what to supply, or to check; if no answer lasts, no
+    more than the answers."""
+    valid = [exchange for exchange in log.targeted(operation) if exchange.expects_success]
+    answer = answers_in_words(valid) if valid else say("no answer")
+    if valid and not any(map(is_evidence, valid)):
+        return say("no valid request succeeded ({answer})", answer=answer)
+    what = f"requests.{operation}" if profile.accounts and operation not in READS else "accounts"
+    if profile.accounts and operation in {*READS, *profile.requests}:
+        return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=what)
+    return say("no valid request succeeded ({answer}): supply {what}", answer=answer, what=what)

@@ -12,7 +12,7 @@ KEY_AT = "/data/keys/*/pixKey"
 @pytest.mark.parametrize(
     ("key_at", "why"),
     [
-        (None, "not tried, as the key could not be deleted: off a sandbox no key is deleted without a list"),
+        (None, "not tried, as the key could not be deleted: off a sandbox, a key is deleted only if a list"),
         (KEY_AT, "not tried, as a key that the service makes could not be deleted: if nobody else registers"),
     ],
 )

@@ -3,16 +3,16 @@
 In memory it needs no sockets either: the door gives each request to a service in this process, one at a time, so that
 nothing is left to chance, and what waits takes no time. A service that differs from the sandbox in what its answers say
 gets the requests of the sandbox's own trial in their order: no door, no scenario, and the same tests. Of these, one that
-reads no answer that differs says what it says of the sandbox.
+asks the log for no answer that differs says what it says of the sandbox.
 """
 
 import os
 import random
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from typing import Any
 from unittest import mock
@@ -36,8 +36,7 @@ from reports.result.run_verdict import result_of_run
 from reports.result.verdicts import RequirementResult
 from reports.showing.evidence import outline
 from spec import exchange, interface
-from spec.exchange import Exchange, Failure, FailureKind, Response
-from spec.findings import Judgement
+from spec.exchange import Exchange, Failure, FailureKind, Purpose, Response
 from spec.log import Log
 from tests.harness.finishing import close_record
 from tests.harness.judging import DeviationError, Untested
@@ -54,11 +53,11 @@ _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encodin
 
 @dataclass(frozen=True)
 class Said:
-    """What a test says of the sandbox, and the numbers of the exchanges whose answers it reads for that."""
+    """What a test says of the sandbox, and the numbers of the exchanges that it asks the log for."""
 
     results: Sequence[RequirementResult]
     observations: Sequence[Observation]
-    read: Container[int]
+    asked_for: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -132,38 +131,50 @@ def replay(service: Service, environment: str = "sandbox") -> Trial:
             answer = memory.answer(seen.number, seen.request)
             changed[seen.number] = seen if answer == seen.response else replace(seen, response=answer)
     differ = {number for number, seen in changed.items() if seen is not log.session.door.exchanges[number - 1]}
-    same = {test: said for test, said in said_of_the_sandbox(environment).items() if said.read.isdisjoint(differ)}
-    return replace(_with_answers(log, changed), said=same).judged()
+    sandbox = said_of_the_sandbox(environment)
+    same = {test: said for test, said in sandbox.items() if said.asked_for.isdisjoint(differ)}
+    return replace(
+        _with_log(log, Log(changed.get(seen.number, seen) for seen in log.session.door.log)), said=same
+    ).judged()
 
 
-def _with_answers(log: SentInTrial, changed: Mapping[int, Exchange]) -> SentInTrial:
-    """The log as it is with these answers, by the number of the exchange."""
-    old = log.session
+def _with_log(trial: SentInTrial, log: Log) -> SentInTrial:
+    """A trial in which the same was sent, with another log."""
+    old = trial.session
     run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
-    door.exchanges, client.door = list(changed.values()), door
-    door.log = Log(changed.get(seen.number, seen) for seen in old.door.log)
+    door.exchanges, door.log, client.door = log.attempts(), log, door
+    door.sent_again = {number: again and log.attempts()[again.number - 1] for number, again in door.sent_again.items()}
     session = session_of(run, door, client)
-    traffic = copy(log.sent.traffic)
+    traffic = copy(trial.sent.traffic)
     traffic.client, traffic.reproduction = client, session.reproduction
-    traffic._sent = {scenario: _with_changed(result, changed) for scenario, result in traffic._sent.items()}
-    return replace(log, session=session, sent=replace(log.sent, traffic=traffic))
+    return replace(trial, session=session, sent=replace(trial.sent, traffic=traffic))
 
 
-def _with_changed(value: Any, changed: Mapping[int, Exchange]) -> Any:
-    """The result of a scenario with these exchanges in the place of those of their numbers."""
-    if isinstance(value, Exchange):
-        return changed.get(value.number, value)
-    if isinstance(value, Log):
-        return Log(changed.get(exchange.number, exchange) for exchange in value)
-    if isinstance(value, list | tuple):
-        return type(value)(_with_changed(item, changed) for item in value)
-    if isinstance(value, dict):
-        return {name: _with_changed(item, changed) for name, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, Judgement | type):
-        return replace(
-            value, **{each.name: _with_changed(getattr(value, each.name), changed) for each in fields(value)}
-        )
-    return value
+class _AskedLog(Log):
+    """A log that notes the numbers of the exchanges that it is asked for."""
+
+    def __init__(self, exchanges: Iterable[Exchange]) -> None:
+        self.asked_for: set[int] = set()
+        super().__init__(exchanges)
+
+    def __iter__(self) -> Iterator[Exchange]:
+        return iter(self._noted(list(super().__iter__())))
+
+    def of(self, operation: str, *purposes: Purpose) -> list[Exchange]:
+        return self._noted(super().of(operation, *purposes))
+
+    def with_purpose(self, *purposes: Purpose) -> list[Exchange]:
+        return self._noted(super().with_purpose(*purposes))
+
+    def valid(self, operation: str, part: str = "") -> list[Exchange]:
+        return self._noted(super().valid(operation, part))
+
+    def attempts(self, operation: str | None = None) -> list[Exchange]:
+        return self._noted(super().attempts(operation))
+
+    def _noted(self, exchanges: list[Exchange]) -> list[Exchange]:
+        self.asked_for.update(exchange.number for exchange in exchanges)
+        return exchanges
 
 
 @cache
@@ -174,22 +185,16 @@ def of_the_sandbox(environment: str) -> SentInTrial:
 
 @cache
 def said_of_the_sandbox(environment: str) -> dict[str, Said]:
-    """What each test says of the sandbox, whatever was read for those before it."""
-    log = of_the_sandbox(environment)
-    log = _with_answers(log, {seen.number: seen for seen in log.session.door.exchanges})
-    run, call, said, read, get = log.session.run, log.caller(), {}, set(), object.__getattribute__
-
-    def note(seen: Exchange, name: str) -> Any:
-        if name == "response":
-            read.add(get(seen, "number"))
-        return get(seen, name)
-
-    with mock.patch.object(Exchange, "__getattribute__", note):
-        for item in log.items:
-            first = len(run.results), len(run.observations)
-            call(item, {})
-            said[item.nodeid] = Said(run.results[first[0] :], run.observations[first[1] :], frozenset(read))
-            read.clear()
+    """What each test says of the sandbox, by the id of the test."""
+    trial = of_the_sandbox(environment)
+    log = _AskedLog(trial.session.door.log)
+    trial = _with_log(trial, log)
+    run, call, said = trial.session.run, trial.caller(), {}
+    for item in trial.items:
+        results, observations = len(run.results), len(run.observations)
+        log.asked_for = set()
+        call(item, {})  # no fixture is shared, so that the test asks for all that it reads
+        said[item.nodeid] = Said(run.results[results:], run.observations[observations:], frozenset(log.asked_for))
     return said
 
 
@@ -372,6 +377,7 @@ def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:
     ended = None
     try:
         begin_test(item, session.profile)
+        supply(item, [name for marker in item.iter_markers("usefixtures") for name in marker.args])
         names = [name for name in item._fixtureinfo.argnames if name not in params]
         item.obj(**supply(item, names), **params)
     except (DeviationError, Untested) as error:

@@ -102,3 +102,27 @@ def test_a_code_is_perhaps_spent_if_one_alike_was_confirmed_without_a_wrong_toke
     )  # fmt: skip
 
     assert [answer.number for answer in perhaps_spent(log)] == ([3] if is_spent else [])
+
+
+def test_what_a_test_is_about_that_looks_at_everything_sent():
+    """Targeted requests with the answers that count, every attempt, or what was generated."""
+    generated, kept = exchange(2, part="listAccounts"), exchange(0)
+    again = replace(ONE, number=4, supersedes=1)
+    log = Log([kept, ONE, generated, THIRD, again])
+
+    assert log.targeted("listAccounts") == [again]
+    assert log.targeted() == [THIRD, again]
+    assert log.attempts("listAccounts") == [ONE, generated, again]
+    assert log.attempts() == [ONE, generated, THIRD, again]
+    assert log.generated("listAccounts") == [generated]
+    assert log.generated("getBalance") == []
+
+
+def test_a_request_that_was_sent_once_more_is_found_by_the_first():
+    """Both count: the second shows whether the answer stays the same. One that a limit kept shows nothing."""
+    once_more = exchange(5, purpose=None, repeats=1)
+    log = Log([ONE, OTHER, once_more, exchange(0, repeats=2)])
+
+    assert log.repetition_of(ONE) == once_more
+    assert log.repetition_of(OTHER) is None
+    assert log.targeted("listAccounts") == [ONE, OTHER, once_more]

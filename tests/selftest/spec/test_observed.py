@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spec.exchange import FailureKind
-from spec.observed import by_situation, head_of, indistinguishable, is_evidence, is_passing, is_refused
+from spec.observed import head_of, indistinguishable, is_evidence, is_passing, is_refused
 from tests.selftest.exchanges import REGISTRATION, answer, execution, failed, registration
 
 TEXT = (("Content-Type", "text/plain"),)
@@ -79,8 +79,3 @@ def test_answers_are_alike_apart_from_path_digits_and_words_that_vary():
     assert not indistinguishable(first, in_other_words)
     assert not indistinguishable(first, refused(400, b"no /v1/execute/pix/TX-1 at 10:00, request 4711"))
     assert not indistinguishable(first, failed(FailureKind.TIMEOUT))
-
-
-def test_values_are_kept_by_situation():
-    """The values of a situation keep their order."""
-    assert by_situation([("a", "1"), ("b", "2"), ("a", "3")]) == {"a": ["1", "3"], "b": ["2"]}

@@ -53,7 +53,7 @@ def test_large_answers_are_alike_if_their_ends_are(end, outcome):
         (200, "executed with a wrong token (of a JWT: another signature)"),
         (
             401,
-            "answered 401 application/json, and the result is in it, with a wrong token (of a JWT: another signature)",
+            "answered 401 application/json with the result in the answer, with a wrong token (of a JWT: another signature)",
         ),
     ],
 )

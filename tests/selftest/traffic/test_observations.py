@@ -1,29 +1,31 @@
 """What is observed tells services apart that differ, and is the same for one service in every run."""
 
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache
-from types import SimpleNamespace
 
 import pytest
 
+from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import load
 from environments.sandbox import Service
 from reports.observed.behaviour import data_of_behaviour, drifts
 from reports.result.run_verdict import result_of_run
 from spec.exchange import FailureKind
-from spec.rules import Reproduction
-from tests.selftest.exchanges import EXECUTION, answer, execution, failed
-from tests.selftest.proof.directly import run_in_memory
+from spec.interface import MARK
+from spec.log import Log
+from spec.observed import answer_of
+from spec.requirements import requirements
+from tests.selftest.exchanges import EXECUTION, answer, execution, failed, registration
+from tests.selftest.proof.directly import of_the_sandbox, run_in_memory
 from tests.selftest.recorded_runs import TARGETED, record, recorded
 from tests.selftest.services.unshown import DoesOtherwise
-from tests.traffic.described import states_before, values_in_results, word_of
-from tests.traffic.execution import Execution
-from tests.traffic.observations import (
-    answers_to,
-    rate_limits_of,
-    version_headers_of,
-)
-from tests.traffic.scenario import Traffic
+from tests.traffic.execution import Execution, Preparation
+from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
+from tests.traffic.observations import observed as observed_in_log
+from tests.traffic.observed_values import format_of, need_of_the_token, number_of, word_of
+from tests.traffic.robustness import Invalid
+from tests.traffic.undescribed import Reading
 
 
 def observed(service):
@@ -91,12 +93,103 @@ OTHERS = {
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 def test_what_shows_no_shape(other):
     """Generated traffic, other requests, and answers that may be other ones in a minute."""
-    traffic = Traffic.__new__(Traffic)
-    traffic.reproduction = Reproduction()
     for sent, shown in (([other], []), ([other, REFUSED], []), ([other, REFUSED, GRANTED], [GRANTED])):
-        traffic.client = SimpleNamespace(door=SimpleNamespace(exchanges=sent))
+        assert observed_in_log("listEntries.shape", Log(sent)).exchanges == shown
 
-        assert answers_to("listEntries", traffic) == shown
+
+# -- the table ------------------------------------------------------------------------------------------------------
+
+NOT_SHOWN = [one for one in requirements().values() if one.level == "not-shown"]
+
+
+def test_each_requirement_that_is_not_shown_is_in_the_table():
+    """Once; but those that no exchange can show, and those that a sequence shows."""
+    can_be_seen = {one.id for one in NOT_SHOWN if not one.untestable}
+
+    assert {*OBSERVATIONS, *IN_SEQUENCES} == can_be_seen
+    assert OBSERVATIONS.keys().isdisjoint(IN_SEQUENCES)
+
+
+def test_each_purpose_of_the_table_is_that_of_a_request():
+    """A run on the sandbox sends requests for each, but for what is tried if executions are refused."""
+    purposes = {purpose for row in OBSERVATIONS.values() for situation in row for purpose in situation.purposes}
+    sent = {exchange.purpose for exchange in of_the_sandbox("sandbox").session.door.log}
+
+    assert purposes - sent == {Execution.PREPARED_WITH_MORE}
+
+
+@pytest.mark.parametrize("requirement", OBSERVATIONS)
+def test_each_row_shows_something_of_the_sandbox(requirement):
+    """A value in a situation, and an exchange that shows it, unless it is that there is nothing to see."""
+    shown = observed_in_log(requirement, of_the_sandbox("sandbox").session.door.log)
+
+    assert shown.values
+    assert shown.exchanges
+
+
+def test_a_row_that_shows_nothing_has_no_values():
+    """Unless it says what is observed otherwise."""
+    assert observed_in_log("listEntries.shape", Log()) == Observed({}, [])
+    assert observed_in_log("general.codeValues", Log()) == Observed({"": ["no code"]}, [])
+
+
+def test_an_answer_that_passes_is_taken_from_the_same_request_once_more():
+    """If the second one counts: else nothing is shown."""
+    unknown = replace(execution(EXECUTION, status=404), purpose=Execution.UNKNOWN_CODE, number=1, valid=False)
+    broken = replace(unknown, response=replace(unknown.response, status=503))
+    once_more = replace(unknown, number=2, repeats=1, purpose=None)
+
+    assert observed_in_log("executePix.unknownCode", Log([broken])).values == {}
+    assert observed_in_log("executePix.unknownCode", Log([broken, once_more])).exchanges == [once_more]
+    assert observed_in_log("executePix.unknownCode", Log([unknown, once_more])).exchanges == [unknown]
+
+
+def test_a_deletion_for_nobody_stands_for_its_class():
+    """A sandbox gets some bodies for two accounts. An unreadable one shows more at the account that exists."""
+
+    def deletion(what, account, status, number):
+        path = f"/v1/pix/keys/{account}"
+        seen = answer("deletePixKey", {}, status=status, valid=False, path=path, method="DELETE")
+        return replace(seen, unusual=("body", what), purpose=Invalid.IS_OBSERVED, number=number)
+
+    own, nobody = "ac-0001", f"{MARK}account"
+    sent = [
+        deletion(what, account, status, number)
+        for number, (what, account, status) in enumerate(
+            [("empty", nobody, 404), ("empty", own, 400), ("cut short", own, 400), ("cut short", nobody, 404)], 1
+        )
+    ]
+    shown = observed_in_log("deletePixKey.refusal", Log(sent)).exchanges
+
+    assert [exchange.number for exchange in shown] == [1, 3]
+
+
+def test_a_code_that_is_refused_like_an_unknown_one_shows_no_more():
+    """How an unknown code is answered, another requirement shows."""
+    unknown = replace(execution({}, status=404, valid=False), purpose=Execution.UNKNOWN_CODE, number=1)
+    with_quotes = replace(unknown, purpose=Invalid.IS_OBSERVED, unusual=("transactionId", "with quotes"), number=2)
+
+    assert values("executePix.refusal", [unknown, with_quotes]) == {
+        "transactionId: with quotes": ["like an unknown code"]
+    }
+    assert values("executePix.refusal", [with_quotes]) == {"transactionId: with quotes": [answer_of(with_quotes)]}
+    of_a_read = replace(with_quotes, operation="getBalance")
+    assert values("getBalance.refusal", [unknown, of_a_read]) == {"transactionId: with quotes": [answer_of(of_a_read)]}
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ({"pixKeyType": "RANDOM"}, {"RANDOM": ["left out"]}),
+        ({"pixKeyType": "RANDOM", "pixKey": "1"}, {"RANDOM": ["digits"]}),
+        ({"pixKeyType": "CPF", "pixKey": "1"}, {"CPF, digits": ["accepted"]}),
+    ],
+)
+def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, shown):
+    """Keys of other types may be accepted in other formats as well."""
+    assert values("registerPixKey.pixKey.format", [registration(sent=body)]) == shown
+    assert values("registerPixKey.pixKey.format", [registration(sent=body, valid=False)]) == {}
+    assert values("registerPixKey.pixKey.format", [registration(sent=body, status=400)]) == {}
 
 
 # -- single values --------------------------------------------------------------------------------------------------
@@ -105,19 +198,65 @@ def test_what_shows_no_shape(other):
 def test_what_a_supplied_code_shows_is_no_more_than_seen():
     """Other codes are of other payees. A status before the execution is that of the operation that prepared it."""
     paid = [execution(EXECUTION | {"accountType": number, "status": "CONFIRMED"}) for number in (2, 1)]
+    supplied = [replace(exchange, purpose=Execution.SUPPLIED, number=number) for number, exchange in enumerate(paid, 1)]
     prepared = [
-        answer(name, {"code": 0, "data": data})
-        for name, data in (("createPix", {"status": "OPEN"}), ("transferP2p", {}))
+        replace(answer(name, {"code": 0, "data": data}), purpose=Preparation.TO_EXECUTE, number=number)
+        for number, (name, data) in enumerate((("createPix", {"status": "OPEN"}), ("transferP2p", {})), 3)
     ]
+    of_a_prepared_code = replace(paid[0], purpose=Execution.PREPARED, number=5)
 
-    supplied = values_in_results("accountType", paid, "createPix")
+    assert values("executePix.accountType.meaning", supplied) == {f"{n} for a supplied code": ["seen"] for n in (2, 1)}
+    assert values("executePix.status.values", [*prepared, of_a_prepared_code]) == {"createPix": ["CONFIRMED"]}
+    assert values("executePix.status.transitions", prepared) == {"createPix": ["OPEN"], "transferP2p": ["no status"]}
 
-    assert {str(name): seen for name, seen in supplied.items()} == {
-        f"{n} for a supplied code": ["seen"] for n in (2, 1)
-    }
-    prepared_code = replace(paid[0], purpose=Execution.PREPARED)
-    assert values_in_results("status", [prepared_code], "createPix") == {"createPix": ["CONFIRMED"]}
-    assert states_before(prepared) == {"createPix": ["OPEN"], "transferP2p": ["no status"]}
+
+def values(requirement_id, exchanges):
+    """What these exchanges show for a requirement, with phrases as text."""
+    shown = observed_in_log(requirement_id, Log(exchanges)).values
+    return {str(situation): seen for situation, seen in shown.items()}
+
+
+@pytest.mark.parametrize(
+    ("date", "unit"),
+    [
+        (1767225600, "seconds since 1970"),
+        (1767225600000, "milliseconds since 1970"),
+        (1767225600000000, "microseconds since 1970"),
+        (1767225600000000000, "nanoseconds since 1970"),
+        (20260101, "10^7"),
+    ],
+)
+def test_the_size_of_a_date_suggests_its_unit(date, unit):
+    """A number of another size is told by its power of ten."""
+    result = replace(execution(EXECUTION | {"date": date}), purpose=Execution.PREPARED)
+
+    assert values("executePix.date.unit", [result]) == {"": [unit]}
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("123e4567-e89b-12d3-a456-426614174000", "the form of a UUID"),
+        ("0001", "digits"),
+        ("+5511955500101", "+ and digits"),
+        ("111.222.333-44", "digits and punctuation"),
+        ("qa@bank.example", "an e-mail address"),
+        ("ac-0001", "other characters"),
+        ("", "other characters"),
+    ],
+)
+def test_the_format_of_an_identifier_is_told_by_its_characters(text, form):
+    """No identifier itself is kept."""
+    assert format_of(text) == form
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [("0", "0"), ("-9999", "-9999"), ("9999", "9999"), ("10000", "10^4"), ("-10000", "10^4"), ("1.5", "no integer")],
+)
+def test_a_number_of_few_digits_is_told(number, told):
+    """Of a larger one the power of ten: it may be that of an account."""
+    assert number_of(Decimal(number)) == told
 
 
 def test_a_status_that_may_name_a_person_is_another_text():
@@ -132,5 +271,37 @@ def test_published_limits_and_versions_are_seen():
     headers = [(name, "1") for name in ("x-ratelimit-limit", "RateLimit-Policy", "Deprecation")]
     sent = [answer("listAccounts", {}, headers=headers), answer("listPixKeys", {}, status=401)]
 
-    assert rate_limits_of(sent)["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
-    assert version_headers_of(sent) == {"listAccounts": ["Deprecation"]}
+    assert values("general.rateLimit", sent)["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
+    assert values("general.deprecation", sent) == {"listAccounts": ["Deprecation"]}
+
+
+def test_a_429_is_seen_also_if_the_request_was_sent_again():
+    """Only if there is none, that is said."""
+    limited = replace(answer("listAccounts", {}, status=429), number=1)
+    granted = replace(answer("listAccounts", {}), number=2, supersedes=1)
+
+    assert values("general.rateLimit", [limited, granted]).keys() == {"a 429", "listAccounts"}
+    assert values("general.rateLimit", [granted]) == {"": ["no 429"], "listAccounts": ["none"]}
+
+
+READ = replace(answer("getBalance", {"code": 0, "data": {}}), purpose=Reading.WITH_TOKEN, number=1)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "read", "told"),
+    [
+        (401, {}, READ, "required"),
+        (200, {"code": 0, "data": {}}, READ, "not required"),
+        (404, {}, READ, "required"),
+        (503, {}, READ, ""),
+        (404, {}, replace(READ, response=replace(READ.response, status=503)), ""),
+        (404, {}, answer("getBalance", {}, status=404), ""),
+        (404, {}, answer("getBalance", {}, status=400), "required"),
+    ],
+    ids=["401", "granted", "refused", "passing", "passing with it", "refused alike", "refused otherwise"],
+)
+def test_the_token_is_wanted_if_it_makes_a_difference(status, body, read, told):
+    """A refusal of the caller tells alone; any other must differ from the answer to the same request with the token."""
+    without = answer("getBalance", body, status=status, credential=NO_HEADER, valid=False)
+
+    assert need_of_the_token(without, read) == told

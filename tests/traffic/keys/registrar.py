@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from environments.door.client import Client
+from environments.door.key_states import KeyState, RunKey
 from environments.door.permission import synthetic
-from environments.door.run_keys import KeyState, RunKey
 from environments.profiles.model import PixKey, Profile, fill
 from spec.answers import (
     data_of,
@@ -184,14 +184,14 @@ class Registrar:
         """The keys in the last list that the service may have made since an exchange, where the profile says that keys
         stand."""
         shown = self.listing.keys if self.listing else frozenset()
-        return sorted(key for key in shown - self.keys.values if self.keys.is_new_since(key, number))
+        return sorted(key for key in shown - self.keys.values if self.keys.lists.is_new_since(key, number))
 
     def _seek_value(self, key: RunKey, exchange: Exchange) -> None:
         """Learn the value of the key that the service made. One that the answer tells is surely new where a list shows
         it now, and none did before; on a sandbox that none did is enough."""
         _, told = find(data_of(exchange.response) or {}, "Key") or ("", None)
         listing = self.look()
-        is_new = partial(self.keys.is_new_since, number=exchange.number)
+        is_new = partial(self.keys.lists.is_new_since, number=exchange.number)
         if key.value and listing and not listing.shows(key.value):
             # a list may mask the key that was sent, and have new texts that are no keys
             is_absent = not listing.may_hide(key.value, self.keys.before)
@@ -225,7 +225,7 @@ class Registrar:
         if not self.may_list:
             return None
         listed = self._read_list_of(self.account)
-        listing = Listing(listed, self.keys.key_at)
+        listing = Listing(listed, self.keys.lists.key_at)
         self.listing = listing if succeeded(listed) and listing.is_readable else None
         return self.listing
 
@@ -234,12 +234,12 @@ class Registrar:
 
     def _look_before_all(self) -> None:
         """Before the first registration read the list of each account: what is there already is the operator's."""
-        if not self.keys.started:
+        if not self.keys.lists.started:
             self.look()
             if self.may_list:
                 for account in self.profile.accounts[1:]:
                     self._read_list_of(account)
-            self.keys.started = True
+            self.keys.lists.started = True
 
 
 def _synthetic_key() -> PixKey:

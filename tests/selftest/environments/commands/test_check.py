@@ -2,15 +2,18 @@
 
 import os
 import re
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
 from environments.__main__ import main
+from environments.commands.check import check as check_of_profile
 from environments.commands.suggestions import missing_lines
 from environments.door import backoff
 from environments.door.journal import Outcome
 from environments.door.key_record import REGISTERED
+from environments.door.liveness import UnreachableError
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Response
@@ -39,11 +42,11 @@ def check(tmp_path, capsys):
     """The command against a service, with changes to the profile of the sandbox: its exit status, and its lines without
     the address and the path of the profile."""
 
-    def run(service, *, base_url="", **changes):
+    def run(service, *, base_url="", options=(), **changes):
         changes = {"transactions": {"prepare": PREPARE}, **changes}
         profile = write_profile(tmp_path, base_url or service.base_url, **changes)
         before = dict(os.environ)
-        status = main(["check", str(profile)])
+        status = main(["check", str(profile), *options])
         os.environ.update(before)  # the command forgets the token
         printed = capsys.readouterr()
         lines = (printed.out + printed.err).replace(str(profile), "PROFILE").splitlines()
@@ -210,3 +213,49 @@ def test_missing_lines_are_printed(check, service):
 
     assert status == 0
     assert [line for line in lines if line.startswith("perhaps missing: key_at: /data/keys/*/pixKey (")]
+
+
+def test_another_address_than_that_of_the_profile_is_said(check, service):
+    """Right behind the profile."""
+    options = [f"--base-url={service.base_url}"]
+    _, lines = check(service, base_url="https://staging.bank.example", options=options, sandbox=None)
+
+    assert lines[1] == "--base-url: ADDRESS is not the address of the profile"
+
+
+def test_another_address_than_the_embedded_sandbox_is_only_read(check, service):
+    """What the profile says is said in place of that it is another address."""
+    _, lines = check(service, base_url="embedded", options=[f"--base-url={service.base_url}"], sandbox=None)
+
+    assert lines[1].startswith("--base-url: PROFILE is for the embedded sandbox, this run only reads; keys, codes")
+
+
+def test_the_address_of_the_profile_is_not_said_twice(check, service):
+    """Whether or not it is given."""
+    _, lines = check(service, options=[f"--base-url={service.base_url}"])
+
+    assert not [line for line in lines if line.startswith("--base-url")]
+
+
+def test_without_the_permission_to_read_nothing_is_sent(check, service):
+    """Whatever else the profile allows."""
+    status, lines = check(service, allow=["register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"])
+
+    assert "token: not tried, because allow has no read" in lines
+    assert service.seen == []
+    assert status == 0
+
+
+def test_a_check_may_only_read():
+    """Whatever the profile allows: the door that it opens refuses the rest."""
+    opened = []
+
+    @contextmanager
+    def open_client(profile):
+        opened.append(profile.allow)
+        raise UnreachableError("nobody is asked here")
+        yield
+
+    check_of_profile(load("sandbox"), open_client)
+
+    assert opened == [{"read"}]

@@ -69,7 +69,7 @@ def test_a_key_that_a_run_registered_is_deleted(cleanup, service, tmp_path):
     profile = profile_of(tmp_path, service)
 
     named = "left by an earlier run: EMAIL, number 2 of pix_keys"
-    assert listed == (1, [named, "nothing was deleted: --yes deletes the keys without a reason to stay"])
+    assert listed == (1, [named, "nothing was deleted: --yes deletes the keys for which no reason is given"])
     assert cleanup(profile, "--yes") == (0, [named, "gone: EMAIL, number 2 of pix_keys (200 application/json)"])
     assert gone_from(service) == {EMAIL}
     assert cleanup(profile, "--yes") == NOTHING

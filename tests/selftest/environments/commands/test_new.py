@@ -64,7 +64,7 @@ def test_a_profile_is_not_overwritten(new, path, tmp_path):
     """A symbolic link is not followed either."""
     path.symlink_to(tmp_path / "target")
 
-    refused = "error: PATH: exists already; choose another name, or --force, which keeps tls alone"
+    refused = "error: PATH: exists already; choose another name, or --force, which keeps only its tls"
     assert new(*EVERYTHING) == (4, [refused])
     assert not (tmp_path / "target").exists()
 

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from environments.door.ending import CUT, STOPPED, Ending
+from environments.door.key_states import KeyState
 from environments.door.outgoing import LimitError
-from environments.door.run_keys import Keys, KeyState
+from environments.door.run_keys import Keys
 from environments.profiles.loading import load
 from spec.exchange import FailureKind
 from spec.message import say

@@ -20,6 +20,7 @@ from reports.observed.earlier_runs import (
     record_of,
     write_record,
 )
+from reports.result.provenance import VERSION
 from spec.facts import facts_of, words_as_facts
 from spec.requirements import requirements
 from tests.harness.reporter import consult_record
@@ -38,7 +39,7 @@ TEXT = (
     "format: 2\n"
     "environment: staging\n"
     f"accepted: '{today()}'\n"
-    "suite_version: 0.1.0\n"
+    f"suite_version: {VERSION}\n"
     "observations:\n"
     "  executePix.status.values:\n"
     "    '':\n"
