@@ -48,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return clean_up(profile, _opened, yes=options.yes)
         return check(profile, _opened)
     except ProfileError as error:
-        return max(report_error(problem, WRONG_USE) for problem in error.problems)
+        for problem in error.problems:
+            report_error(problem, WRONG_USE)
+        return WRONG_USE
     except OSError as error:
         return report_error(f"{error.filename}: {error.strerror}", WRONG_USE)
     except UnreachableError as error:
@@ -77,7 +79,10 @@ def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
 
 @contextmanager
 def _opened(profile: Profile) -> Iterator[Client]:
-    """A client of the target through a door of its own. Raises UnreachableError."""
+    """A client of the target, through a door that closes at the end of the `with` block.
+
+    Raises UnreachableError, also at the end, if the target could not be reached meanwhile.
+    """
     target = open_target(profile)
     try:
         with closing(open_door(profile, target)) as door:

@@ -17,6 +17,7 @@ from environments.door.wrong_tokens import parts_that_tell, wrong_tokens
 from environments.profiles.model import Profile
 from spec.interface import KEY_TYPES
 
+# Names that stand for values in output.
 TOKEN = "token"
 ACCOUNT = "account"
 KEY = "key"

@@ -31,6 +31,7 @@ ANSWER = ""
 BODY = "/"
 ANY = "*"
 """Stands in a place for any item of an array, and for any member whose name may be data."""
+# Types, beside string, date, date and time, number and boolean.
 ABSENT = "absent"
 NULL = "null"
 OBJECT = "object"

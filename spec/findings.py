@@ -17,6 +17,7 @@ from spec.requirements import read_yaml
 
 TEMPLATES = Path(__file__).with_name("findings.yaml")
 _PARTS = frozenset({"expected", "got", "says", "at", "level"})
+"""The parts that a code of a finding may have, as findings.yaml explains them."""
 
 
 @cache

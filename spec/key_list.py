@@ -54,7 +54,9 @@ _OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
 _NEXT_PART = re.compile(r"(has)?(more|next).*|.*(cursor|continuation).*")
 """Members that lead to the next part. Their value is empty at the end of the list."""
 _NUMBER_OF_KEYS = re.compile(r"total|total(count|elements|items|keys|records|results|size)|count|number(ofkeys)?")
+"""Members with the number of all keys: with more than the list shows, it goes on."""
 _NUMBER_OF_PAGES = re.compile(r"(total|number|last)?(of)?pages?(count)?")
+"""Members with the number of all pages: with more than one, the list goes on."""
 _OWN_PAGE = frozenset({"page", "pagenumber", "currentpage", "size", "pagesize"})
 """Members about the part that the answer shows. They say nothing about others, though `page` looks like a number of
 pages."""

@@ -93,8 +93,8 @@ def said_once(reasons: Iterable[Text]) -> Text:
     reasons_by_words = {str(reason): reason for reason in reasons if reason}
     kept = list[Text]()
     for words, reason in reasons_by_words.items():
-        longer_texts = [text for text in reasons_by_words if text != words]
-        if not any(words in text for text in longer_texts):
+        other_texts = [text for text in reasons_by_words if text != words]
+        if not any(words in text for text in other_texts):
             kept.append(reason)
     return joined(kept)
 

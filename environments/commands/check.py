@@ -32,6 +32,7 @@ _REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or n
 
 
 _THE_GRAVEST_LAST = (CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE)
+"""Exit statuses of lines. The gravest one is that of the command."""
 
 
 def check(profile: Profile, open_client: OpenClient) -> int:

@@ -20,6 +20,7 @@ from environments.profiles.model import PixKey, Profile, ProfileError, fill
 from spec.answers import RefusalKind, answer_in_words, refused_or_lost
 from spec.exchange import Exchange
 
+# Reasons to stay.
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
 _PERHAPS_YOURS = "it is yours, and it may have been there before the run: look at the list, and delete it by hand"

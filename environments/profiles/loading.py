@@ -115,6 +115,7 @@ def parse_yaml(text: str, name: str) -> ParsedYaml:
 
 
 _FILE = TypeAdapter(ProfileFile)
+"""Checks the data of a file, and makes the profile."""
 _KEYS = {key.name for key in fields(ProfileFile)}
 """The keys at the top of a profile."""
 _UNKNOWN_KEY = "unexpected_keyword_argument"
@@ -126,6 +127,7 @@ EXAMPLE_FILE = ENVIRONMENTS / "staging.example.yaml"
 _MADE_UP_FOR_THE_SANDBOX = ("pix_keys", "transactions", "requests")
 """Keys whose values in a profile of the embedded sandbox mean nothing anywhere else."""
 
+# What a profile lacks for what it permits, and what to set.
 NO_ACCOUNT = "no account: supply accounts"
 NOTHING_TO_REGISTER = "nothing to register: supply {}"
 NO_REGISTRATION = "only a key that the run registered is deleted: add register-keys to allow"

@@ -51,6 +51,7 @@ __all__ = [
 ENVIRONMENTS = Path(__file__).parents[1]
 """The folder of the profiles that are named without a path."""
 EMBEDDED = "embedded"
+"""The base_url of a profile whose target is the embedded sandbox."""
 FAIL = "fail"
 """Value of `drift` with which drift fails a run."""
 RECORD = ".observed.yaml"
@@ -78,6 +79,7 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
+# Values may be secret, so errors do not repeat them. The patterns of parts.py have lookaheads, which need python-re.
 _CONFIG = ConfigDict(
     extra="forbid", strict=True, hide_input_in_errors=True, use_attribute_docstrings=True, regex_engine="python-re"
 )

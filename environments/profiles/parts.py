@@ -84,6 +84,8 @@ def _without_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(values))
 
 
+# Types of the values in a profile.
+
 Level = Annotated[str, one_of("documented", "implied", "example", "robustness")]
 Permission = Annotated[str, one_of(*PERMISSIONS)]
 KeyType = Annotated[str, one_of(*KEY_TYPES)]

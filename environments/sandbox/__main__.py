@@ -13,6 +13,7 @@ from environments.command_line import WRONG_USE, CommandParser
 from environments.sandbox import Server, Service
 
 TOKEN_ENV = "PIX_SANDBOX_TOKEN"
+"""The variable with the token of the sandbox."""
 BANNER = """\
 PIX sandbox   {url}   (Ctrl-C ends it, and forgets everything)
 token         {token}

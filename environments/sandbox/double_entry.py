@@ -16,6 +16,7 @@ from typing import TypeVar
 
 HERE = Path(__file__).parent
 SCRIPT = (HERE / "schema.sql").read_text("utf-8") + (HERE / "seeds.sql").read_text("utf-8")
+"""Makes the tables, and fills them with made-up accounts."""
 
 T = TypeVar("T")
 CLEARING = "clearing"

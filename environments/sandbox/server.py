@@ -59,6 +59,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.stop()
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a new connection, in a thread of its own. Called `request` by socketserver."""
         self.connections.add(request)
         super().process_request(request, client_address)
 
@@ -86,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
     error_content_type = "application/json"
 
     def __getattr__(self, name: str) -> Any:
-        """`do_GET` and all the others are one: the service knows which methods it has."""
+        """`_answer` for do_GET and every other method, because the service knows which methods it has."""
         if name.startswith("do_"):
             return self._answer
         raise AttributeError(name)
@@ -110,8 +111,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(response)
 
     def _body(self) -> bytes | None:
-        """The body; more than MAX_BODY bytes of it, if it is too large. None if its length is not clear, or if it ends
-        before that."""
+        """The body of the request. None if its length is not clear, or if it ends before that.
+
+        Of a body that is too large, more than MAX_BODY bytes are given, so that the service refuses it.
+        """
         length = ",".join(self.headers.get_all("Content-Length", ["0"]))  # two headers give no number
         if not re.fullmatch("[0-9]{1,18}", length) or "Transfer-Encoding" in self.headers:
             return None

@@ -106,6 +106,7 @@ def request_in_words(exchange: Exchange) -> Message:
 # Every repetition is bounded, so that no body makes the search slow.
 
 _SPACE = r"[ \t\xa0]*"
+"""Blanks before a frame. Pages of HTML have no-break spaces there."""
 _TRACES = (
     # Python
     r"Traceback {1,2}\(most recent call last\)|File [\"'][^\"'\n]{1,300}[\"'], line \d+, in ",
@@ -146,6 +147,7 @@ _HINTS = (
 _TAG_OF_A_LINE = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
 """Tags at which a browser begins a new line, as frames of a trace do."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
+"""Any other tag, which stands within a line."""
 _JSON_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\"\\/bfnrt])")
 
 

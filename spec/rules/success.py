@@ -150,6 +150,7 @@ _HAS_TYPE: Mapping[str, Callable[[object], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "null": lambda value: value is None,
 }
+"""Whether a value has a type, by the names of JSON Schema."""
 
 
 def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:

@@ -19,7 +19,9 @@ from typing import NamedTuple
 from stdnum.br import cnpj, cpf
 
 _CPF_LENGTH = 11
+"""Characters of a CPF."""
 _CNPJ_LENGTH = 14
+"""Characters of a CNPJ."""
 _MOST_CHARACTERS = 200
 """Characters of a field that are looked at, so that a long text takes no time."""
 _MASK_CHARACTERS = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too

@@ -49,9 +49,11 @@ def refusal(resolving, *given):
     "auth", [VARIABLE, FILE, shell("cat ../token; echo note >&2")], ids=["variable", "file", "command"]
 )
 @pytest.mark.parametrize("token", [SECRET, "bearer123"])
-def test_a_token(token, auth, monkeypatch):
-    """The token is what stands there without the space around it or a byte order mark; it may begin with the letters of
-    Bearer. A command runs in the folder of its profile."""
+def test_a_token_is_read_from_its_source(token, auth, monkeypatch):
+    """Blanks around it and a byte order mark are left out. A token may begin with the letters of Bearer.
+
+    A command runs in the folder of its profile.
+    """
     monkeypatch.setenv("PIX_TOKEN", f" {token}\n")
     Path("token").write_text(f"{chr(0xFEFF) * (auth is FILE)}{token}\n", encoding="utf-8")
 
@@ -67,8 +69,8 @@ def test_a_token(token, auth, monkeypatch):
     ],
     ids=ascii,
 )
-def test_a_variable_without_a_token(value, said, monkeypatch):
-    """What cannot follow "Authorization: Bearer" is not shown."""
+def test_a_variable_without_a_token_is_refused(value, said, monkeypatch):
+    """A text that cannot follow "Authorization: Bearer" is no token, and is not shown."""
     if value is not None:
         monkeypatch.setenv("PIX_TOKEN", value)
 
@@ -78,8 +80,8 @@ def test_a_variable_without_a_token(value, said, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "said"), [(b"", NO_TOKEN), (SECRET.encode() + b"\xff", NO_TOKEN), (None, UNREADABLE)]
 )
-def test_a_file_without_a_token(content, said):
-    """A file that is no text is not shown."""
+def test_a_file_without_a_token_is_refused(content, said):
+    """The message shows nothing of the file."""
     if content is not None:
         Path("token").write_bytes(content)
 
@@ -96,21 +98,21 @@ def test_a_file_without_a_token(content, said):
     ],
     ids=["asks", "fails aloud", "not there", "no name"],
 )
-def test_a_command_without_a_token(command, said, capfd):
+def test_a_command_without_a_token_is_refused(command, said, capfd):
     """Neither the command, whose argument may be a secret, nor its output is shown anywhere."""
     assert refusal(token_of, profile(Auth(token_command=command))) == said
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_command_that_takes_too_long(monkeypatch):
-    """It is not waited for."""
+def test_a_command_that_takes_too_long_is_ended(monkeypatch):
+    """The suite does not wait for it longer than COMMAND_TIMEOUT."""
     monkeypatch.setattr(credentials, "COMMAND_TIMEOUT", 0.2)
 
     assert refusal(token_of, profile(Auth(token_command=("sleep", "60")))) == FAILED.replace("30", "0.2")
 
 
 def test_a_command_is_run_twice_at_most():
-    """A second time on request, whether it fails then or not, and never a third."""
+    """A refresh runs it a second time, whether that fails or not. Nothing runs it a third time."""
     target = open_target(profile(shell("echo x >> runs; wc -l < runs")))
     failing = open_target(profile(shell("echo x >> others; test $(wc -l < others) != 2 && cat others")))
 
@@ -119,8 +121,8 @@ def test_a_command_is_run_twice_at_most():
     assert [(each.refresh(), each.secrets.token()) for each in (target, failing)] == [(False, "2"), (False, "x")]
 
 
-def test_headers(monkeypatch):
-    """They keep their order; each value is its text, or stands in its variable."""
+def test_fixed_headers_keep_their_order(monkeypatch):
+    """A value is the text of the profile, or that of the variable which the profile names."""
     monkeypatch.setenv("PIX_TENANT", f"{SECRET}\n")
     headers = (Header("X-Region", text="sa east"), Header("X-Tenant", env="PIX_TENANT"))
 
@@ -128,8 +130,8 @@ def test_headers(monkeypatch):
 
 
 @pytest.mark.parametrize("value", [f"a\r\nX-Evil: {SECRET}", f"{SECRET}é", f"{SECRET}\x7f"])
-def test_what_no_header_can_hold(value, monkeypatch):
-    """A value that is not one line of ASCII."""
+def test_a_value_that_no_header_can_hold_is_refused(value, monkeypatch):
+    """A value of a header is one line of ASCII."""
     monkeypatch.setenv("PIX_TENANT", value)
 
     assert refusal(fixed_headers_of, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (

@@ -37,7 +37,7 @@ runpy.run_module({command!r}, run_name="__main__", alter_sys=True)
     ],
 )
 def test_a_signal_during_imports_is_one_line(command, module, number):
-    """No traceback, and never death without a word."""
+    """There is no traceback, and the process never ends without a word."""
     arguments = {"environments": ["check", "sandbox"], "reports": ["compare", "a", "b"], "spec": []}.get(
         command, ["--no-report"]
     )

@@ -84,7 +84,7 @@ def test_every_operation_succeeds_with_the_token_alone(call, operation):
 
 
 def total(ledger):
-    """The sum of all entries: 0, or money was made or lost."""
+    """The sum of all entries, which is 0 unless money was made or lost."""
     return sum(ledger.balance(account) for account in ("ac-0001", "ac-0002", "ac-0003", "clearing"))
 
 
@@ -125,7 +125,7 @@ def test_books_balance_under_eight_threads(call, service):
 
 
 def test_a_server_stops_with_a_connection_open(monkeypatch):
-    """`stop` waits for no client, however long that is silent, and closes what is open."""
+    """`stop` does not wait for a silent client, and closes every open connection."""
     monkeypatch.setattr("environments.sandbox.server._Handler.timeout", None)
     with Server(Service()) as server:
         connection = socket.create_connection(server.base_url[7:].split(":"))

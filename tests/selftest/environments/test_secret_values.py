@@ -1,4 +1,4 @@
-"""The registry of secrets: what becomes known is guarded by the door and hidden in output, and neither happens alone."""
+"""The registry of secrets: one call has a value guarded by the door and hidden in output."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
 
 
 def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
-    """Its wrong forms, and the claims in them."""
+    """The wrong tokens that are made from it are hidden, and so are the claims in them."""
     token = Signing().token
     secrets.learn_token(token)
 
@@ -59,5 +59,5 @@ def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
 
 
 def test_a_registry_shows_nothing_of_itself(secrets):
-    """Nor does anything that it holds."""
+    """Its repr shows no value, and neither does that of anything in it."""
     assert [shown for shown in map(repr, (secrets, *secrets.known)) if TOKEN in shown] == []

@@ -1,4 +1,4 @@
-"""An exception that nobody catches: one line, exit status 3, and nothing of its message."""
+"""An exception that nobody catches ends with one line and exit status 3; its message is not shown."""
 
 import pytest
 
@@ -27,8 +27,8 @@ def fails():
         (lambda: (_ for _ in ()).throw(KeyboardInterrupt), 2, "error: interrupted\n"),
     ],
 )
-def test_it_is_one_line_and_no_verdict_on_the_service(act, status, line, capsys):
-    """The last place in our own files is named, and the message is not."""
+def test_an_uncaught_exception_is_one_line_and_no_verdict_on_the_service(act, status, line, capsys):
+    """The line names the last place in the files of the suite, and not the message."""
     error = caught(act)
 
     with pytest.raises(SystemExit) as ended:
@@ -41,5 +41,5 @@ def test_it_is_one_line_and_no_verdict_on_the_service(act, status, line, capsys)
 
 
 def test_without_a_place_in_our_files_none_is_named():
-    """Such as an exception without a traceback."""
+    """An exception without a traceback has no such place."""
     assert place_of(None) == ""

@@ -62,8 +62,8 @@ BARE = "without a media type to listAccounts"
 NOT_READY = "not ready: exit status {}; the lines above say why"
 
 
-def test_a_profile_that_is_ready(check, service, tmp_path):
-    """Only reads were sent, and nothing was written."""
+def test_a_profile_is_ready(check, service, tmp_path):
+    """The command sends reads alone, and writes nothing."""
     journal = tmp_path / "kept" / "journal.jsonl"
     assert check(service, journal=str(journal)) == (
         0,
@@ -82,8 +82,8 @@ def test_a_profile_that_is_ready(check, service, tmp_path):
         (503, 7, f"not ready: the service answers 503 {BARE}; it may be starting"),
     ],
 )
-def test_an_answer_that_is_no_success(status, ended, line, check, monkeypatch):
-    """A run would be incomplete; a service that is just being deployed is waited for."""
+def test_an_answer_that_is_no_success_decides_the_exit_status(status, ended, line, check, monkeypatch):
+    """A run would be incomplete; or the service may be starting, and the target counts as unreachable."""
     monkeypatch.setattr(backoff, "WAITS_S", ())
     with Says(as_bytes(Response(status, b""))) as service:
         found, lines = check(service)
@@ -91,8 +91,8 @@ def test_an_answer_that_is_no_success(status, ended, line, check, monkeypatch):
     assert (found, lines[-2:]) == (ended, [line, NOT_READY.format(ended)])
 
 
-def test_secrets_that_are_missing(check, service):
-    """All of them, and what the profile lacks, before anything is sent."""
+def test_missing_secrets_are_told_before_anything_is_sent(check, service):
+    """A line for each secret, and for each thing that the profile lacks."""
     headers = {"X-Api-Key": {"env": "PIX_API_KEY"}, "X-Tenant": {"env": "PIX_TENANT"}}
 
     assert check(service, headers=headers, accounts=None) == (
@@ -108,8 +108,8 @@ def test_secrets_that_are_missing(check, service):
     assert service.seen == []
 
 
-def test_nobody_listens(check, tmp_path, service, monkeypatch):
-    """What earlier runs left is told, too, and what the profile lacks."""
+def test_a_target_without_a_listener_is_unreachable(check, tmp_path, service, monkeypatch):
+    """The lines about earlier runs, and about what the profile lacks, are there nevertheless."""
     monkeypatch.setattr(backoff, "_RESTARTS_S", ())
     gone = {
         "base_url": "http://127.0.0.1:9",
@@ -146,16 +146,16 @@ def test_nobody_listens(check, tmp_path, service, monkeypatch):
         ),
     ],
 )
-def test_what_is_not_supplied(changes, line, check, service):
-    """A run would be incomplete, and say so in the same words; an account that is mistyped is told here."""
+def test_a_profile_that_lacks_something_makes_a_run_incomplete(changes, line, check, service):
+    """A run says so in the same words. An account that is mistyped is told by the command alone."""
     status, lines = check(service, **changes)
 
     assert status == 6
     assert line in lines
 
 
-def test_codes_that_were_sent(check, service, tmp_path):
-    """The journal knows them, where there is one."""
+def test_codes_of_earlier_runs_are_not_sent(check, service, tmp_path):
+    """The journal has them. Without a journal a run would be incomplete."""
     changes = {"transactions": {"codes": ["TX-1"]}, "sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
     missing = check(service, **changes)
     journal_in(tmp_path).write("TX-1", Outcome.SENT)
@@ -190,7 +190,7 @@ ITEM = {"pixKey": "qa@pix-conformance.example", "pixKeyType": "EMAIL", "id": "c0
     ],
 )  # fmt: skip
 def test_the_list_of_keys_tells_what_a_profile_lacks(key_list, lines):
-    """Ready to paste. A member whose name may be data is not shown."""
+    """The lines are ready to paste. A member whose name may be data is not shown."""
     profile = replace(load("sandbox"), key_at=None)
 
     assert [line.partition(" (")[0] for line in missing_lines(key_list, profile)] == lines

@@ -34,7 +34,7 @@ def service():
 
 
 def gone_from(service):
-    """Those of the keys that the first account has no more."""
+    """The keys that the first account does not have any more."""
     return KINDS.keys() - keys_of(service)
 
 
@@ -115,7 +115,7 @@ def test_keys_of_another_address_are_deleted_there(cleanup, service, tmp_path):
 
 
 def test_the_address_of_the_profile_is_no_other(cleanup, service, tmp_path):
-    """A run that names it in --base-url has the same record."""
+    """A run that names the address of the profile in --base-url has the record of the profile."""
     profile = profile_of(tmp_path, service, *BY_A_RUN, at=service.base_url)
 
     assert cleanup(profile)[0] == 1

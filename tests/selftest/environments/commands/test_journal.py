@@ -27,7 +27,7 @@ def command(capsys, *arguments):
 
 
 def test_a_journal_that_nothing_needs_is_in_order(tmp_path, capsys, monkeypatch):
-    """Without codes in the profile none has to be started; one that is damaged is not in order."""
+    """A profile without codes needs no journal. A journal that is damaged is not in order."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = tmp_path / "pix-conformance/journal.jsonl"
     untouched = command(capsys)

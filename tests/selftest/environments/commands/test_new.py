@@ -52,7 +52,7 @@ def test_options_are_filled_in(new, path):
 
 @pytest.mark.parametrize("count", [1, 2, 4, 5, 8])
 def test_prepared_transfers_have_room_in_the_limit(count, new, path):
-    """Four more than are prepared, as docs/traffic.md says of a sandbox; a limit that is given stays."""
+    """The limit of executions is the number of prepared transfers and four, unless an option gives it."""
     new(ADDRESS, "--prepare-with=createPix", f"--count={count}")
     executions = load(str(path)).limits.executions
     new(ADDRESS, "--prepare-with=createPix", f"--count={count}", "--limit=executions=3", "--force")
@@ -61,7 +61,7 @@ def test_prepared_transfers_have_room_in_the_limit(count, new, path):
 
 
 def test_a_profile_is_not_overwritten(new, path, tmp_path):
-    """Nor is a symbolic link followed."""
+    """A symbolic link is not followed either."""
     path.symlink_to(tmp_path / "target")
 
     refused = "error: PATH: exists already; choose another name, or --force, which keeps only its tls"
@@ -70,7 +70,7 @@ def test_a_profile_is_not_overwritten(new, path, tmp_path):
 
 
 def test_a_profile_with_a_certificate_limits_and_preparation(new, path, tmp_path, monkeypatch):
-    """What is switched on stands where the example explains it. --force keeps the certificates of before."""
+    """Each line stands where the example explains it. --force keeps the certificates of the replaced profile."""
     monkeypatch.chdir(tmp_path)
     for name in ("ca.pem", "cert.pem"):
         (tmp_path / name).touch()
@@ -87,8 +87,8 @@ def test_a_profile_with_a_certificate_limits_and_preparation(new, path, tmp_path
 
 
 @pytest.mark.parametrize("name", ["../x", "", "a\nb", "x.txt/y"])
-def test_what_is_no_name_of_a_profile(name, new, tmp_path, monkeypatch):
-    """One line; nothing is written anywhere."""
+def test_a_wrong_name_of_a_profile_is_refused(name, new, tmp_path, monkeypatch):
+    """The command prints one line, and writes nothing."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     status, (line,) = new(ADDRESS, name=name)
@@ -107,16 +107,16 @@ def test_what_is_no_name_of_a_profile(name, new, tmp_path, monkeypatch):
         (["--count=2"], "--count: add --prepare-with"),
     ],
 )
-def test_wrong_options(options, problem, new, path):
-    """One line, which repeats no value, and nothing is written."""
+def test_wrong_options_are_refused(options, problem, new, path):
+    """The command prints one line that repeats no value, and writes nothing."""
     status, lines = new(ADDRESS, *options)
 
     assert (status, len(lines), path.exists()) == (4, 1, False)
     assert lines[0].endswith(problem)
 
 
-def test_a_wrong_command_line(new, capsys):
-    """One line; what is no option is not repeated, because a pasted token may stand there."""
+def test_a_wrong_command_line_is_one_line(new, capsys):
+    """An unknown argument is not repeated, because a pasted token may stand there."""
     with pytest.raises(SystemExit) as ended:
         new(ADDRESS, JWT)
 

@@ -280,7 +280,7 @@ def test_an_edited_address_is_no_sandbox(address):
 
 @pytest.mark.parametrize("address", ["https://aaa.example", "https://zzz.example", "https://bank.example/pix"])
 def test_another_address_than_that_of_the_profile_is_told(address):
-    """Not the same one in another form."""
+    """The same address in another form is no other address."""
     assert loaded(GOOD, address).redirected == ""
     assert loaded(GOOD, "HTTPS://BANK.example/").redirected is None
     assert loaded(GOOD).redirected is None
@@ -288,7 +288,7 @@ def test_another_address_than_that_of_the_profile_is_told(address):
 
 @pytest.mark.parametrize("line", ["accounts: 7", "allow: [fly]", "insecure: perhaps"])
 def test_a_problem_elsewhere_is_none_of_the_option(line):
-    """It has the line of the profile in which it stands, although --base-url was given."""
+    """The message names the line of the profile, although --base-url was given."""
     assert refusal(f"{GOOD}{line}", "https://other.example").startswith(f"3: {line.partition(':')[0]}")
 
 
@@ -325,7 +325,7 @@ WHOLE = {
     ],
 )
 def test_what_makes_a_run_of_everything_incomplete(changes, sent_before, reasons):
-    """What the permissions need and the profile does not have."""
+    """A permission needs something that the profile does not have."""
     profile = loaded(json.dumps(WHOLE | changes))
 
     assert list(gaps(profile, sent_before)) == reasons

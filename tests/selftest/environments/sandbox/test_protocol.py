@@ -39,7 +39,7 @@ def test_a_path_leads_to_one_operation(method, path, status):
 
 
 def test_a_method_that_a_path_does_not_have_names_those_that_it_has():
-    """In the order of the alphabet."""
+    """The header Allow names them in the order of the alphabet."""
     assert dict(ask("PATCH", KEYS).headers)["Allow"] == "DELETE, GET, POST"
 
 
@@ -57,7 +57,7 @@ def test_a_method_that_a_path_does_not_have_names_those_that_it_has():
     ],
 )
 def test_every_operation_needs_the_token(authorization, status):
-    """Under the scheme Bearer, in any letter case. The refusal names it."""
+    """The scheme is Bearer, in any letter case. The refusal names it."""
     response = ask("GET", ACCOUNTS, authorization=authorization)
 
     assert response.status == status
@@ -79,8 +79,8 @@ def test_every_operation_needs_the_token(authorization, status):
     ],
     ids=["empty", "cut", "no UTF-8", "half a pair", "deep", "an array", "a number", "too large", "as large as may be"],
 )
-def test_what_is_no_body(body, status, said):
-    """The text repeats nothing of the request."""
+def test_a_body_that_is_no_json_object_is_refused(body, status, said):
+    """The text of the refusal repeats nothing of the request."""
     response = ask("POST", PIX, body)
 
     assert (response.status, json.loads(response.body)["data"]["error"]) == (status, said)
@@ -97,7 +97,7 @@ def test_what_is_no_body(body, status, said):
     ],
 )
 def test_a_body_is_json_by_its_header(content_type, status):
-    """What is in it is looked at afterwards."""
+    """The media type is checked before the content."""
     assert ask("POST", PIX, b"{}", content_type=content_type).status == status
 
 
@@ -106,22 +106,22 @@ def test_a_body_is_json_by_its_header(content_type, status):
     [(0.01, 1), (1.5, 150), (7, 700), (MAX_NUMBER, MAX_NUMBER * 100), (MAX_NUMBER - 1, (MAX_NUMBER - 1) * 100)],
 )
 def test_an_amount_is_an_integer_of_cents(value, cents):
-    """As it is written, without the error of a float."""
+    """The number is taken as it is written, without the error of a float."""
     assert integer_field({"value": value}, "value", 100) == cents
 
 
 @pytest.mark.parametrize(
     "value", [0, -1, True, False, None, "1", [], MAX_NUMBER + 1, 0.001, float("nan"), float("inf")]
 )
-def test_what_is_no_amount(value):
-    """A boolean is none, nor is a text, nor what has more than two decimals."""
+def test_other_values_are_no_amount(value):
+    """A boolean, a text and a number with more than two decimals are refused."""
     with pytest.raises(Refusal) as refused:
         integer_field({"value": value}, "value", 100)
     assert refused.value.status == 400
 
 
 def test_a_text_is_required_without_a_default():
-    """A default stands for one that is not there, and for none of another type."""
+    """A default takes the place of a missing text. A value of another type is refused."""
     assert (text_field({"a": "x"}, "a"), text_field({}, "a", "y")) == ("x", "y")
     for body, default in (({}, None), ({"a": None}, "y"), ({"a": 1}, None)):
         with pytest.raises(Refusal):
