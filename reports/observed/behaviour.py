@@ -1,8 +1,10 @@
-"""Behaviour that the interface document does not show: facts by requirement and situation, and drift.
+"""Behaviour that the interface document does not show: facts by requirement and situation, and drift between two runs.
 
-Pure: facts in, plain data and words out. The same requests give the same behaviour in any order and any number. For a
-situation that two behaviours both know, they drift at a place where they have nothing in common: what varies in one of
-them is no drift where the other is within it, and what only one of them knows was not exercised in the other.
+Pure: facts in, plain data and words out. The same requests give the same behaviour, whatever their order and number.
+
+A behaviour drifts at a place if it has no fact in common with the record there, although both know the situation. It
+does not drift if the service answers in several ways and one of them is in the record. It does not drift either if only
+one of the two knows the situation, because the other run did not exercise it.
 """
 
 from __future__ import annotations
@@ -20,28 +22,33 @@ from spec.facts import in_words as types_in_words
 from spec.requirements import requirements
 
 REQUIRED, NOT_REQUIRED = "required", "not required"
-"""Words for the token, and for a field of a body."""
-_LONGEST, _LONGEST_DRIFT = 400, 300
-"""Characters of what was observed in a situation, and at one place that drifts."""
+"""Facts about the token, and about a field of a body."""
+_LONGEST_FACTS = 400
+"""Characters of the facts of one situation in a line."""
+_LONGEST_DRIFT = 300
+"""Characters of the facts at one place that drifts."""
 Situations = dict[str, Facts]
-"""By what was sent, the facts of the answers: several at one place where the behaviour varies."""
+"""Facts of the answers, by what was sent. If the service answers in several ways, a place has several facts."""
 Behaviour = dict[str, Situations]
-"""By requirement, in the order of the requirements; situations are sorted."""
+"""Situations by requirement, in the order of the interface document. Situations are sorted."""
 
 
 class Drift(Published):
-    """A place in an answer where what was observed contradicts the record."""
+    """A place at which the behaviour of this run contradicts the record."""
 
     id: RequirementId
     situation: str
+    """Words for what was sent."""
     place: str
-    """As in facts."""
+    """The place in an answer, as in facts."""
     was: str
+    """Facts of the record."""
     now: str = Field(serialization_alias="is")
+    """Facts of this run."""
 
 
 class Record(Published):
-    """What was observed of an environment and accepted: <name>.observed.yaml."""
+    """Behaviour of an environment that somebody accepted: <name>.observed.yaml."""
 
     model_config = ConfigDict(strict=True)  # anybody may have written the file
 
@@ -52,68 +59,81 @@ class Record(Published):
     observations: BehaviourData
 
 
-def behaviour(seen: Iterable[tuple[str, str, Facts]]) -> Behaviour:
-    """The one merge: what was seen for a requirement in a situation, in any order."""
-    found: dict[str, dict[str, list[Facts]]] = defaultdict(lambda: defaultdict(list))
-    for requirement_id, situation, facts in seen:
-        found[requirement_id][situation].append(facts)
-    return {
-        id: {situation: merged(each) for situation, each in sorted(found[id].items())}
-        for id in requirements()
-        if id in found
-    }
+def behaviour(observations: Iterable[tuple[str, str, Facts]]) -> Behaviour:
+    """The behaviour that observations show, in whatever order they come.
+
+    An observation is a requirement id, a situation in words, and the facts of one answer.
+    """
+    facts_by_id: dict[str, dict[str, list[Facts]]] = defaultdict(lambda: defaultdict(list))
+    for requirement_id, situation, facts in observations:
+        facts_by_id[requirement_id][situation].append(facts)
+    ids_in_order = [id for id in requirements() if id in facts_by_id]
+    return {id: _situations(facts_by_id[id]) for id in ids_in_order}
+
+
+def _situations(facts_of_answers: Mapping[str, list[Facts]]) -> Situations:
+    """The merged facts of all answers, by situation."""
+    return {situation: merged(facts) for situation, facts in sorted(facts_of_answers.items())}
 
 
 def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
-    """A behaviour as plain data: by requirement, situation and place, what is there."""
+    """A behaviour as plain data: texts by requirement, situation and place."""
     return {
-        requirement_id: {situation: _data_of(facts) for situation, facts in situations.items()}
+        requirement_id: {situation: _data_of_facts(facts) for situation, facts in situations.items()}
         for requirement_id, situations in behaviour.items()
     }
 
 
-def _data_of(facts: Facts) -> dict[str, list[str]]:
+def _data_of_facts(facts: Facts) -> dict[str, list[str]]:
+    """The texts of facts by place, sorted."""
     by_place = grouped(sorted(facts), lambda fact: fact[0])
-    return {place: [what for _, what in each] for place, each in by_place.items()}
+    return {place: [text for _, text in facts_at_place] for place, facts_at_place in by_place.items()}
 
 
 def behaviour_of(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
-    """The behaviour that plain data stands for, with every text cleaned, and without names that may be data."""
-    return behaviour(
-        (requirement_id, clean(situation), renamed(facts_of_data(places), clean))
-        for requirement_id, situations in data.items()
-        for situation, places in situations.items()
-    )
+    """The behaviour that plain data stands for. Every text is cleaned, and a name that may be data becomes `*`."""
+    observations = []
+    for requirement_id, situations in data.items():
+        for situation, places in situations.items():
+            observations.append((requirement_id, clean(situation), renamed(facts_of_data(places), clean)))
+    return behaviour(observations)
 
 
 def facts_of_data(places: Mapping[str, Iterable[str]]) -> Facts:
     """The facts that plain data stands for."""
-    return frozenset((place, what) for place, each in places.items() for what in each)
+    facts: set[tuple[str, str]] = set()
+    for place, texts in places.items():
+        facts.update((place, text) for text in texts)
+    return frozenset(facts)
 
 
 def in_words(situations: Situations) -> str:
-    """The observations of a requirement in one line; those that several situations have in common once."""
-    alike = grouped(situations, lambda situation: facts_in_words(situations[situation]))
-    return "; ".join(f"{listed(names)}: {told}" if any(names) else told for told, names in alike.items())
+    """The behaviour of a requirement in one line. Situations with the same facts are named together."""
+    situations_by_words = grouped(situations, lambda situation: facts_in_words(situations[situation]))
+    parts = [f"{listed(names)}: {words}" if any(names) else words for words, names in situations_by_words.items()]
+    return "; ".join(parts)
 
 
 def facts_in_words(facts: Facts) -> str:
-    """The facts of one situation, cut where they are too long."""
-    return shortened(text_of(facts), _LONGEST)
+    """The facts of one situation in words, cut at 400 characters."""
+    return shortened(text_of(facts), _LONGEST_FACTS)
 
 
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
-    """Every place that drifts, in the order of the requirements."""
-    return [
-        Drift(
-            id=requirement_id,
-            situation=situation,
-            place=place,
-            was=shortened(types_in_words(before), _LONGEST_DRIFT),
-            now=shortened(types_in_words(after), _LONGEST_DRIFT),
-        )
-        for requirement_id, situations in now.items()
-        for situation in situations
-        if situation in was.get(requirement_id, {})
-        for place, before, after in contradictions(was[requirement_id][situation], situations[situation])
-    ]
+    """Every place at which the behaviour drifts, in the order of requirements."""
+    found_drifts = []
+    for requirement_id, situations in now.items():
+        recorded = was.get(requirement_id, {})
+        for situation in situations:
+            if situation not in recorded:
+                continue
+            for place, before, after in contradictions(recorded[situation], situations[situation]):
+                drift = Drift(
+                    id=requirement_id,
+                    situation=situation,
+                    place=place,
+                    was=shortened(types_in_words(before), _LONGEST_DRIFT),
+                    now=shortened(types_in_words(after), _LONGEST_DRIFT),
+                )
+                found_drifts.append(drift)
+    return found_drifts

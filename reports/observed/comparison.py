@@ -1,7 +1,7 @@
 """Changes from one run to another. Pure: the documents of two runs in, a comparison out.
 
-Nothing is judged anew: a requirement changed where the two runs gave it verdicts of different standing. One that only
-one of them is about did not change.
+Nothing is judged anew. Each verdict has a standing (fails, warns, holds, untested), and a requirement changed if its
+standing did. A requirement that only one of the runs is about did not change.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from reports.result.document import (
 )
 from reports.result.verdicts import ON_THE_SERVICE, TESTED, RunVerdict, Verdict
 from reports.sentences.wording import listed, moment_in_words, read_moment
-from spec.message import Text, in_a_row, say
+from spec.message import Message, Text, in_a_row, say
 
 BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)
-"""Verdicts of runs that are compared unasked: the others came to no end, or met no service."""
+"""Verdicts of runs that are compared unasked. Runs with another verdict were stopped, or reached no service."""
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,40}")
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,4}")
-"""What is repeated of another run: the name of a profile, and a version of the suite."""
-FAILS, WARNS, HOLDS, UNTESTED = "fails", "warns", "holds", "untested"
+"""The only texts of another run that are repeated: the name of a profile, and a version of the suite."""
+FAILS = "fails"
+WARNS = "warns"
+HOLDS = "holds"
+UNTESTED = "untested"
 CHANGES: Mapping[str, Text] = {
     "newly_failing": say("newly failing"),
     "fixed": say("fixed"),
@@ -37,13 +40,14 @@ CHANGES: Mapping[str, Text] = {
     "newly_warning": say("newly warning"),
     "no_longer_warning": say("no longer warning"),
 }
-"""Every list of requirements in a comparison, as people say it."""
+"""Every list of requirements in a comparison, with the words for it."""
 
 
 def follows(was: EarlierRun, now: ComparableRun) -> bool:
-    """True if the earlier run is one to compare with unasked: it met the service, in the same scope."""
-    met = met_the_service(was) and met_the_service(now)
-    return met and _scope(was) == _scope(now) and read_moment(was.started) <= read_moment(now.started)
+    """True if `was` is compared with `now` unasked: both met the service, in the same scope, and `was` is no later."""
+    both_met_the_service = met_the_service(was) and met_the_service(now)
+    is_earlier = read_moment(was.started) <= read_moment(now.started)
+    return both_met_the_service and is_earlier and _scope(was) == _scope(now)
 
 
 def met_the_service(run: ComparableRun) -> bool:
@@ -57,7 +61,7 @@ def lists_of(comparison: Comparison) -> Mapping[Text, Sequence[str]]:
 
 
 def result_line(was: ComparableRun, now: ComparableRun, comparison: Comparison) -> str:
-    """What became worse, in one line of plain text: `nothing newly fails; drift differs in 2 places`."""
+    """Number of requirements that became worse, in one line: `nothing newly fails; drift differs in 2 places`."""
     failing, warning = len(comparison.newly_failing), len(comparison.newly_warning)
     untested = len(comparison.no_longer_exercised)
     parts = [f"{failing or 'nothing'} newly {'fail' if failing > 1 else 'fails'}"]
@@ -65,42 +69,32 @@ def result_line(was: ComparableRun, now: ComparableRun, comparison: Comparison) 
         parts.append(f"{untested} {'are' if untested > 1 else 'is'} no longer exercised")
     if warning:
         parts.append(f"{warning} newly {'warn' if warning > 1 else 'warns'}")
-    if places := _places_of_drift(was) ^ _places_of_drift(now):
-        count = len({place for place, _ in places})
+    differing_places = {place for place, _ in _drift_by_place(was) ^ _drift_by_place(now)}
+    if differing_places:
+        count = len(differing_places)
         parts.append(f"drift differs in {count} {'places' if count > 1 else 'place'}")
     return "; ".join(parts)
 
 
-def _places_of_drift(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
-    """Each place where what was observed contradicts the record, with what is there."""
+def _drift_by_place(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
+    """Each place that drifted in a run, with the facts there."""
     return {((drift.id, drift.situation, drift.place), drift.now) for drift in run.drift}
 
 
 def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -> Comparison:
-    """What changed from one run to the other. `clean` is applied to free texts of the two runs."""
+    """The comparison of a run with an earlier one. `clean` is applied to free texts of the earlier one."""
     changes = _changes(was, now)
-    lost = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
+    levels_lost = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
     before, after = asdict(_scope(was)), asdict(_scope(now))
     differs = [name for name in before if before[name] != after[name]]
-    counted = {CHANGES[name]: len(ids) for name, ids in changes.items() if ids}
-    said = [say("{number} {change}", number=number, change=change) for change, number in counted.items()]
-    environment = _if_of_the_form(_NAME, clean(was.environment.name))
-    parts: dict[str, Text] = {
-        "environment": environment,
-        "when": moment_in_words(was.started),
-        "differs": listed(list(map(say, differs))),
-        "changes": in_a_row(said or [say("no change")], ", "),
-    }
-    line = say("since {when}: {changes}", when=parts["when"], changes=parts["changes"])
-    if differs:
-        line = say("compared with {environment}, {when} (other {differs}): {changes}", **parts)
+    other_run = ComparedRun(
+        environment=_if_of_the_form(_NAME, clean(was.environment.name)),
+        started=was.started,
+        suite_version=_if_of_the_form(_VERSION, clean(was.suite.version)),
+        verdict=was.verdict,
+    )
     return Comparison(
-        compared_with=ComparedRun(
-            environment=environment,
-            started=was.started,
-            suite_version=_if_of_the_form(_VERSION, clean(was.suite.version)),
-            verdict=was.verdict,
-        ),
+        compared_with=other_run,
         comparable=not differs,
         differs=tuple(differs),
         newly_failing=tuple(changes["newly_failing"]),
@@ -109,19 +103,36 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
         no_longer_exercised=tuple(changes["no_longer_exercised"]),
         newly_warning=tuple(changes["newly_warning"]),
         no_longer_warning=tuple(changes["no_longer_warning"]),
-        worse=bool(changes["newly_failing"]) or not lost.isdisjoint(now.environment.fail_on),
-        line=line,
+        worse=bool(changes["newly_failing"]) or not levels_lost.isdisjoint(now.environment.fail_on),
+        line=_line(other_run, changes, differs),
+    )
+
+
+def _line(other_run: ComparedRun, changes: Mapping[str, Sequence[str]], differs: list[str]) -> Message:
+    """The change in one line. `differs` has the parts of the scope that differ."""
+    numbers = {CHANGES[name]: len(ids) for name, ids in changes.items() if ids}
+    counted = [say("{number} {change}", number=number, change=change) for change, number in numbers.items()]
+    when = moment_in_words(other_run.started)
+    changes_in_words = in_a_row(counted or [say("no change")], ", ")
+    if not differs:
+        return say("since {when}: {changes}", when=when, changes=changes_in_words)
+    return say(
+        "compared with {environment}, {when} (other {differs}): {changes}",
+        environment=other_run.environment,
+        when=when,
+        differs=listed(list(map(say, differs))),
+        changes=changes_in_words,
     )
 
 
 def _if_of_the_form(form: re.Pattern[str], text: str) -> str:
-    """The text of another run, which anybody may have written, if it has this form; else an ellipsis."""
+    """The text if it has this form, else an ellipsis, because anybody may have written the file of another run."""
     return text if form.fullmatch(text) else "…"
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """Everything that must be the same for two runs to be comparable."""
+    """Everything that must be the same in two runs that are compared unasked. Messages have the names of the fields."""
 
     environment: str
     origin: str
@@ -130,35 +141,39 @@ class _Scope:
 
 
 def _scope(run: ComparableRun) -> _Scope:
+    """The scope of a run. Each start of the embedded sandbox has another address, so that it has no address here."""
     environment = run.environment
     origin = EMBEDDED if environment.embedded else environment.base_url
     return _Scope(environment.name, origin, run.selection, sorted(environment.allow))
 
 
 def _changes(was: EarlierRun, now: ComparableRun) -> dict[str, list[str]]:
-    """The requirements by what they are now, in the order of the later run."""
+    """Ids of the requirements that changed, by the name of the change, in the order of the later run."""
     before = {entry.id: _standing(entry) for entry in was.requirements}
     changes: dict[str, list[str]] = {name: [] for name in CHANGES}
     for entry in now.requirements:
         standing = _standing(entry)
-        if change := _change(before.get(entry.id, standing), standing):
+        change = _change(before.get(entry.id, standing), standing)
+        if change:
             changes[change].append(entry.id)
     return changes
 
 
 def _standing(entry: EarlierRequirement | ReportedRequirement) -> str:
-    """Standing of a requirement after a run. A known failure stands with the warnings: it fails no run."""
+    """Standing of a requirement after a run. A known failure has that of a warning, because it fails no run."""
     if entry.verdict in (Verdict.FAIL, Verdict.WARN):
         return FAILS if entry.fails else WARNS
     return HOLDS if entry.verdict in TESTED else UNTESTED
 
 
 def _change(was: str, now: str) -> str:
-    """The name of a change; empty where there is none."""
+    """Name of the change from one standing to another; empty if they are equal. The first line that applies counts."""
     if was == now:
         return ""
-    if now in (UNTESTED, FAILS):
-        return "no_longer_exercised" if now == UNTESTED else "newly_failing"
+    if now == UNTESTED:
+        return "no_longer_exercised"
+    if now == FAILS:
+        return "newly_failing"
     if was == UNTESTED:
         return "newly_exercised"
     if now == WARNS:

@@ -1,8 +1,10 @@
 """Files of earlier runs: the conformance.json of another run, and the record `<name>.observed.yaml` beside a profile.
 
-Anybody may have written them, so they must be regular files of a limited size, and as a schema says. No message repeats
-what a file holds. The record has what was observed and accepted of an environment. It is written whole, readable and in
-one order, so that a change is a change of few lines.
+Anybody may have written them. So a file is read only if it is regular, of a limited size, and as its schema says, and
+no message repeats its content.
+
+The record has the behaviour of an environment that somebody accepted. It is always written whole and in the same order,
+so that version control shows a change of behaviour as a change of few lines.
 """
 
 from __future__ import annotations
@@ -19,41 +21,44 @@ from pydantic import BaseModel, ValidationError
 
 from environments.profiles.loading import document
 from environments.profiles.model import ProfileError, shown, today
-from reports.observed.behaviour import Behaviour, Record, data_of_behaviour
+from reports.observed.behaviour import Behaviour, Record, Situations, data_of_behaviour
 from reports.observed.comparison import compared, follows, met_the_service
 from reports.outputs.conformance_json import FILE
 from reports.outputs.writing import write
 from reports.result.document import Comparison, EarlierRun, RunDocument
 from reports.result.provenance import VERSION
 from reports.sentences.wording import read_moment
-from spec.facts import updated
+from spec.facts import Facts, updated
 from spec.requirements import requirements
 
 MOST_BYTES = 50_000_000
-"""A run of 100,000 exchanges has half of it."""
+"""Bytes of a conformance.json that is read. That of a run of 100,000 exchanges has half of it."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class UnreadableError(Exception):
-    """Reason why a file is not read: one line, without anything that the file holds."""
+    """Reason why a file is not read: one line, without any content of the file."""
 
 
 def read_run(path: Path) -> EarlierRun:
-    """The conformance.json at `path`, or in that folder, as it is: nothing of it may be shown. Raises
-    UnreadableError."""
+    """The conformance.json at `path`, or in that folder. Its texts may be shown only after cleaning.
+
+    Raises UnreadableError.
+    """
+    file = path / FILE if os.path.isdir(path) else path
     try:
-        run = checked(json.loads(_content_of(path / FILE if os.path.isdir(path) else path, MOST_BYTES)), EarlierRun)
-        read_moment(run.started)
+        run = checked(json.loads(_content_of(file, MOST_BYTES)), EarlierRun)
+        read_moment(run.started)  # the schema permits a day such as 2026-02-31, which is a ValueError here
     except (UnreadableError, FileNotFoundError, ValueError, RecursionError) as error:
         why = {FileNotFoundError: "no such file", UnreadableError: error}.get(type(error), "not JSON of a run")
         raise UnreadableError(f"{path}: {why}; expected the {FILE} of a run, or its folder") from None
     return run
 
 
-def run_before(place: Path | None) -> EarlierRun | None:
-    """The run in that folder; None where none can be read."""
+def run_before(folder: Path | None) -> EarlierRun | None:
+    """The run in that folder; None if there is no folder, or no run in it that can be read."""
     try:
-        return read_run(place) if place else None
+        return read_run(folder) if folder else None
     except UnreadableError:
         return None
 
@@ -63,19 +68,26 @@ MOST_READ = 100
 
 
 def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
-    """The runs in the folder of an environment, each with its own folder, the newest first. Folders are named by the
-    moment when their run started. What cannot be read is left out, and so are links, such as `latest`."""
+    """The runs in the folder of an environment, each with its own folder, the newest first.
+
+    Folders have the moment when their run started as their name. Unreadable runs are left out, and so are links, such
+    as `latest`.
+    """
     try:
-        folders = [each for each in environment.iterdir() if each.is_dir() and not each.is_symlink()]
+        folders = [folder for folder in environment.iterdir() if folder.is_dir() and not folder.is_symlink()]
     except OSError:
         return
     for folder in sorted(folders, reverse=True)[:MOST_READ]:
-        if run := run_before(folder):
+        run = run_before(folder)
+        if run:
             yield folder, run
 
 
 def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRun | None:
-    """The first of these runs that the later one is compared with unasked."""
+    """The first of these runs that `now` is compared with unasked; None if there is none.
+
+    `runs` has the newest first.
+    """
     if not met_the_service(now):
         return None
     return next((was for was in runs if follows(was, now)), None)
@@ -84,15 +96,22 @@ def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRu
 def comparison_of(
     now: RunDocument, *, named: EarlierRun | None, before: EarlierRun | None, clean: Callable[[str], str]
 ) -> Comparison | None:
-    """The comparison of a run with the one that the user names, or else with the run before it; None where that is
-    missing or not comparable."""
-    was = named or before
-    return compared(was, now, clean) if was and (named or follows(was, now)) else None
+    """The comparison of a run with the run that the user names, or else with the run before it.
+
+    None if there is no such run. The run before it must be comparable, but the user may name any.
+    """
+    if named:
+        return compared(named, now, clean)
+    if before and follows(before, now):
+        return compared(before, now, clean)
+    return None
 
 
 def _content_of(path: Path, most_bytes: int) -> bytes:
-    """The content of a regular file, of nothing that may block or go on for ever. Raises UnreadableError, and
-    FileNotFoundError where there is no file."""
+    """The content of a regular file. Anything else might block, or never end.
+
+    Raises UnreadableError, and FileNotFoundError if there is no file.
+    """
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -108,18 +127,23 @@ def _content_of(path: Path, most_bytes: int) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
+    """An `opener` of open() that does not wait for the writer of a named pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def checked(data: Any, model: type[Model]) -> Model:
-    """The data as a model. Raises UnreadableError for data of another form, with the member that has the first error. A
-    name that the model does not know is not repeated."""
+    """The data as a model.
+
+    Raises UnreadableError for data of another form. It names the member with the first error, unless that is a name of
+    the file, which the model does not know.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        is_unknown = first["type"] == "extra_forbidden" and len(first["loc"]) == 1
-        place = "a member" if is_unknown or not first["loc"] else first["loc"][0]
+        first_error = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        path = first_error["loc"]
+        is_unknown = first_error["type"] == "extra_forbidden" and len(path) == 1
+        place = "a member" if is_unknown or not path else path[0]
         raise UnreadableError(f"{place} is not as the suite writes it") from None
 
 
@@ -128,7 +152,7 @@ def checked(data: Any, model: type[Model]) -> Model:
 
 FORMAT = 2
 MOST_BYTES_OF_RECORD = 1_000_000
-"""Thirty times a record of many facts. PyYAML reads some 200 kB in a second."""
+"""Bytes of a record that is read: thirty times a record of many facts. PyYAML reads some 200 kB in a second."""
 _HEAD = """\
 # What was observed of this environment where the interface document does not show it: statuses, names and types, and
 # no value of an answer. `pytest --environment={environment} --accept` writes it. Each run is compared with it, and says
@@ -137,8 +161,11 @@ _HEAD = """\
 
 
 def record_of(environment: str, accepted: Behaviour) -> Record:
-    """The record that is accepted today. It is checked when it is read: a run must not lose its report because what it
-    observed exceeds a limit of the record."""
+    """The record of a behaviour that is accepted today.
+
+    Its limits are checked only when it is read, because a run must not lose its report if it observed more than a
+    record may have.
+    """
     return Record.model_construct(
         format=FORMAT,
         environment=environment,
@@ -148,34 +175,42 @@ def record_of(environment: str, accepted: Behaviour) -> Record:
     )
 
 
-def accepting(was: Behaviour, seen: Behaviour) -> Behaviour:
-    """The behaviour with what a run saw in place of what it had; what the run did not exercise stays, at each place."""
-    both = {id: (was.get(id, {}), seen.get(id, {})) for id in requirements() if id in was or id in seen}
+def accepting(was: Behaviour, now: Behaviour) -> Behaviour:
+    """The behaviour of the record, replaced at each place that the run exercised. All other places stay."""
+    ids_in_order = [id for id in requirements() if id in was or id in now]
+    return {id: _accepted_situations(was.get(id, {}), now.get(id, {})) for id in ids_in_order}
+
+
+def _accepted_situations(was: Situations, now: Situations) -> Situations:
+    nothing: Facts = frozenset()
     return {
-        id: {each: updated(old.get(each, frozenset()), new.get(each, frozenset())) for each in sorted({*old, *new})}
-        for id, (old, new) in both.items()
+        situation: updated(was.get(situation, nothing), now.get(situation, nothing))
+        for situation in sorted({*was, *now})
     }
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write the file. Raises OSError."""
+    """Write the record as YAML. Raises OSError."""
     text = yaml.dump(
-        dict(record), Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
+        dict(record), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
     )
     write(path, _HEAD.format(environment=record.environment) + text)
 
 
-class _Plain(yaml.SafeDumper):
+class _PlainDumper(yaml.SafeDumper):
+    """Writes an empty key as `''`, like any other key. PyYAML writes `? ''`."""
+
     def check_simple_key(self) -> bool:
-        """An empty text is a key like any other; PyYAML writes `? ''` otherwise."""
+        """True if the key needs no question mark."""
         is_empty = isinstance(self.event, yaml.ScalarEvent) and not self.event.value
         return is_empty or bool(super().check_simple_key())
 
 
 def read_record(path: Path) -> Record | None:
-    """The record at that path, as it is; None where there is none. Raises UnreadableError."""
+    """The record at that path; None if there is no file. Raises UnreadableError."""
     try:
-        return checked(document(_content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig"), path.name).data, Record)
+        text = _content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig")
+        return checked(document(text, path.name).data, Record)
     except FileNotFoundError:
         return None
     except (UnicodeDecodeError, ProfileError, UnreadableError) as error:

@@ -43,8 +43,8 @@ NOT_OURS = (_ELSEWHERE, _UNDOCUMENTED, NO_BODY, *IN_PART)
 """Reasons why an entry is not judged, or not as a whole, that are no fault of the recording."""
 _TOKEN = re.compile(r"Bearer +(?=[^ ]*[A-Za-z0-9])[A-Za-z0-9._~+/|:;,@$&!%#=-]+", re.IGNORECASE)
 """A header with a token (RFC 6750 section 2.1). Further signs are permitted, because tokens of some frameworks have
-them, such as `12|AbCd`. A text with brackets, asterisks or signs that no header can carry is no token but stands for one:
-`[REDACTED]`, `<token>`, `***`."""
+them, such as `12|AbCd`. A text with brackets, asterisks or signs that no header can carry is no token but stands for
+one: `[REDACTED]`, `<token>`, `***`."""
 _USUAL_PORT = re.compile(r"^(http://[^/:]+):80(?=/|$)|^(https://[^/:]+):443(?=/|$)")
 _EARLIEST_YEAR = 1990
 """Year of the first HTTP. An earlier moment is made up: some recorders write the year 1 for a moment that they do not
