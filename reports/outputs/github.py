@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from reports.outputs.writing import no_link
 from reports.result.document import ReportedFinding, RunDocument
 from reports.result.verdicts import Verdict
-from reports.sentences.headline import drift_in_words, exception, permitted, result_line, run_line, sent
+from reports.sentences.headline import (
+    drift_in_words,
+    exception_in_words,
+    permitted,
+    result_line,
+    run_line,
+    traffic_in_words,
+)
 from reports.sentences.wording import capped, one_line
 from spec.message import joined, message_of, say_many
 from spec.requirements import requirements
@@ -30,7 +37,7 @@ def step_summary(document: RunDocument) -> str:
 
 
 def _summary(document: RunDocument) -> Iterator[str]:
-    yield f"## PIX conformance: {joined((document.verdict, exception(document)), ' ')}"
+    yield f"## PIX conformance: {joined((document.verdict, exception_in_words(document)), ' ')}"
     yield ""
     yield f"{sentence(document)}."
     yield ""
@@ -52,7 +59,7 @@ def sentence(document: RunDocument) -> str:
         document.incomplete,
         result_line(document),
         *["cut short"] * bool(document.cut),
-        sent(document),
+        traffic_in_words(document),
     ]
     return str(joined(parts))
 

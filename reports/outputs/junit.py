@@ -15,7 +15,7 @@ from junitparser.junitparser import FinalResult, SystemOut
 from reports.result.causes import finding_of_each
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict
-from reports.sentences.headline import drift_in_words, drift_lines, sent
+from reports.sentences.headline import drift_in_words, drift_lines, traffic_in_words
 from reports.sentences.wording import exchanges_in_words
 from reports.showing.show import printable
 
@@ -43,7 +43,7 @@ def _run_case(document: RunDocument) -> TestCase:
     case says why it is not green. Its time is what no test took."""
     spent = sum(entry.elapsed_s for entry in document.requirements)
     case = _case("run", "pix-conformance", max(document.duration_s - spent, 0), _provenance(document))
-    told = (sent(document), drift_in_words(document), *document.notes)
+    told = (traffic_in_words(document), drift_in_words(document), *document.notes)
     left = (f"not cleaned up: {each}" for each in document.left_behind)
     said = "\n".join((document.headline, *map(str, filter(None, told)), *left, *drift_lines(document)))
     if document.verdict == RunVerdict.DRIFTED:

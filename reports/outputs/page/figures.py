@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from reports.result.document import ListedExchange, ReportedRequirement, RunDocument
 from reports.result.verdicts import ON_THE_SERVICE, Coverage, RunVerdict, Verdict
-from reports.sentences.headline import known_in_words
+from reports.sentences.headline import known_failures_in_words
 from reports.sentences.wording import grouped
 from reports.showing.evidence import UNDOCUMENTED
 from spec.interface import operations
@@ -38,7 +38,7 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
     whole = level in covered and covered[level].tested == covered[level].testable
     passes = whole and document.verdict in {*ON_THE_SERVICE} - {RunVerdict.PARTIAL}
     verdict = Verdict.FAIL if failing else Verdict.PASS if passes else Verdict.NOT_EXERCISED
-    return verdict, joined(said + ([known_in_words(known)] if known else []))
+    return verdict, joined(said + ([known_failures_in_words(known)] if known else []))
 
 
 def _of_level(level: str, failed: int, coverage: Coverage) -> Text:

@@ -22,7 +22,15 @@ from reports.result.document import ReportedFinding, ReportedRequirement, RunDoc
 from reports.result.run import NoteKind, Run
 from reports.result.verdicts import TESTED, RunVerdict, Verdict
 from reports.sentences.explanation import fix_for
-from reports.sentences.headline import drift_in_words, exception, headline, left_out, permitted, result_line, run_line
+from reports.sentences.headline import (
+    drift_in_words,
+    exception_in_words,
+    headline,
+    left_out,
+    permitted,
+    result_line,
+    run_line,
+)
 from reports.sentences.wording import grouped, level_by_level
 from reports.showing.evidence import Evidence
 from reports.showing.json_tokens import is_json_like, tokens
@@ -50,9 +58,11 @@ def summary_html(run: Run, document: RunDocument) -> str:
 
 def page_title(document: RunDocument) -> Message:
     """The title of the page: whom the run asked, and the verdict."""
-    verdict, name = document.verdict, printable(document.environment.name)
-    told = result_line(document) if verdict == RunVerdict.PARTIAL else joined((say(verdict), exception(document)), " ")
-    return say("PIX conformance: {name}: {verdict}", name=name, verdict=told)
+    name = printable(document.environment.name)
+    verdict = joined((say(document.verdict), exception_in_words(document)), " ")
+    if document.verdict == RunVerdict.PARTIAL:
+        verdict = result_line(document)
+    return say("PIX conformance: {name}: {verdict}", name=name, verdict=verdict)
 
 
 def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
