@@ -24,28 +24,39 @@ from reports.sentences.wording import one_line
 from reports.showing.show import Display
 from spec.requirements import requirements
 
-SAME, WORSE, WRONG_USE = 0, 1, 2
-"""Exit statuses: what fails a run holds and is exercised as before; something does not; bad input or a wrong command
-line, in one line."""
+SAME = 0
+WORSE = 1
+WRONG_USE = 2
+"""Exit statuses of `compare`:
+
+- 0: nothing newly fails
+- 1: a requirement newly fails, or one at a failing level is no longer exercised
+- 2: a file cannot be read, or the command line is wrong; one line says so
+"""
 
 
 def text(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
-    """What changed from one run to the other as lines of plain text. `clean` is applied to free texts of the runs."""
+    """Changes from one run to another as lines of plain text. `clean` is applied to free texts of the runs."""
     comparison = compared(was, now, clean)
     yield str(comparison.line)
     for words, ids in lists_of(comparison).items():
         if ids:
             yield f"{words}:"
-        yield from (f"  {id}: {requirements()[id].text}" if id in requirements() else f"  {id}" for id in ids)
+        yield from (f"  {_with_statement(id)}" for id in ids)
     yield result_line(was, now, comparison)
 
 
+def _with_statement(id: str) -> str:
+    """An id with the statement of its requirement. An id of another version of the suite may be unknown."""
+    return f"{id}: {requirements()[id].text}" if id in requirements() else id
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: nothing newly fails; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["recorded"]:
-        return judge_files(given[1:])
-    options = _parser().parse_args(given)
+    """Run a command, and give its exit status."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["recorded"]:
+        return judge_files(words[1:])
+    options = _parser().parse_args(words)
     display = Display(Secrets())
     try:
         was, now = read_run(Path(options.a)), read_run(Path(options.b))
@@ -57,8 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _OneLineParser(argparse.ArgumentParser):
+    """A parser that says an error in one line, where argparse prints its usage, too."""
+
     def error(self, message: str) -> NoReturn:
-        """One line and exit status 2."""
+        """Print one line, and exit with status 2."""
         self.exit(WRONG_USE, f"error: {one_line(message)}; see {self.prog} --help\n")
 
 
