@@ -23,27 +23,38 @@ from reports.result.document import EarlierRun
 from reports.showing.show import Display
 from spec.requirements import requirements
 
-SAME, WORSE = 0, 1
-"""Exit statuses of `compare`: nothing became worse; a requirement newly fails or is no longer exercised."""
+SAME = 0
+WORSE = 1
+"""Exit statuses of `compare`:
+
+- 0: nothing newly fails
+- 1: a requirement newly fails, or one at a failing level is no longer exercised
+"""
 
 
 def text(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
-    """What changed from one run to the other as lines of plain text. `clean` is applied to free texts of the runs."""
+    """Changes from one run to another as lines of plain text. `clean` is applied to free texts of the runs."""
     comparison = compared(was, now, clean)
     yield str(comparison.line)
     for words, ids in lists_of(comparison).items():
         if ids:
             yield f"{words}:"
-        yield from (f"  {id}: {requirements()[id].text}" if id in requirements() else f"  {id}" for id in ids)
+        yield from (f"  {_with_statement(id)}" for id in ids)
     yield result_line(was, now, comparison)
 
 
+def _with_statement(id: str) -> str:
+    """An id with the statement of its requirement. An id of another version of the suite may be unknown."""
+    return f"{id}: {requirements()[id].text}" if id in requirements() else id
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["recorded"] and not {"-h", "--help"} & set(given):
-        return judge_files(given[1:])
-    options = _parser().parse_args(given)
+    """Run a command, and give its exit status."""
+    words = sys.argv[1:] if arguments is None else arguments
+    asks_for_help = not {"-h", "--help"}.isdisjoint(words)
+    if words[:1] == ["recorded"] and not asks_for_help:
+        return judge_files(words[1:])
+    options = _parser().parse_args(words)
     display = Display(Secrets())
     try:
         was, now = read_run(Path(options.a)), read_run(Path(options.b))

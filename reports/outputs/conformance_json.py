@@ -1,4 +1,4 @@
-"""The document of a run, built from its record, and the text of conformance.json."""
+"""The document of a run, built once from its record, and the text of conformance.json."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ from spec.message import Date, Text, say
 from spec.requirements import Requirement
 
 FILE = "conformance.json"
-_MONEY = (EXECUTES, OFFERED, MAY_MOVE)
+_MONEY_WARNINGS = (EXECUTES, OFFERED, MAY_MOVE)
+"""First lines of what sends a request again that moves money, the surest first."""
 
 
 def as_json(document: RunDocument) -> str:
@@ -51,11 +52,13 @@ def as_json(document: RunDocument) -> str:
 
 
 def document_of(run: Run) -> RunDocument:
-    """The document of a run, which is compared with no other one yet."""
+    """The document of a run. Its comparison with another run is added later."""
     result = result_of_run(run)
     finished = run.finished or datetime.now(UTC)
     granted = run.grants.granted
-    requirements = [_requirement(*pair, run) for pair in result.results]
+    requirements = [
+        _reported(requirement, requirement_result, run) for requirement, requirement_result in result.results
+    ]
     document = RunDocument(
         format=FORMAT,
         suite=SuiteVersion(version=VERSION, proof=_proof_line()),
@@ -77,24 +80,24 @@ def document_of(run: Run) -> RunDocument:
         cut=tuple(CutShort(why=why, operations=tuple(names)) for why, names in run.unsent.items()),
         granted=tuple(sorted(granted)),
         granted_nothing=tuple(name for name in run.grants.asked(result.operations) if name not in granted),
-        findings=tuple(findings(requirements, partial(_line_that_reproduces, run.exchanges))),
+        findings=tuple(findings(requirements, partial(_lines_that_resend_one, run.exchanges))),
         requirements=tuple(requirements),
         observations=tuple(_observations(run, result)),
         observed=data_of_behaviour(result.behaviour),
         drift=tuple(run.drift),
         record=_accepted_record(run),
         left_behind=tuple(run.not_cleaned_up_in_words),
-        not_cleaned_up=tuple(_key(key) for key in run.not_cleaned_up),
+        not_cleaned_up=tuple(_key_not_cleaned_up(key) for key in run.not_cleaned_up),
         comparison=None,
         latency=latency(run.exchanges.values()),
-        exchanges=tuple(_listed(run.exchanges[number], run.started) for number in sorted(run.exchanges)),
+        exchanges=tuple(_listed_exchange(run.exchanges[number], run.started) for number in sorted(run.exchanges)),
         headline="",
     )
     return document.model_copy(update={"headline": str(headline(document))})
 
 
 def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
-    """The document of a run of whose report a part cannot be written: it is not green."""
+    """The document of a run whose report could not be written as a whole. Such a run is not green."""
     if document.exit_status:
         return document
     verdict = RunVerdict.INTERNAL_ERROR
@@ -152,7 +155,8 @@ def _generated(run: Run) -> GeneratedTraffic:
     )
 
 
-def _requirement(requirement: Requirement, result: RequirementResult, run: Run) -> ReportedRequirement:
+def _reported(requirement: Requirement, result: RequirementResult, run: Run) -> ReportedRequirement:
+    """The entry of a requirement in the document."""
     return ReportedRequirement(
         id=requirement.id,
         section=requirement.section,
@@ -172,8 +176,8 @@ def _requirement(requirement: Requirement, result: RequirementResult, run: Run) 
 
 
 def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
-    """The observations of each requirement in words; those that are said before all others stand first."""
-    exchanges = {requirement.id: found.exchanges for requirement, found in result.results}
+    """The behaviour of each requirement in words. Observations that may cost money stand first."""
+    exchanges = {requirement.id: requirement_result.exchanges for requirement, requirement_result in result.results}
     urgent = {observation.id for observation in run.observations if observation.first}
     urgent_first = sorted(result.behaviour, key=lambda requirement_id: requirement_id not in urgent)
     return [
@@ -192,17 +196,23 @@ def _accepted_record(run: Run) -> AcceptedRecord | None:
     return AcceptedRecord(accepted=run.record.accepted, suite_version=run.record.suite_version)
 
 
-def _line_that_reproduces(exchanges: Mapping[int, Evidence], numbers: Sequence[int]) -> str:
-    """A line that sends one of these exchanges again, if possible one that moves no money; empty if there is none."""
-    lines = [exchanges[number]["curl"] for number in numbers if number in exchanges]
-    return min(filter(None, lines), key=lambda line: [line.startswith(each) for each in _MONEY], default="")
+def _lines_that_resend_one(exchanges: Mapping[int, Evidence], numbers: Sequence[int]) -> str:
+    """Lines that send one of these exchanges again; empty if there are none. Those that move no money are preferred."""
+    lines_of_exchanges = [exchanges[number]["curl"] for number in numbers if number in exchanges]
+    return min(filter(None, lines_of_exchanges), key=_risk, default="")
 
 
-def _key(key: LeftKey) -> KeyNotCleanedUp:
+def _risk(lines: str) -> list[bool]:
+    """Sort key of lines that send an exchange again: those that surely move money are last."""
+    return [lines.startswith(warning) for warning in _MONEY_WARNINGS]
+
+
+def _key_not_cleaned_up(key: LeftKey) -> KeyNotCleanedUp:
     return KeyNotCleanedUp(what=key.what, why=key.why, of_the_profile=key.of_the_profile, exchanges=key.exchanges)
 
 
-def _listed(exchange: Evidence, start: datetime) -> ListedExchange:
+def _listed_exchange(exchange: Evidence, start: datetime) -> ListedExchange:
+    """One line about an exchange. `start` is when the run started."""
     return ListedExchange(
         number=exchange["number"],
         operation=exchange["operation"],
@@ -217,11 +227,11 @@ def _listed(exchange: Evidence, start: datetime) -> ListedExchange:
 
 
 SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
-"""Written by `make proof`."""
+"""Result of the self-tests that try the suite on faulty and right services. `make proof` writes it."""
 
 
 def _proof_line() -> Text:
-    """Numbers of seeded faults caught and of conforming services passed; empty where there is no summary."""
+    """Numbers of seeded faults that are caught, and of right services that pass; empty if there is no summary."""
     try:
         proof = json.loads(SUMMARY.read_text("utf-8"))
         return say(
@@ -238,16 +248,15 @@ def _proof_line() -> Text:
 
 
 def latency(exchanges: Iterable[Evidence]) -> dict[str, Latency]:
-    """Number of answers and times of each operation, in the order of the interface document. Refusals count, too."""
-    answered = (exchange for exchange in exchanges if "response" in exchange)
+    """Times of the answers of each operation, in the order of the interface document. Refusals count, too."""
+    answered = [exchange for exchange in exchanges if "response" in exchange]
     by_operation = grouped(answered, lambda exchange: exchange["operation"])
-    times = {
-        operation: sorted(exchange["elapsed_ms"] for exchange in group) for operation, group in by_operation.items()
-    }
-    return {operation: _latency(times[operation]) for operation in operations() if operation in times}
+    return {operation: _latency(by_operation[operation]) for operation in operations() if operation in by_operation}
 
 
-def _latency(times: Sequence[float]) -> Latency:
+def _latency(exchanges: Iterable[Evidence]) -> Latency:
+    """Times of these answers."""
+    times = sorted(exchange["elapsed_ms"] for exchange in exchanges)
     return Latency(
         count=len(times),
         min_ms=_nearest_rank(times, 0.0),
@@ -260,5 +269,5 @@ def _latency(times: Sequence[float]) -> Latency:
 
 
 def _nearest_rank(times: Sequence[float], share: float) -> float:
-    """The time that this share of the times, the shortest first, took at most."""
+    """Percentile by the nearest rank: the time that this share of the answers took at most. `times` are sorted."""
     return times[max(ceil(share * len(times)), 1) - 1]

@@ -1,8 +1,10 @@
 """Output for GitHub: a summary of the job in Markdown, and annotations as workflow commands.
 
-The job of a public repository is public: here are ids and texts of requirements, words of the suite and counts, and
-no text of the service, its address, the profile or the command line. One summary has more: if a job is red and no
-requirement says why, it has the environment, the target and the alerts as the terminal prints them.
+The job of a public repository is public. So these texts have ids and texts of requirements, words of the suite and
+counts. They have no text of the service, its address, the profile or the command line.
+
+There is one exception. If a job is red and no requirement says why, its summary has the environment, the target and the
+alerts as the terminal prints them, because nothing else would say why.
 """
 
 from __future__ import annotations
@@ -13,12 +15,20 @@ from collections.abc import Iterator
 from reports.outputs.writing import no_link
 from reports.result.document import ReportedFinding, RunDocument
 from reports.result.verdicts import Verdict
-from reports.sentences.headline import drift_in_words, exception, permitted, result_line, run_line, sent
+from reports.sentences.headline import (
+    drift_in_words,
+    exception_in_words,
+    permitted,
+    result_line,
+    run_line,
+    traffic_in_words,
+)
 from reports.sentences.wording import capped, one_line
-from spec.message import joined, message_of, say_many
+from spec.message import Text, joined, message_of, say_many
 from spec.requirements import requirements
 
 _MOST_SHOWN = 20
+"""Lines of a table. The report has all of them."""
 
 
 # -- the summary of the job ---------------------------------------------------------------------------------------
@@ -30,7 +40,7 @@ def step_summary(document: RunDocument) -> str:
 
 
 def _summary(document: RunDocument) -> Iterator[str]:
-    yield f"## PIX conformance: {joined((document.verdict, exception(document)), ' ')}"
+    yield f"## PIX conformance: {joined((document.verdict, exception_in_words(document)), ' ')}"
     yield ""
     yield f"{sentence(document)}."
     yield ""
@@ -46,20 +56,25 @@ def _summary(document: RunDocument) -> Iterator[str]:
 
 def sentence(document: RunDocument) -> str:
     """The permissions, the result, and the traffic in one sentence."""
-    parts = [
-        permitted(document.environment.allow),
-        *["only a part of the requirements was selected"] * (document.selection is not None),
-        document.incomplete,
-        result_line(document),
-        *["cut short"] * bool(document.cut),
-        sent(document),
-    ]
-    return str(joined(parts))
+    return str(joined(_parts_of_sentence(document)))
+
+
+def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
+    yield permitted(document.environment.allow)
+    if document.selection is not None:
+        yield "only a part of the requirements was selected"
+    yield document.incomplete
+    yield result_line(document)
+    if document.cut:
+        yield "cut short"
+    yield traffic_in_words(document)
 
 
 def _cause(document: RunDocument) -> Iterator[str]:
-    """Why a run is red, if no requirement says it: the environment and the target, and each alert with its advice. The
-    lines are code, so that nothing in them is Markdown."""
+    """Why a run is red, if no requirement says it: the environment, the target, and each alert with its advice.
+
+    The lines stand in a block of code, so that nothing in them is Markdown.
+    """
     yield "```text"
     yield one_line(str(run_line(document)))
     yield from (f"! {one_line(str(alert.text))}" for alert in document.alerts)
@@ -79,10 +94,11 @@ def append_to_summary(path: str, text: str) -> None:
 
 
 def _alerts(document: RunDocument) -> Iterator[str]:
-    """Kinds of alerts, and how many there are of each: the report has their texts."""
+    """Number of alerts of each kind. Their texts are in the report."""
     tally = Counter(alert.kind for alert in document.alerts)
     yield from (f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind}" for kind, count in tally.items())
-    yield from [""] * bool(tally)
+    if tally:
+        yield ""
 
 
 def _counts(document: RunDocument) -> Iterator[str]:
@@ -95,7 +111,8 @@ def _counts(document: RunDocument) -> Iterator[str]:
 
 
 def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
-    """Findings of one sort: the requirement that leads, its level and statement, and how many more have its cause."""
+    """A table of findings: the requirement that leads, how many more have its cause, level, statement, and what it
+    got."""
     if not findings:
         return
     yield f"### {title}"
@@ -115,7 +132,7 @@ def _drift(document: RunDocument) -> Iterator[str]:
     if not document.drift:
         return
     tally = Counter(drift.id for drift in document.drift)
-    yield f"### D{str(drift_in_words(document))[1:]}"
+    yield f"### D{str(drift_in_words(document))[1:]}"  # the words begin with `drift`, and a heading with a capital
     yield ""
     lines = [f"`{id}`: {say_many('{n} place', '{n} places', n=count)}" for id, count in tally.most_common()]
     yield from (f"- {line}" for line in capped(lines, _MOST_SHOWN))
@@ -123,12 +140,13 @@ def _drift(document: RunDocument) -> Iterator[str]:
 
 
 def _also(finding: ReportedFinding) -> str:
+    """Number of requirements beside the one that leads: ` and 2 more`."""
     others = len(finding.requirements) - 1
     return f" and {others} more" if others else ""
 
 
 def _got(finding: ReportedFinding) -> str:
-    """The words and numbers of what was got; a text of the service is left out."""
+    """What the finding got, in words and numbers. An ellipsis stands for a text of the service."""
     return str(message_of(finding.got or "").map(lambda text: "…"))
 
 
@@ -138,7 +156,10 @@ def _statement(requirement_id: str) -> str:
 
 
 def _changes(document: RunDocument) -> Iterator[str]:
-    """Changes since the last comparable run, in numbers. The line of any other run names its environment."""
+    """Changes since the last comparable run, in numbers.
+
+    Of any other run the line is left out: it names an environment.
+    """
     comparison = document.comparison
     if comparison and comparison.comparable:
         yield f"Changes {comparison.line}."
@@ -149,8 +170,10 @@ def _changes(document: RunDocument) -> Iterator[str]:
 
 
 def workflow_commands(document: RunDocument) -> Iterator[str]:
-    """Workflow commands: an error for each failing cause, or for a run that no requirement explains. GitHub shows the
-    first ten of a step."""
+    """Workflow commands: an error for each failing cause, or for a run that is red for another reason.
+
+    GitHub shows the first ten of a step.
+    """
     if document.is_red_without_a_failure:
         yield error_command(f"PIX conformance: {document.verdict}", sentence(document))
     for finding in document.findings:
@@ -164,7 +187,8 @@ def error_command(title: str, message: str) -> str:
     return f"::error title={_escaped(title, ':', ',')}::{_escaped(message)}"
 
 
-def _escaped(text: str, *more: str) -> str:
-    for sign in ("%", "\r", "\n", *more):
-        text = text.replace(sign, f"%{ord(sign):02X}")
+def _escaped(text: str, *more_characters: str) -> str:
+    """The text with `%0A` and the like for a line end, a percent sign, and these characters."""
+    for character in ("%", "\r", "\n", *more_characters):  # the percent sign first, because the others become one
+        text = text.replace(character, f"%{ord(character):02X}")
     return text

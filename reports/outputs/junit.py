@@ -1,7 +1,7 @@
-"""junit.xml from the result model: one test case a requirement, and one for the run itself.
+"""junit.xml: a test case for each requirement, and one for the run itself.
 
-GitLab reads the text of `failure`, `error`, `skipped` and `system-out`, and no attribute of them; Jenkins reads the
-attribute `message` and the text; the usual actions of GitHub read either. So a message stands in both.
+A message stands in the text and in the attribute `message` of `failure`, `error` and `skipped`, because GitLab reads
+the text alone, Jenkins reads both, and the usual actions of GitHub read one or the other.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from junitparser.junitparser import FinalResult, SystemOut
 from reports.result.causes import finding_of_each
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict
-from reports.sentences.headline import drift_in_words, drift_lines, sent
+from reports.sentences.headline import drift_in_words, drift_lines, traffic_in_words
 from reports.sentences.wording import exchanges_in_words
 from reports.showing.show import printable
 
 
 def junit(document: RunDocument) -> str:
-    """The text of junit.xml for the content of a conformance.json. Known failures count as skipped.
+    """The text of junit.xml. Known failures count as skipped.
 
-    Elements and attributes are those of junit-10.xsd of Jenkins, but for `properties` of a test case, which the JUnit
-    plugin of Jenkins reads and others pass over.
+    Elements and attributes are those of junit-10.xsd of Jenkins, with one exception: a test case has `properties`,
+    which the JUnit plugin of Jenkins reads and other readers ignore.
     """
     suite = TestSuite(f"pix-conformance {document.environment.name}")
     suite.timestamp = document.started
@@ -39,63 +39,80 @@ def junit(document: RunDocument) -> str:
 
 
 def _run_case(document: RunDocument) -> TestCase:
-    """The run: a failure where drift fails it; an error where its verdict is none on the service, and where no other
-    case says why it is not green. Its time is what no test took."""
-    spent = sum(entry.elapsed_s for entry in document.requirements)
-    case = _case("run", "pix-conformance", max(document.duration_s - spent, 0), _provenance(document))
-    told = (sent(document), drift_in_words(document), *document.notes)
-    left = (f"not cleaned up: {each}" for each in document.left_behind)
-    said = "\n".join((document.headline, *map(str, filter(None, told)), *left, *drift_lines(document)))
+    """The test case of the run itself. Its time is what no test took.
+
+    A run that drifts is a failure. A run that is red for another reason that no requirement has is an error.
+    """
+    time_of_tests = sum(entry.elapsed_s for entry in document.requirements)
+    case = _case("run", "pix-conformance", max(document.duration_s - time_of_tests, 0), _provenance(document))
+    text = "\n".join(_lines_about_run(document))
     if document.verdict == RunVerdict.DRIFTED:
-        _conclude(case, Failure(printable(document.headline), RunVerdict.DRIFTED), said)
+        _conclude(case, Failure(printable(document.headline), RunVerdict.DRIFTED), text)
     elif document.is_red_without_a_failure:
-        _conclude(case, Error(printable(document.headline), document.verdict), said)
+        _conclude(case, Error(printable(document.headline), document.verdict), text)
     else:
-        case.append(SystemOut(printable(said)))
+        case.append(SystemOut(printable(text)))
     return case
 
 
+def _lines_about_run(document: RunDocument) -> Iterator[str]:
+    """The headline, the traffic, drift, the notes, what was not cleaned up, and each place that drifts."""
+    yield document.headline
+    yield str(traffic_in_words(document))
+    drift = drift_in_words(document)
+    if drift:
+        yield str(drift)
+    yield from (str(note) for note in document.notes if note)
+    yield from (f"not cleaned up: {left}" for left in document.left_behind)
+    yield from drift_lines(document)
+
+
 def _cases(document: RunDocument) -> Iterator[TestCase]:
+    """The test case of each requirement."""
     findings = finding_of_each(document.findings)
     for entry in document.requirements:
-        told = {
+        properties = {
             "section": entry.section,
             "level": entry.level,
             "verdict": entry.verdict,
             "statement": entry.text,
             "seed": str(document.provenance.seed),
         }
-        case = _case(entry.id, entry.operation or "general", entry.elapsed_s, told)
+        case = _case(entry.id, entry.operation or "general", entry.elapsed_s, properties)
         finding = findings.get(entry.id)
-        _take(case, entry, finding.reproduce if finding else "")
+        _add_result(case, entry, finding.reproduce if finding else "")
         yield case
 
 
-def _case(name: str, group: str, elapsed_s: float, told: Mapping[str, str]) -> TestCase:
+def _case(name: str, group: str, elapsed_s: float, values: Mapping[str, str]) -> TestCase:
+    """A test case without a result. `group` is shown as its class, `values` are its properties."""
     case = TestCase(name, classname=group, time=round(elapsed_s, 3))
-    listed = Properties()
-    for each, value in told.items():
-        listed.add_property(Property(each, printable(value)))
-    case.append(listed)
+    properties = Properties()
+    for property_name, value in values.items():
+        properties.add_property(Property(property_name, printable(value)))
+    case.append(properties)
     return case
 
 
-def _take(case: TestCase, entry: ReportedRequirement, reproduce: str) -> None:
-    """Give a case the result of its requirement."""
-    message, found = str(entry.message), "\n".join(_explanation(entry, reproduce))
-    said = f"{entry.verdict}: {message}"
+def _add_result(case: TestCase, entry: ReportedRequirement, reproduce: str) -> None:
+    """Give a case the result of its requirement. A case without one has passed."""
+    message = str(entry.message)
+    finding = "\n".join(_lines_of_finding(entry, reproduce))
+    verdict_and_message = f"{entry.verdict}: {message}"
     if entry.fails:
-        _conclude(case, Failure(printable(message), entry.level), found)
+        _conclude(case, Failure(printable(message), entry.level), finding)
     elif entry.verdict == Verdict.FAIL:
-        known = f"known failure: {entry.known_failure}: {message}"
-        _conclude(case, Skipped(printable(known)), f"{known}\n{found}")
+        known_failure = f"known failure: {entry.known_failure}: {message}"
+        _conclude(case, Skipped(printable(known_failure)), f"{known_failure}\n{finding}")
     elif entry.verdict in (Verdict.NOT_EXERCISED, Verdict.OUT_OF_SCOPE, Verdict.UNTESTABLE):
-        _conclude(case, Skipped(printable(said)), said)
+        _conclude(case, Skipped(printable(verdict_and_message)), verdict_and_message)
+    elif message and entry.verdict == Verdict.WARN:
+        case.append(SystemOut(printable(f"warn: {finding}")))
     elif message:
-        case.append(SystemOut(printable(f"warn: {found}" if entry.verdict == Verdict.WARN else said)))
+        case.append(SystemOut(printable(verdict_and_message)))
 
 
-def _explanation(entry: ReportedRequirement, reproduce: str) -> Iterator[str]:
+def _lines_of_finding(entry: ReportedRequirement, reproduce: str) -> Iterator[str]:
     """The finding: the message first, then expected and got, the statement and its place, how to reproduce it."""
     yield str(entry.message)
     if entry.expected is not None:
@@ -109,11 +126,12 @@ def _explanation(entry: ReportedRequirement, reproduce: str) -> Iterator[str]:
 
 
 def _conclude(case: TestCase, result: FinalResult, text: str) -> None:
+    """Give a case its result, with a text."""
     result.text = printable(text)
     case.append(result)
 
 
 def _provenance(document: RunDocument) -> dict[str, str]:
-    """The verdict and the provenance by name; without values that are not known."""
-    shown = {name: value for name, value in document.provenance if isinstance(value, str | int)}
-    return {"verdict": document.verdict, **{name: str(value) for name, value in shown.items()}}
+    """The verdict, and each text and number of the provenance, by name."""
+    values = {name: str(value) for name, value in document.provenance if isinstance(value, str | int)}
+    return {"verdict": document.verdict, **values}

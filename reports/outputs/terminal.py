@@ -1,10 +1,11 @@
-"""Output of a run on the terminal: the verdict, the findings by cause, and the rest, each once."""
+"""Output of a run on the terminal: the verdict, the alerts, the findings by cause, and then all that can wait."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from operator import attrgetter
 from shlex import quote
 
@@ -17,19 +18,18 @@ from reports.sentences.wording import capped, exchanges_in_words, first_few, gro
 from spec.message import Text, joined, texts_in_values
 
 _MOST_SAID = 5
-"""Lines about what was not exercised: the report has all of them."""
+"""Lines about requirements that were not exercised. The report has all of them."""
 _NEXT = {
     RunVerdict.INCOMPLETE: "see to what the lines above name as missing, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
     RunVerdict.UNREACHABLE: "python -m environments check {name} asks the address in the profile step by step",
     RunVerdict.INTERNAL_ERROR: "run it with -v to see where the suite failed",
 }
-"""Steps after a verdict, where nothing failed."""
+"""Step after a run without a failure, by its verdict."""
 
 
 def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
-    """The lines that close a run: the verdict, the alerts, the findings, and all that can wait. `report` is the path of
-    its page."""
+    """The last lines of a run. `report` is the path of its page; empty if the page could not be written."""
     yield str(headline(document))
     yield str(run_line(document))
     yield from (f"! {alert.text}" for alert in document.alerts)
@@ -38,26 +38,32 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     if document.comparison:
         yield str(document.comparison.line)
     yield from _drift(document)
-    yield from (f"not exercised: {line}" for line in capped(_untested(document), _MOST_SAID))
-    yield from (f"{left.counted}: {left.why}" for left in left_out(document) if left.verdict == Verdict.OUT_OF_SCOPE)
+    yield from (f"not exercised: {line}" for line in capped(_not_exercised(document), _MOST_SAID))
+    for entry in left_out(document):
+        if entry.verdict == Verdict.OUT_OF_SCOPE:
+            yield f"{entry.counted}: {entry.why}"
     yield from _unseen(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
         yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
-    yield from (f"not cleaned up: {left}" for left in document.not_executed)
+    yield from (f"not cleaned up: {transfer}" for transfer in document.not_executed)
     yield from (f"note: {note}" for note in document.other_notes)
     yield from (f"  {line}" for line in count_lines(document))
     if run.accepted:
         yield run.accepted
     if report:
         yield f"report: {report}"
-    if next_step := _next_step(document, run):
+    next_step = _next_step(document, run)
+    if next_step:
         yield f"next: {next_step}"
     yield f"verdict: {headline(document).word}, exit status {document.exit_status}"
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print what is no run, in any encoding. A reader that closes the pipe has enough, also of what is printed after
-    it."""
+    """Print the lines of a command that is no run, such as `compare`.
+
+    A character that the encoding lacks is escaped. If the reader closes the pipe, as `head` does, all further output is
+    dropped.
+    """
     try:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         print(*lines, sep="\n", flush=True)
@@ -66,18 +72,19 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def _next_step(document: RunDocument, run: Run) -> str:
-    """One line on what to do about the verdict; empty where there is nothing to do."""
-    failing = [each.cause for each in document.findings if each.verdict == Verdict.FAIL]
+    """One line on what to do about the verdict; empty if there is nothing to do. The first step that applies counts."""
+    causes_of_failures = [finding.cause for finding in document.findings if finding.verdict == Verdict.FAIL]
     name = name_for_commands(run.profile)
-    if failing and not run.grants.refused_all:
-        return f"pytest --environment={name} --explain={failing[0]} says what usually fixes it"
+    if causes_of_failures and not run.grants.refused_all:
+        return f"pytest --environment={name} --explain={causes_of_failures[0]} says what usually fixes it"
     if run.profile.redirected:
         return f"python -m environments new NAME --base-url={quote(run.base_url)} writes a profile; check NAME tries it"
     if document.recorded:
         return ""
     if document.selection and document.verdict == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
-    limit = next(texts_in_values(joined((document.incomplete, *_untested(document)[:1])), "setting"), "")
+    reasons = joined((document.incomplete, *_not_exercised(document)[:1]))
+    limit = next(texts_in_values(reasons, "setting"), "")
     if limit and document.verdict == RunVerdict.INCOMPLETE:
         return f"raise limits.{limit} in {run.profile.path.name}, and run again"
     verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document.verdict
@@ -85,24 +92,27 @@ def _next_step(document: RunDocument, run: Run) -> str:
 
 
 def _failure(finding: ReportedFinding) -> Iterator[str]:
-    known = f" [known: {finding.known_failure}]" if finding.is_known else ""
-    yield f"FAIL {finding.cause}{known}"
+    """The lines of a failure: id, statement, message, other requirements, exchanges, and how to reproduce it."""
+    known_failure = f" [known: {finding.known_failure}]" if finding.is_known else ""
+    yield f"FAIL {finding.cause}{known_failure}"
     yield f"     {finding.text} ({finding.section})"
     yield f"     {finding.message}"
     if finding.requirements[1:]:
         yield f"     also: {', '.join(finding.requirements[1:])}"
-    if numbers := finding.exchanges:
-        yield f"     {exchanges_in_words(numbers)}"
+    if finding.exchanges:
+        yield f"     {exchanges_in_words(finding.exchanges)}"
     if finding.reproduce:
         yield from f"     reproduce: {finding.reproduce}".replace("\n", "\n     ").splitlines()
 
 
 def _warning(finding: ReportedFinding) -> Iterator[str]:
+    """The line of a warning."""
     others = first_few(finding.requirements[1:])
     yield f"WARN {finding.cause}{f' ({others})' if others else ''}: {finding.message}"
 
 
 def _drift(document: RunDocument) -> Iterator[str]:
+    """Number of places that drift, and the first of them."""
     if document.drift:
         yield str(drift_in_words(document))
         yield from (f"     {line}" for line in drift_lines(document))
@@ -110,7 +120,7 @@ def _drift(document: RunDocument) -> Iterator[str]:
 
 def _unseen(document: RunDocument) -> Iterator[str]:
     """One line about the classes of malformed requests that tested nothing, whatever the verdicts say."""
-    names = dict.fromkeys(name for entry in document.requirements for name in texts_in_values(entry.message, "unseen"))
+    names = dict.fromkeys(chain(*(texts_in_values(entry.message, "unseen") for entry in document.requirements)))
     if names:
         yield (
             f"unseen outside a sandbox: malformed requests to {listed([*names])}, answered like valid ones for an "
@@ -118,10 +128,9 @@ def _unseen(document: RunDocument) -> Iterator[str]:
         )
 
 
-def _untested(document: RunDocument) -> list[Text]:
-    """Requirements that the verdict misses, of the levels that count for it, by why they were not exercised; the reason
-    of most requirements first."""
+def _not_exercised(document: RunDocument) -> list[Text]:
+    """A line for each reason why requirements at failing levels were not exercised, that of most requirements first."""
     counting = [entry for entry in document.requirements if entry.level in document.environment.fail_on]
-    missing = [entry for entry in counting if entry.verdict == Verdict.NOT_EXERCISED]
-    groups = sorted(grouped(missing, attrgetter("message")).values(), key=len, reverse=True)
+    not_exercised = [entry for entry in counting if entry.verdict == Verdict.NOT_EXERCISED]
+    groups = sorted(grouped(not_exercised, attrgetter("message")).values(), key=len, reverse=True)
     return [joined((first_few([entry.id for entry in group]), group[0].message), ": ") for group in groups]

@@ -1,6 +1,7 @@
-"""Files of a run: each is made from its document, and a further format is one line of `OUTPUTS`. SHA256SUMS lists them.
+"""Files of a run. Each is made from the document of the run; a further format is one line of `OUTPUTS`.
 
-Each run has a folder. Only their owner reads the files, and `latest` leads to the last folder.
+Each run has a folder, and `latest` leads to the last one. Only their owner may read the files. SHA256SUMS has the
+digest of each.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from reports.result.document import RunDocument
 
 RUNS = Path(__file__).parents[1] / "runs"
 PAGE = "report.html"
-"""Written by pytest-html, before the others."""
+"""The page. pytest-html writes it, before the other files."""
 SUMS = "SHA256SUMS"
 OUTPUTS: Mapping[str, Callable[[RunDocument], str]] = {
     FILE: as_json,
@@ -30,12 +31,12 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def runs_folder(environment: str) -> Path:
-    """The folder that has a folder for each run of an environment: reports/runs/<environment>."""
+    """The folder of an environment, which has a folder for each of its runs: reports/runs/<environment>."""
     return RUNS / environment
 
 
 def run_folder(environment: str, started: datetime) -> Path:
-    """A new folder name for a run: reports/runs/<environment>/<UTC start time>-<suffix>."""
+    """A new folder for a run: reports/runs/<environment>/<UTC start time>-<random suffix>."""
     return runs_folder(environment) / f"{started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
@@ -44,9 +45,14 @@ class UnsafeFolderError(Exception):
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder and prove that it can be written, by its owner alone. Raises OSError and UnsafeFolderError."""
+    """Make the folder, and check that it can be written, and by its owner alone. Raises OSError and UnsafeFolderError.
+
+    Through a symbolic link a report could be written to a place that somebody else chose. Only links in the root folder
+    are followed, such as /tmp of macOS.
+    """
     link = next(filter(Path.is_symlink, (folder, *folder.parents)), None)
-    if link and link.parent != Path(link.anchor):  # such as /tmp of macOS
+    is_in_root_folder = link is not None and link.parent == Path(link.anchor)
+    if link and not is_in_root_folder:
         raise UnsafeFolderError(f"{link} is a symbolic link; name the folder that it leads to")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & _OTHERS_WRITE:
@@ -57,14 +63,14 @@ def make_folder(folder: Path) -> None:
 
 
 def remove_outputs(folder: Path) -> None:
-    """Remove the files of an earlier run: a run that is killed leaves none that could be taken for its own."""
+    """Remove the files of an earlier run, so that nobody takes them for those of a run that is killed."""
     for name in (SUMS, PAGE, *OUTPUTS):
-        with suppress(OSError):  # a folder stands there: writing says so
+        with suppress(OSError):  # if it cannot be removed, writing it fails later, and says so
             (folder / name).unlink()
 
 
 def write(path: Path, text: str) -> None:
-    """Write a whole file at once, readable by its owner alone. Raises OSError."""
+    """Write a file, readable by its owner alone. Nobody ever sees a part of it. Raises OSError."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -76,7 +82,7 @@ def write(path: Path, text: str) -> None:
 
 
 def no_link(path: str, flags: int) -> int:
-    """An `opener` of open() that follows no symbolic link. The file is its owner's alone."""
+    """An `opener` of open() that follows no symbolic link. A new file is readable by its owner alone."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
@@ -86,7 +92,7 @@ def digest(path: Path) -> str:
 
 
 def point_latest(folder: Path) -> None:
-    """Let `latest` beside the folder lead to it. Raises OSError."""
+    """Let the link `latest` beside the folder lead to it. Raises OSError."""
     link = folder.with_name("latest")
     temporary = folder.with_name(f".latest-{secrets.token_hex(4)}")
     temporary.symlink_to(folder.name, target_is_directory=True)
@@ -94,30 +100,38 @@ def point_latest(folder: Path) -> None:
 
 
 def write_outputs(folder: Path, document: RunDocument) -> dict[str, str]:
-    """Write every file. One that cannot be made or written is removed and does not take the others with it: gives why,
-    by its name."""
-    failed = {name: _write(folder / name, make, document) for name, make in OUTPUTS.items()}
-    return {name: why for name, why in failed.items() if why}
+    """Write every file. Gives the reason for each file that could not be made or written, by its name."""
+    failed = {}
+    for name, make in OUTPUTS.items():
+        why = _write_output(folder / name, make, document)
+        if why:
+            failed[name] = why
+    return failed
 
 
-def _write(path: Path, make: Callable[[RunDocument], str], document: RunDocument) -> str:
+def _write_output(path: Path, make: Callable[[RunDocument], str], document: RunDocument) -> str:
+    """Make and write one file. Gives the reason why it could not be, or an empty text."""
     try:
         write(path, make(document))
-    except Exception as error:  # a fault of the suite in one format is no reason to lose the report of a run
+    except Exception as error:  # a fault of the suite in one format is no reason to lose the others
         with suppress(OSError):
-            path.unlink()  # that of an earlier run
+            path.unlink()  # the file of an earlier run
         return reason(error)
     return ""
 
 
 def reason(error: Exception) -> str:
-    """Reason why a file is not there: the words of the system, or the error in the suite."""
-    return (isinstance(error, OSError) and error.strerror) or f"{type(error).__name__}: {error}"
+    """Reason why a file is missing: the words of the operating system, or an error in the suite."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"{type(error).__name__}: {error}"
 
 
 def write_sums(folder: Path) -> None:
-    """Write SHA256SUMS for the files that the run has written, if it could write any, for `sha256sum --check`. Raises
-    OSError."""
+    """Write SHA256SUMS for the files that the run wrote, as `sha256sum --check` reads it, if it wrote any.
+
+    Raises OSError.
+    """
     names = sorted(name for name in (*OUTPUTS, PAGE) if (folder / name).is_file())
     if names:
         write(folder / SUMS, "".join(f"{digest(folder / name)}  {name}\n" for name in names))

@@ -1,4 +1,6 @@
-"""Requirements for people: one explained, or many listed by section, with their verdicts in the last run."""
+"""Requirements for people: one explained (--explain), or many listed by section (--list), with their verdicts in
+the last run.
+"""
 
 from __future__ import annotations
 
@@ -24,77 +26,103 @@ FIXES = Path(__file__).with_name("fixes.yaml")
 
 @cache
 def fixes() -> tuple[Mapping[str, Any], ...]:
-    """All entries of fixes.yaml, in their order: a fix, and the level or the patterns of ids that it is for."""
+    """All entries of fixes.yaml, in their order.
+
+    An entry has a text `fix`, and either the `level` or the `ids` that it is for. The latter are patterns.
+    """
     return tuple(read_yaml(FIXES))
 
 
 def fits(entry: Mapping[str, Any], requirement: Requirement) -> bool:
-    """True if the entry is about the requirement."""
+    """True if the entry of fixes.yaml is about the requirement."""
     patterns = entry.get("ids", ())
-    return requirement.level == entry.get("level") or any(fnmatchcase(requirement.id, each) for each in patterns)
+    return requirement.level == entry.get("level") or any(fnmatchcase(requirement.id, pattern) for pattern in patterns)
 
 
 def fix_for(requirement: Requirement) -> Text:
-    """The usual fix of a deviation from the requirement; empty where no exchange can show one."""
+    """The usual fix of a deviation from the requirement; empty if no exchange can show a deviation.
+
+    The field and the type that a text names are parts of the id: `executePix.digit.type`,
+    `registerPixKey.body.account`.
+    """
     if requirement.untestable:
         return ""
     text = next(entry["fix"] for entry in fixes() if fits(entry, requirement))
-    operation, parts = operations().get(requirement.operation or ""), requirement.id.split(".")
+    operation = operations().get(requirement.operation or "")
     request = f"{operation.method} {operation.path}" if operation else ""
+    parts = requirement.id.split(".")
     field = parts[-1] if parts[1] == "body" else parts[-2]
     return say(text, field=field, type=parts[-1], request=request)
 
 
 @dataclass(frozen=True)
 class LastRun:
-    """The verdicts of the last run by requirement. `line` says which run it was, or why there is none to tell of."""
+    """The last run, as it may be shown."""
 
-    line: str
-    verdicts: Mapping[str, str] = field(default_factory=dict)
+    line: str  # which run it was, or why there is none
+    verdicts: Mapping[str, str] = field(default_factory=dict)  # by requirement id
 
 
-def last_run(place: Path, clean: Callable[[str], str]) -> LastRun:
-    """The run in that folder. The file is read as untrusted: `clean` is applied to what is shown of it."""
+def last_run(folder: Path, clean: Callable[[str], str]) -> LastRun:
+    """The run in that folder. Anybody may have written its file, so `clean` is applied to the texts that are shown."""
     try:
-        return _shown(place, read_run(place), clean)
+        return _shown(folder, read_run(folder), clean)
     except UnreadableError as error:
         return LastRun(f"no last run: {clean(str(error))}")
 
 
 def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str], str]) -> LastRun:
-    """The newest run in the folder of an environment that met the service and is about all these requirements. A run
-    of others tells nothing of them. Without such a run it is the newest of all."""
+    """The newest run in the folder of an environment that met the service and is about all these requirements.
+
+    A run that was narrowed to other requirements says nothing about these. Without such a run it is the newest of all.
+    """
     for folder, run in runs_of(environment):
-        if met_the_service(run) and {entry.id for entry in run.requirements}.issuperset(ids):
+        ids_of_run = {entry.id for entry in run.requirements}
+        if met_the_service(run) and ids_of_run.issuperset(ids):
             return _shown(folder, run, clean)
     newest = environment / "latest"
     return last_run(newest, clean) if newest.exists() else LastRun(f"no earlier run of {clean(environment.name)} yet")
 
 
-def _shown(place: Path, run: EarlierRun, clean: Callable[[str], str]) -> LastRun:
-    narrowed = f" (only {run.selection})" if run.selection else ""
-    whom = clean(f"{run.environment.name} at {run.environment.base_url}{narrowed}")
-    line = f"{whom}, {Date(run.started)}: {run.verdict}; {place / PAGE}"
+def _shown(folder: Path, run: EarlierRun, clean: Callable[[str], str]) -> LastRun:
+    """The run as it may be shown: target, moment, verdict, and the path of its page."""
+    selection = f" (only {run.selection})" if run.selection else ""
+    target = clean(f"{run.environment.name} at {run.environment.base_url}{selection}")
+    line = f"{target}, {Date(run.started)}: {run.verdict}; {folder / PAGE}"
     return LastRun(line, {entry.id: entry.verdict for entry in run.requirements})
 
 
 def explanation(requirement: Requirement, sent_for_it: Sequence[str], run: LastRun) -> Iterator[str]:
-    """A requirement explained. `sent_for_it` says which requests are sent, and why."""
-    needed = [str(needed_for(operations()[requirement.operation]))] if requirement.operation else []
-    why = requirement.untestable and f"no exchange can show it: {requirement.untestable}"
+    """Lines that explain a requirement. `sent_for_it` has the purposes of the requests that are sent for it."""
+    how = [*_needed(requirement), *sent_for_it]
+    fix = [str(fix_for(requirement))]
+    if requirement.untestable:
+        how = [f"no exchange can show it: {requirement.untestable}"]
+        fix = []
     parts = {
         f"{requirement.id} ({requirement.level})": [requirement.text, requirement.section],
-        "How it is exercised": [why] if why else [*needed, *sent_for_it],
+        "How it is exercised": how,
         "What the last run saw": [run.line, run.verdicts.get(requirement.id, "")],
-        "What usually fixes it": [str(fix_for(requirement))] * (not requirement.untestable),
+        "What usually fixes it": fix,
     }
     for title, lines in parts.items():
-        yield from (title, *(f"  {line}" for line in lines if line), "") if lines else ()
+        if lines:
+            yield title
+            yield from (f"  {line}" for line in lines if line)
+            yield ""
+
+
+def _needed(requirement: Requirement) -> Iterator[str]:
+    """The permission that a requirement of an operation needs."""
+    if requirement.operation:
+        yield str(needed_for(operations()[requirement.operation]))
 
 
 def listing(requirements: Iterable[Requirement], run: LastRun) -> Iterator[str]:
-    """The ids by section of the interface document, each with its verdict in the run; `-` where it has none."""
+    """The ids by section of the interface document, each with its verdict in the run, or `-`."""
     yield run.line
-    for heading, found in groupby(requirements, key=lambda requirement: requirement.heading):
-        yield from ("", heading)
-        yield from (f"  {run.verdicts.get(one.id, '-'):<15}{one.id}" for one in found)
+    for heading, requirements_below in groupby(requirements, key=lambda requirement: requirement.heading):
+        yield ""
+        yield heading
+        for requirement in requirements_below:
+            yield f"  {run.verdicts.get(requirement.id, '-'):<15}{requirement.id}"

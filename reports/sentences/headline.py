@@ -1,9 +1,14 @@
-"""Sentences that the terminal and the page share: the verdict, what it rests on, and what was left out."""
+"""Sentences that the terminal, the page and the other outputs share: the verdict, its basis, and the requirements that
+were left out.
+
+Pure: the document of a run in, messages out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_of
@@ -19,17 +24,17 @@ PERMISSIONS = {
     "execute": say("execute transfers"),
     "fuzz": say("send generated requests"),
 }
-"""Every permission of a profile, as people say it."""
+"""Every permission of a profile, with the words for it."""
 _MOST_EXCEPTED = 2
+"""Missing permissions that are named in place of those that the profile has."""
 _MOST_LINES = 10
-"""Places that a terminal lists."""
+"""Places that drift which a terminal lists."""
 _NO_VERDICT = {
     RunVerdict.UNREACHABLE: say("the target could not be reached"),
     RunVerdict.NOTHING_SELECTED: say("no conformance test matches"),
     RunVerdict.INTERNAL_ERROR: say("the suite failed"),
 }
-
-
+"""Reasons for a verdict that says nothing about the service."""
 _LEFT_OUT = {
     Verdict.NOT_EXERCISED: (say_many("{n} not exercised", "{n} not exercised"), "not-tested"),
     Verdict.OUT_OF_SCOPE: (say_many("{n} out of scope", "{n} out of scope"), "out-of-scope"),
@@ -40,13 +45,15 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True)
 class Headline:
-    """`word` is the verdict, `exception` what a green verdict does not cover, `scope` what was permitted and selected,
-    `sentence` what the verdict rests on."""
+    """The verdict of a run for people.
 
-    word: Text
-    scope: Text
-    sentence: Text
-    exception: Text = ""
+    As a text: `CONFORMANT except 1 known failure, read only: no other failure …`.
+    """
+
+    word: Text  # the verdict in capitals
+    scope: Text  # what was permitted and selected
+    sentence: Text  # what the verdict rests on
+    exception: Text = ""  # failures that a green verdict does not cover
 
     def __str__(self) -> str:
         verdict = joined((self.word, self.exception), " ")
@@ -54,120 +61,143 @@ class Headline:
 
 
 def headline(document: RunDocument) -> Headline:
-    """The headline of a conformance.json."""
+    """The headline of a document. A run that gives no verdict on the service has no scope."""
     verdict = document.verdict
     word = say(verdict.upper())
     if verdict in _NO_VERDICT:
         why = document.incomplete or _NO_VERDICT[verdict]
         return Headline(word, "", joined((why, say("this is no verdict on the service"))))
     scope = [document.recorded or permitted(document.environment.allow)]
-    scope += [say("only {selection}", selection=document.selection)] if document.selection else []
-    return Headline(word, joined(scope, ", "), joined(_sentence(document)), exception(document))
+    if document.selection:
+        scope.append(say("only {selection}", selection=document.selection))
+    sentence = joined(_sentence(document))
+    return Headline(word, joined(scope, ", "), sentence, exception_in_words(document))
 
 
-def exception(document: RunDocument) -> Text:
-    """Failures that the word "conformant" does not cover, because the profile lists them: `except 1 known failure,
-    until 2027-01-31`. Empty for any other verdict, which never says that everything is right."""
-    if document.verdict != RunVerdict.CONFORMANT or not known_failures(document):
+def exception_in_words(document: RunDocument) -> Text:
+    """Known failures that the word "conformant" does not cover: `except 1 known failure, until 2027-01-31`.
+
+    Empty for any other verdict, because no other one says that everything is right.
+    """
+    if document.verdict != RunVerdict.CONFORMANT or not number_of_known_failures(document):
         return ""
-    return say("except {known}", known=_known_until(document))
+    return say("except {known}", known=_known_failures_until(document))
 
 
-def _known_until(document: RunDocument) -> Message:
-    """The number of known failures, and the day after which the first of them fails a run."""
-    known = [requirement for requirement in document.requirements if requirement.is_known]
-    counted = known_in_words(len(known))
-    last_days = [requirement.known_until for requirement in known]
+def _known_failures_until(document: RunDocument) -> Message:
+    """The number of known failures, and the last day on which all of them are known."""
+    known_failures = [requirement for requirement in document.requirements if requirement.is_known]
+    counted = known_failures_in_words(len(known_failures))
+    last_days = [requirement.known_until for requirement in known_failures]
     days = sorted({day for day in last_days if day is not None})
     if not days:
         return counted
-    if len(days) == 1 and None not in last_days:
+    all_end_on_one_day = len(days) == 1 and None not in last_days
+    if all_end_on_one_day:
         return say("{known}, until {day}", known=counted, day=Date(days[0]))
     return say("{known}, the first until {day}", known=counted, day=Date(days[0]))
 
 
 def run_line(document: RunDocument) -> Text:
-    """The target of the run, whether its address is that of the profile, and the number of requests."""
-    environment, generated = document.environment, document.generated
-    where = {"name": environment.name, "base_url": environment.base_url, "sent": sent(document)}
-    target = say("{name} at {base_url}, {sent}", **where)
+    """The target of the run, its traffic, and the seed of generated requests. Says if the address is of --base-url."""
+    environment = document.environment
+    target = {"name": environment.name, "base_url": environment.base_url, "sent": traffic_in_words(document)}
+    line = say("{name} at {base_url}, {sent}", **target)
     if environment.sandbox and environment.name == "sandbox":  # its name says it
-        target = say("{name} at {base_url}: {sent}", **where | {"sent": _counts(document)})
+        line = say("{name} at {base_url}: {sent}", **target | {"sent": _counts_of_traffic(document)})
     if environment.redirected:
-        target = say("{name} at {base_url} (of --base-url, not that of the profile), {sent}", **where)
+        line = say("{name} at {base_url} (of --base-url, not that of the profile), {sent}", **target)
+    generated = document.generated
     seed = say("generated with --seed={seed}", seed=generated.seed) if generated.refused else ""
-    return joined((target, seed))
+    return joined((line, seed))
 
 
-def sent(document: RunDocument) -> Text:
+def traffic_in_words(document: RunDocument) -> Text:
     """Sandbox or not, the transfers executed, and the number of requests."""
     where = say("a sandbox") if document.environment.sandbox else say("not a sandbox")
-    return say("{where}: {sent}", where=where, sent=_counts(document))
+    return say("{where}: {sent}", where=where, sent=_counts_of_traffic(document))
 
 
-def _counts(document: RunDocument) -> Text:
-    traffic = document.traffic
-    unknown = traffic.unknown_outcomes
-    parts = [
-        say_many("{n} transfer executed", "{n} transfers executed", n=traffic.executions - unknown),
-        say_many("{n} execution with an unknown outcome", "{n} executions with an unknown outcome", n=unknown),
-        say_many("{n} request", "{n} requests", n=traffic.requests),
-    ]
-    return in_a_row(parts if unknown else parts[::2], ", ")
+def _counts_of_traffic(document: RunDocument) -> Text:
+    unknown = document.traffic.unknown_outcomes
+    executed = document.traffic.executions - unknown
+    parts = [say_many("{n} transfer executed", "{n} transfers executed", n=executed)]
+    if unknown:
+        outcomes = say_many(
+            "{n} execution with an unknown outcome", "{n} executions with an unknown outcome", n=unknown
+        )
+        parts.append(outcomes)
+    parts.append(say_many("{n} request", "{n} requests", n=document.traffic.requests))
+    return in_a_row(parts, ", ")
 
 
 def permitted(allow: Collection[str]) -> Text:
-    """Permissions of the profile in words for people: `read only`, `read and register keys`."""
+    """Permissions of the profile in words: `read only`, `read and register keys`.
+
+    If one or two permissions are missing, those are named in place of the others.
+    """
     missing = [words for name, words in PERMISSIONS.items() if name not in allow]
-    given = [words for name, words in PERMISSIONS.items() if name in allow]
+    allowed = [words for name, words in PERMISSIONS.items() if name in allow]
     if not missing:
         return say("everything permitted")
     if len(missing) <= _MOST_EXCEPTED:
         return say("everything permitted except to {permissions}", permissions=listed(missing))
-    if len(given) == 1:
-        return say("{permission} only", permission=given[0])
-    return listed(given) or say("nothing permitted")
+    if len(allowed) == 1:
+        return say("{permission} only", permission=allowed[0])
+    return listed(allowed) or say("nothing permitted")
 
 
 def result_line(document: RunDocument) -> Text:
-    """The failures, and the number of selected testable requirements at failing levels that were tested."""
+    """The failures, and how many testable requirements at failing levels were tested: `no failure, 9 of 9 tested`."""
     tested, testable = tested_of(document.coverage, document.environment.fail_on)
-    known = known_failures(document)
-    failing = [requirement.level for requirement in document.requirements if requirement.fails]
-    failed = say("no failure")
-    if failing:
-        failed = say_many(
-            "fails {levels} requirement", "fails {levels} requirements", n=len(failing), levels=level_by_level(failing)
+    failures = _failures_in_words(document)
+    return say(
+        "{failed}, {tested} of {testable} requirements tested", failed=failures, tested=tested, testable=testable
+    )
+
+
+def _failures_in_words(document: RunDocument) -> Text:
+    """The failures by level, and the known failures beside them."""
+    failing_levels = [requirement.level for requirement in document.requirements if requirement.fails]
+    failures = say("no failure")
+    if failing_levels:
+        failures = say_many(
+            "fails {levels} requirement",
+            "fails {levels} requirements",
+            n=len(failing_levels),
+            levels=level_by_level(failing_levels),
         )
-    if exception(document):
-        failed = say("no other failure")
-    elif known:
-        parts = {"failed": failed, "known": _known_until(document)}
-        failed = say("{failed} besides {known}", **parts) if failing else say("{failed} except {known}", **parts)
-    return say("{failed}, {tested} of {testable} requirements tested", failed=failed, tested=tested, testable=testable)
+    if exception_in_words(document):  # the headline names the known failures already
+        return say("no other failure")
+    if not number_of_known_failures(document):
+        return failures
+    parts = {"failed": failures, "known": _known_failures_until(document)}
+    if failing_levels:
+        return say("{failed} besides {known}", **parts)
+    return say("{failed} except {known}", **parts)
 
 
-def known_in_words(count: int) -> Message:
-    """So many failures that the profile lists."""
+def known_failures_in_words(count: int) -> Message:
+    """Number of failures that the profile lists: `2 known failures`."""
     return say_many("{n} known failure", "{n} known failures", n=count)
 
 
 def count_lines(document: RunDocument) -> Iterator[str]:
-    """Verdicts by level, a line for each level; known failures apart."""
-    for level in document.counts:
-        known = known_failures(document, level)
-        parts = [str(known_in_words(known))] if known else []
-        parts += [f"{count} {verdict}" for verdict, count in _counts_of(document, level).items() if count]
+    """Number of requirements by verdict, a line for each level: `documented   1 known failure, 120 pass`."""
+    for level, counts in document.counts.items():
+        known = number_of_known_failures(document, level)
+        parts = [str(known_failures_in_words(known))] if known else []
+        for verdict in Verdict:
+            count = counts.get(verdict, 0)
+            if verdict == Verdict.FAIL:
+                count -= known
+            if count:
+                parts.append(f"{count} {verdict}")
         yield f"{level:<12} {', '.join(parts)}"
 
 
-def _counts_of(document: RunDocument, level: str) -> dict[str, int]:
-    """Every verdict of a level with its count, failures without those that are known."""
-    known = {Verdict.FAIL: known_failures(document, level)}
-    return {verdict: document.counts[level].get(verdict, 0) - known.get(verdict, 0) for verdict in Verdict}
-
-
 def _sentence(document: RunDocument) -> Iterator[Text]:
+    """The parts of the sentence that says what the verdict rests on."""
     if document.verdict == RunVerdict.INTERRUPTED:
         yield say("the run was stopped")
     if document.incomplete:
@@ -186,7 +216,7 @@ def _sentence(document: RunDocument) -> Iterator[Text]:
 
 
 def drift_in_words(document: RunDocument) -> Text:
-    """Number of places that drift since the record of its day; empty if none does."""
+    """Number of places that drift, and the day of the record; empty if none does."""
     if not document.drift or document.record is None:
         return ""
     return say_many(
@@ -198,50 +228,55 @@ def drift_in_words(document: RunDocument) -> Text:
 
 
 def drift_lines(document: RunDocument) -> Iterator[str]:
-    """Each place, was and is, and how many more there are."""
-    lines = [
-        f"{', '.join(filter(None, (drift.id, drift.situation, drift.place)))}: {drift.was} → {drift.now}"
-        for drift in document.drift
-    ]
+    """Each of the first places that drift, with what was and what is there; then how many more there are."""
+    lines = []
+    for drift in document.drift:
+        place = ", ".join(filter(None, (drift.id, drift.situation, drift.place)))
+        lines.append(f"{place}: {drift.was} → {drift.now}")
     return map(str, capped(lines, _MOST_LINES))
 
 
-def known_failures(document: RunDocument, level: str = "") -> int:
-    """Number of failures that are listed as known, of one level or of all."""
-    known = [requirement for requirement in document.requirements if requirement.is_known]
-    return sum(level in ("", requirement.level) for requirement in known)
+def number_of_known_failures(document: RunDocument, level: str = "") -> int:
+    """Number of failures that the profile lists, of one level or of all."""
+    known_failures = [requirement for requirement in document.requirements if requirement.is_known]
+    return len([requirement for requirement in known_failures if level in ("", requirement.level)])
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Requirements with a verdict that is no test: how many there are, why, and the anchor of the part of the page that
-    says more."""
+    """Requirements with a verdict that is no test."""
 
     verdict: Verdict
-    counted: Text
+    counted: Text  # how many there are: `3 out of scope`
     why: Text
-    anchor: str
+    anchor: str  # of the part of the page that says more
 
 
 def left_out(document: RunDocument) -> list[LeftOut]:
-    """What was not tested, by verdict."""
+    """The requirements that were not tested, by verdict."""
     by_verdict = grouped(document.requirements, lambda requirement: requirement.verdict)
-    return [
-        LeftOut(verdict, counted.of(n=len(by_verdict[verdict])), joined(_why(verdict, by_verdict[verdict])), anchor)
-        for verdict, (counted, anchor) in _LEFT_OUT.items()
-        if verdict in by_verdict
-    ]
+    entries = []
+    for verdict, (counted, anchor) in _LEFT_OUT.items():
+        if verdict in by_verdict:
+            requirements = by_verdict[verdict]
+            why = joined(_why_left_out(verdict, requirements))
+            entries.append(LeftOut(verdict, counted.of(n=len(requirements)), why, anchor))
+    return entries
 
 
-def _why(verdict: Verdict, entries: list[ReportedRequirement]) -> Iterator[Text]:
+def _why_left_out(verdict: Verdict, requirements: list[ReportedRequirement]) -> Iterator[Text]:
+    """Why the requirements of that verdict were not tested: the permissions that are missing, then the first other
+    reason, and how many more there are."""
     if verdict is Verdict.UNTESTABLE:
         yield say("no exchange can show them")
         return
-    reasons = dict.fromkeys(requirement.message for requirement in entries)
-    needed = {reason: list(texts_in_values(reason, "needed")) for reason in reasons}
-    if permissions := dict.fromkeys(name for names in needed.values() for name in names):
+    reasons = dict.fromkeys(requirement.message for requirement in requirements)
+    permissions_by_reason = {reason: list(texts_in_values(reason, "needed")) for reason in reasons}
+    permissions = dict.fromkeys(chain(*permissions_by_reason.values()))
+    if permissions:
         yield say("not in allow: {permissions}", permissions=", ".join(permissions))
-    if others := [reason for reason, names in needed.items() if not names]:
-        yield others[0]
-        if more := len(others) - 1:
-            yield say_many("{n} more reason", "{n} more reasons", n=more)
+    other_reasons = [reason for reason in reasons if not permissions_by_reason[reason]]
+    if other_reasons:
+        yield other_reasons[0]
+    if len(other_reasons) > 1:
+        yield say_many("{n} more reason", "{n} more reasons", n=len(other_reasons) - 1)

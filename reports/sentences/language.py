@@ -1,11 +1,12 @@
 """The languages of the report: English, and each that has a catalogue in reports/locale (gettext).
 
-Messages and templates are translated when they are rendered; what has no translation stays in English.
+Messages and templates are translated when the page is rendered. A text without a translation stays in English. At the
+end is what `pybabel extract` calls to find the texts (babel.cfg).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date as calendar_date
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
@@ -27,21 +28,25 @@ ENGLISH = "en"
 
 
 class Language:
-    """A language by its tag (RFC 5646), with the translations of a catalogue. English needs none."""
+    """A language: it translates texts, moments and numbers."""
 
     def __init__(self, tag: str, translations: NullTranslations) -> None:
-        self.tag, self._locale = tag, tag.replace("-", "_")
-        self.gettext, self.ngettext = translations.gettext, translations.ngettext
+        """`tag` is that of RFC 5646, such as pt-BR."""
+        self.tag = tag
+        self.gettext = translations.gettext
+        self.ngettext = translations.ngettext
+        self._locale = tag.replace("-", "_")
 
     def text(self, text: Text) -> str:
-        """A text of the suite."""
+        """A text of the suite in this language."""
         return message_of(text).rendered(self._template, self.date) if text else ""
 
-    def _template(self, one: str, many: str, number: int) -> str:
-        return self.ngettext(one, many, number) if many else self.gettext(one)
+    def _template(self, singular: str, plural: str, number: int) -> str:
+        """The translated template of a message. One that counts nothing has no plural."""
+        return self.ngettext(singular, plural, number) if plural else self.gettext(singular)
 
     def date(self, date: Date) -> str:
-        """A day or a moment (UTC) for people."""
+        """A day or a moment (UTC) for people. In any language but English the day stands before the month."""
         if self.tag == ENGLISH:
             return str(date)
         if "T" not in date.iso:
@@ -58,7 +63,7 @@ class Language:
         return self.date(Date(text))
 
     def number(self, number: float) -> str:
-        """A number for people."""
+        """A number for people, with the decimal sign of the language."""
         if self.tag == ENGLISH:
             return str(number)
         return format_decimal(number, locale=self._locale)
@@ -73,7 +78,7 @@ def catalogues() -> Mapping[str, Path]:
 
 @cache
 def language(tag: str) -> Language:
-    """A known language. KeyError for another one."""
+    """The language with this tag. KeyError if it is not English and has no catalogue."""
     if tag == ENGLISH:
         return Language(tag, NullTranslations())
     compiled = BytesIO()
@@ -83,22 +88,36 @@ def language(tag: str) -> Language:
     return Language(tag, GNUTranslations(compiled))
 
 
-# -- texts that are no calls of `say`, for `pybabel extract` (babel.cfg) ------------------------------------------
+# -- texts that stand in no call of `say`, for `pybabel extract` (babel.cfg) ---------------------------------------
 
 _TEXTS = ("text", "section", "untestable", "fix", "expected", "got", "says")
 """Members of the tables that are texts."""
 Extracted = tuple[int, Any, Any, Any]
+"""A text as pybabel expects it: its line, the function that is called, the text, and comments."""
 
 
 def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
     """The texts of requirements.yaml, findings.yaml or fixes.yaml."""
-    table = yaml.safe_load(file)
-    for entry in table.get("requirements", table.values()) if isinstance(table, dict) else table:
+    for entry in _entries_of(yaml.safe_load(file)):
         texts = [entry[name] for name in _TEXTS if name in entry]
-        headings = [Requirement(**entry).heading] if "section" in entry else []
-        yield from ((1, "", " ".join(text.split()), []) for text in texts + headings)
+        if "section" in entry:
+            texts.append(Requirement(**entry).heading)
+        yield from (_extracted(" ".join(text.split())) for text in texts)
+
+
+def _entries_of(table: Any) -> Iterable[Any]:
+    """The entries of a table. fixes.yaml is a list, findings.yaml maps codes to entries, and requirements.yaml has a
+    list beside other members."""
+    if isinstance(table, dict):
+        return table.get("requirements", table.values())  # type: ignore[no-any-return]  # YAML of any form
+    return table  # type: ignore[no-any-return]  # as above
+
+
+def _extracted(text: Any) -> Extracted:
+    return 1, "", text, []
 
 
 def of_catalogue(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
-    """The entries with the comment `by hand`."""
-    yield from ((1, "", message.id, []) for message in read_po(file) if "by hand" in message.user_comments)
+    """The entries of a catalogue with the comment `by hand`."""
+    by_hand = [message.id for message in read_po(file) if "by hand" in message.user_comments]
+    yield from map(_extracted, by_hand)

@@ -1,4 +1,4 @@
-"""Wording that every report shares: lists, groups and moments."""
+"""Wording that every report shares: lists, permissions, exchanges, levels, groups and moments."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from spec.message import Text, in_a_row, joined, say, say_many
 from spec.requirements import LEVELS, Requirement
 
 _MOST_NAMED = 3
+"""Operations or exchanges that a sentence names. The report has all of them."""
 Item = TypeVar("Item")
 GroupKey = TypeVar("GroupKey")
 
@@ -29,23 +30,27 @@ def first_few(parts: Sequence[object]) -> Text:
 
 
 def capped(texts: Sequence[Text], most: int) -> list[Text]:
-    """The first texts, and how many more there are."""
-    more = [say("{n} more", n=len(texts) - most)] if len(texts) > most else []
-    return [*texts[:most], *more]
+    """The first `most` texts, and `2 more` for the others."""
+    if len(texts) <= most:
+        return list(texts)
+    return [*texts[:most], say("{n} more", n=len(texts) - most)]
 
 
 def operations_in_words(names: Sequence[str]) -> Text:
-    """The first few operations; without a name, the paths that belong to none."""
+    """The first few operations. No name stands for paths that are not documented."""
     return first_few(names) or say("undocumented paths")
 
 
 def one_line(text: str) -> str:
-    """A text that ends no line, and in which no CI system finds a command of its own."""
-    return " ".join(text.replace("##", "# #").split())  # commands begin with :: at the start of a line, or with ##
+    """A text in one line, in which no CI system finds a command of its own.
+
+    A command begins with `::` at the start of a line (GitHub), or with `##` anywhere (Azure, TeamCity).
+    """
+    return " ".join(text.replace("##", "# #").split())
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters, and a sign for what is left out."""
+    """The first `most` characters of a text, with an ellipsis if there are more."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -61,8 +66,12 @@ def needed_for(operation: Operation) -> Text:
 
 
 def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[Text] = ()) -> Text:
-    """Reason why the profile keeps a requirement out of scope, with the request that would have been sent; empty where
-    it does not. `more` is needed in allow beyond the permission of its operation, and is not there."""
+    """Reason why the profile keeps a requirement out of scope, with the request that would have been sent; empty if the
+    requirement is in scope.
+
+    `allow` has the permissions of the profile. `more` has those that the test needs besides that of the operation, and
+    that are not in `allow`.
+    """
     operation = operations().get(requirement.operation or "")
     if operation is None or operation.permission in allow:
         return say("needs {needed} in allow", needed=listed(more)) if more else ""
@@ -89,13 +98,13 @@ _OF_LEVEL = {
 
 
 def level_by_level(levels: Iterable[str]) -> Text:
-    """So many of each level, never together: `2 documented and 1 implied`."""
+    """Number of each level, never one sum: `2 documented and 1 implied`."""
     tally = Counter(levels)
     return listed([_OF_LEVEL[level].of(n=tally[level]) for level in LEVELS if tally[level]])
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:
-    """The items by their key, both in the order in which they come."""
+    """The items by their key. Keys and items stay in the order of the items."""
     groups: dict[GroupKey, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -106,7 +115,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[Grou
 
 
 def published_moment(moment: datetime) -> str:
-    """As conformance.json has it: `2026-11-20T09:30:00Z`."""
+    """A moment as conformance.json has it: `2026-11-20T09:30:00Z`."""
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

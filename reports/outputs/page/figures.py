@@ -1,4 +1,4 @@
-"""The figures on the page: requirements by level, verdict and section; requests over time."""
+"""Figures on the page: the two tiles, the requirements by heading with their tallies, and the requests over time."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import chain, product
 
 from reports.result.document import ListedExchange, ReportedRequirement, RunDocument
 from reports.result.verdicts import ON_THE_SERVICE, Coverage, RunVerdict, Verdict
-from reports.sentences.headline import known_in_words
+from reports.sentences.headline import known_failures_in_words
 from reports.sentences.wording import grouped
 from reports.showing.evidence import UNDOCUMENTED
 from spec.interface import operations
@@ -23,26 +24,39 @@ _NONE_TESTED = {
 
 
 def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
-    """The verdict of a tile, and one sentence for each level: the tile's own, and each other level that has failures.
+    """The verdict of a tile, and its text.
 
-    A pass: all of the level was tested, in a run that came to a verdict on the service.
+    There are two tiles: `documented` is about all levels but robustness, and `robustness` about that one. The text has
+    a sentence on the level itself, and one on each other level that has failures. A tile passes if each requirement of
+    its level was tested, in a run that came to a whole verdict on the service.
     """
     is_robustness = level == "robustness"
     entries = [entry for entry in document.requirements if (entry.level == "robustness") == is_robustness]
-    known = sum(entry.is_known for entry in entries)
-    failing = Counter(entry.level for entry in entries if entry.fails)
-    covered = {name: coverage for name, coverage in document.coverage.items() if coverage.tested}
-    said = [_of_level(name, failing[name], covered[name]) for name in covered if name == level or failing[name]]
-    if not said:
+    number_of_known = len([entry for entry in entries if entry.is_known])
+    failures = Counter(entry.level for entry in entries if entry.fails)
+    tested = {name: coverage for name, coverage in document.coverage.items() if coverage.tested}
+    sentences = [
+        _level_in_words(name, failures[name], tested[name]) for name in tested if name == level or failures[name]
+    ]
+    if not sentences:
         return Verdict.NOT_EXERCISED, _NONE_TESTED[level]
-    whole = level in covered and covered[level].tested == covered[level].testable
-    passes = whole and document.verdict in {*ON_THE_SERVICE} - {RunVerdict.PARTIAL}
-    verdict = Verdict.FAIL if failing else Verdict.PASS if passes else Verdict.NOT_EXERCISED
-    return verdict, joined(said + ([known_in_words(known)] if known else []))
+    if number_of_known:
+        sentences.append(known_failures_in_words(number_of_known))
+    is_tested_whole = level in tested and tested[level].tested == tested[level].testable
+    is_whole_verdict = document.verdict in ON_THE_SERVICE and document.verdict != RunVerdict.PARTIAL
+    verdict = Verdict.NOT_EXERCISED
+    if failures:
+        verdict = Verdict.FAIL
+    elif is_tested_whole and is_whole_verdict:
+        verdict = Verdict.PASS
+    return verdict, joined(sentences)
 
 
-def _of_level(level: str, failed: int, coverage: Coverage) -> Text:
-    failing = say_many("{n} fails", "{n} fail", n=failed) if failed else say("none fails")
+def _level_in_words(level: str, number_of_failures: int, coverage: Coverage) -> Text:
+    """Number of requirements of a level that were tested, and that fail."""
+    failing = say("none fails")
+    if number_of_failures:
+        failing = say_many("{n} fails", "{n} fail", n=number_of_failures)
     return say_many(
         "{tested} of {n} testable {level} requirement tested, {failing}",
         "{tested} of {n} testable {level} requirements tested, {failing}",
@@ -55,103 +69,108 @@ def _of_level(level: str, failed: int, coverage: Coverage) -> Text:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Requirements under one heading of the interface document, with the tally of their verdicts: `12 documented
-    pass`."""
+    """Requirements under one heading of the interface document."""
 
     heading: str
     rows: list[ReportedRequirement]
-    tally: list[tuple[Verdict, Text]]
+    tally: list[tuple[Verdict, Text]]  # for each verdict and level a number in words: `12 documented pass`
 
 
 def by_heading(entries: Iterable[ReportedRequirement]) -> list[Chapter]:
-    """The requirements by the heading of the interface document, in its order."""
+    """The requirements by their heading in the interface document, in its order."""
     groups = grouped(entries, lambda entry: requirements()[entry.id].heading)
     return [Chapter(heading, rows, _tally(rows)) for heading, rows in groups.items()]
 
 
 def _tally(entries: list[ReportedRequirement]) -> list[tuple[Verdict, Text]]:
-    tally = Counter((entry.verdict, entry.level) for entry in entries)
-    counted = [(verdict, level) for verdict in Verdict for level in LEVELS if tally[verdict, level]]
-    return [(verdict, _counted(tally[verdict, level], level, verdict)) for verdict, level in counted]
+    """Number of requirements by verdict and level, in words."""
+    numbers = Counter((entry.verdict, entry.level) for entry in entries)
+    combinations = [combination for combination in product(Verdict, LEVELS) if numbers[combination]]
+    return [(verdict, _number_in_words(numbers[verdict, level], level, verdict)) for verdict, level in combinations]
 
 
-def _counted(number: int, level: str, verdict: Verdict) -> Text:
-    spelled = say(verdict.replace("-", " "))
-    return say("{number} {level} {verdict}", number=number, level=say(level), verdict=spelled)
+def _number_in_words(number: int, level: str, verdict: Verdict) -> Text:
+    verdict_in_words = say(verdict.replace("-", " "))
+    return say("{number} {level} {verdict}", number=number, level=say(level), verdict=verdict_in_words)
 
 
 # -- requests over time -------------------------------------------------------------------------------------------
 
 _STROKES = {"succeeded": (5, 15), "refused": (9, 15), "failed": (1, 19)}
-"""Each end of a stroke on a lane of 20 pixels, by what became of the request."""
+"""Top and foot of a stroke on a lane of 20 pixels, by the outcome of the request. Colours alone do not tell them apart
+on paper."""
 
 
 def duration(milliseconds: float) -> str:
-    """`0.4 ms`, `12 ms`, `1.5 s`: two digits or three."""
+    """A time with two digits or three: `0.4 ms`, `12 ms`, `1.5 s`."""
     amount, unit = (milliseconds / 1000, "s") if milliseconds >= 1000 else (milliseconds, "ms")
     return f"{amount:.{0 if amount >= 10 else 1}f}".removesuffix(".0") + f" {unit}"
 
 
 @dataclass(frozen=True)
 class Strokes:
-    """Requests of which the same became: how many there are, and one path of SVG on a lane of 1,000 units."""
+    """Requests of one operation with one outcome."""
 
     number: int
-    path: str
+    path: str  # of SVG, on a lane of 1,000 units
 
 
 @dataclass(frozen=True)
 class Lane:
-    """Requests of one operation: strokes by what became of a request, and the times of those that were answered."""
+    """Requests of one operation."""
 
     operation: str
-    sent: int
-    median: str
+    number: int
+    median: str  # of the times of answers, in words; empty if none was answered
     p95: str
-    strokes: dict[str, Strokes]
+    strokes: dict[str, Strokes]  # by outcome
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """A lane for each operation, and the time of the last request."""
+    """The requests of a run over time."""
 
-    lanes: list[Lane]
-    end: str
+    lanes: list[Lane]  # one for each operation, and one for undocumented paths
+    end: str  # time of the last request, in words
 
 
 def timeline(document: RunDocument) -> Timeline:
-    """The requests of a run over time."""
-    failing = {number for entry in document.requirements if entry.fails for number in entry.exchanges}
-    known = operations()
-    by_operation = grouped(
-        document.exchanges, lambda exchange: exchange.operation if exchange.operation in known else ""
-    )
-    end = max((exchange.at_ms for exchange in document.exchanges), default=0) or 1
+    """The requests of a run over time, in a lane for each operation."""
+    failing = set(chain(*(entry.exchanges for entry in document.requirements if entry.fails)))
+    end_ms = max((exchange.at_ms for exchange in document.exchanges), default=0) or 1
+    by_operation = grouped(document.exchanges, _operation_or_nothing)
     lanes = []
-    for operation in (*known, ""):
+    for operation in (*operations(), ""):
         exchanges = by_operation.get(operation, [])
         if not exchanges:
             continue
-        groups = grouped(exchanges, lambda exchange: _became(exchange, failing))
+        by_outcome = grouped(exchanges, lambda exchange: _outcome(exchange, failing))
         latency = document.latency.get(operation)
         lane = Lane(
             operation=operation or UNDOCUMENTED,
-            sent=len(exchanges),
+            number=len(exchanges),
             median=duration(latency.median_ms) if latency else "",
             p95=duration(latency.p95_ms) if latency else "",
-            strokes={kind: _strokes(kind, groups.get(kind, []), end) for kind in _STROKES},
+            strokes={outcome: _strokes(outcome, by_outcome.get(outcome, []), end_ms) for outcome in _STROKES},
         )
         lanes.append(lane)
-    return Timeline(lanes, duration(end))
+    return Timeline(lanes, duration(end_ms))
 
 
-def _strokes(kind: str, exchanges: list[ListedExchange], end: float) -> Strokes:
-    top, foot = _STROKES[kind]
-    path = "".join(f"M{1000 * exchange.at_ms / end:.0f} {top}V{foot}" for exchange in exchanges)
+def _operation_or_nothing(exchange: ListedExchange) -> str:
+    """The operation of a request; empty for an undocumented path."""
+    return exchange.operation if exchange.operation in operations() else ""
+
+
+def _strokes(outcome: str, exchanges: list[ListedExchange], end_ms: float) -> Strokes:
+    """A vertical stroke for each request, at the time when it was sent."""
+    top, foot = _STROKES[outcome]
+    path = "".join(f"M{1000 * exchange.at_ms / end_ms:.0f} {top}V{foot}" for exchange in exchanges)
     return Strokes(len(exchanges), path)
 
 
-def _became(exchange: ListedExchange, failing: Container[int]) -> str:
+def _outcome(exchange: ListedExchange, failing: Container[int]) -> str:
+    """The outcome of a request: one that shows a failure, or got no answer, has failed."""
     if exchange.number in failing or not isinstance(exchange.result, int):
         return "failed"
     return "succeeded" if exchange.result < HTTPStatus.MULTIPLE_CHOICES else "refused"

@@ -1,14 +1,15 @@
-"""report.html: what a QA manager reads in a minute and an engineer acts on, placed into pytest-html's page.
+"""Our part of report.html, which stands before the table of pytest-html: the names that the templates use.
 
-Each exchange stands in lines, marked where it deviates as the findings say. What cannot be seen is made visible.
+A QA manager reads its first screen in a minute, and an engineer acts on the findings. An exchange is shown in lines,
+and the lines that deviate are marked. Invisible characters are shown as escapes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -22,7 +23,15 @@ from reports.result.document import ReportedFinding, ReportedRequirement, RunDoc
 from reports.result.run import NoteKind, Run
 from reports.result.verdicts import TESTED, RunVerdict, Verdict
 from reports.sentences.explanation import fix_for
-from reports.sentences.headline import drift_in_words, exception, headline, left_out, permitted, result_line, run_line
+from reports.sentences.headline import (
+    drift_in_words,
+    exception_in_words,
+    headline,
+    left_out,
+    permitted,
+    result_line,
+    run_line,
+)
 from reports.sentences.wording import grouped, level_by_level
 from reports.showing.evidence import Evidence
 from reports.showing.json_tokens import is_json_like, tokens
@@ -30,33 +39,35 @@ from reports.showing.show import BYTE_ORDER_MARK, CUT, printable
 from spec.findings import Finding
 from spec.interface import operations
 from spec.json_text import pointer, read_json
-from spec.message import Message, joined, say
+from spec.message import Message, Text, joined, say
 from spec.requirements import requirements
 
 DIGESTED = {"Requirements": "ledger_sha256", "Schema": "schema_sha256", "Profile": "profile_sha256"}
-"""The digests of the provenance."""
+"""Members of the provenance that are digests, by what each is of."""
 _GENERAL = "general"
-"""The filter of what belongs to no operation."""
+"""Choice of the filter for requirements that belong to no operation."""
 
 
 def summary_html(run: Run, document: RunDocument) -> str:
-    """The requirement-first part of the report as HTML; every value that is not our own is escaped."""
-    parts = {**_verdict(run, document), **_requirements(document), **exchange_list(run, document)}
-    parts["timeline"] = timeline(document)
-    parts["fixes"] = {one.cause: fix_for(requirements()[one.cause]) for one in document.findings}
+    """Our part of the page as HTML. The templates escape every value."""
+    names = {**_first_screen(run, document), **_requirements(document), **exchange_list(run, document)}
+    names["timeline"] = timeline(document)
+    names["fixes"] = {finding.cause: fix_for(requirements()[finding.cause]) for finding in document.findings}
     page = template("report.html", run.profile.language)
-    return printable(page.render(document=document, title=page_title(document), **parts))
+    return printable(page.render(document=document, title=page_title(document), **names))
 
 
 def page_title(document: RunDocument) -> Message:
-    """The title of the page: whom the run asked, and the verdict."""
-    verdict, name = document.verdict, printable(document.environment.name)
-    told = result_line(document) if verdict == RunVerdict.PARTIAL else joined((say(verdict), exception(document)), " ")
-    return say("PIX conformance: {name}: {verdict}", name=name, verdict=told)
+    """The title of the page: the environment, and the verdict. PARTIAL says little, so that the result stands there."""
+    name = printable(document.environment.name)
+    verdict = joined((say(document.verdict), exception_in_words(document)), " ")
+    if document.verdict == RunVerdict.PARTIAL:
+        verdict = result_line(document)
+    return say("PIX conformance: {name}: {verdict}", name=name, verdict=verdict)
 
 
-def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
-    """The first screen: the verdict, what it rests on, what was left out, and who says so; then the findings."""
+def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
+    """Names for the first screen (the verdict, its basis, what was left out, the provenance) and for the findings."""
     return {
         "alerts": [alert.text for alert in document.alerts],
         "notes": document.other_notes,
@@ -72,36 +83,41 @@ def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
         "digests": {name: getattr(document.provenance, member) for name, member in DIGESTED.items()},
         "findings": _findings(document.findings),
         "excerpt": excerpt,
-        "situations": {str(one.situation): one.situation for one in run.observations},
+        # The document has situations in English. The run has them as messages, which the page translates.
+        "situations": {str(observation.situation): observation.situation for observation in run.observations},
         "not_executed": document.not_executed,
         "remedy": [alert.text for alert in document.alerts if alert.kind is NoteKind.LEFT],
     }
 
 
 def _requirements(document: RunDocument) -> dict[str, Any]:
-    """Every requirement: by id, by what is missing, and by section; and what the filters offer."""
-    found = document.requirements
-    failing_first = sorted(found, key=lambda one: one.level not in document.environment.fail_on)
-    asked = {one.operation or _GENERAL for one in found}
+    """Names for the requirements by id, by what is missing and by section, and for the choices of the filters."""
+    entries = document.requirements
+    names_of_operations = {entry.operation or _GENERAL for entry in entries}
+    failing_levels_first = sorted(entries, key=lambda entry: entry.level not in document.environment.fail_on)
     return {
-        "by_id": {one.id: one for one in found},
-        "tested": any(one.verdict in TESTED for one in found),
+        "by_id": {entry.id: entry for entry in entries},
+        "tested": any(entry.verdict in TESTED for entry in entries),
         "choices": {
-            "verdicts": {one.verdict for one in found},
-            "operations": [name for name in (*operations(), _GENERAL) if name in asked],
+            "verdicts": {entry.verdict for entry in entries},
+            "operations": [name for name in (*operations(), _GENERAL) if name in names_of_operations],
         },
         "verdicts": Verdict,
         "levels": [*document.counts],
-        "missing": _by_message(failing_first, Verdict.NOT_EXERCISED),
-        "out_of_scope": _by_message(found, Verdict.OUT_OF_SCOPE),
-        "sections": by_heading(one for one in found if one.level != "robustness"),
-        "robustness": by_heading(one for one in found if one.level == "robustness"),
-        "counted_by_level": lambda entries: level_by_level(one.level for one in entries),
+        "missing": _by_message(failing_levels_first, Verdict.NOT_EXERCISED),
+        "out_of_scope": _by_message(entries, Verdict.OUT_OF_SCOPE),
+        "sections": by_heading(entry for entry in entries if entry.level != "robustness"),
+        "robustness": by_heading(entry for entry in entries if entry.level == "robustness"),
+        "counted_by_level": _counted_by_level,
     }
 
 
+def _counted_by_level(entries: Iterable[ReportedRequirement]) -> Text:
+    return level_by_level(entry.level for entry in entries)
+
+
 def _findings(findings: Sequence[ReportedFinding]) -> dict[str, list[ReportedFinding]]:
-    """The findings under the headline that each belongs to; without the empty headlines."""
+    """The findings by the heading that they stand under. Headings without a finding are left out."""
     new = [finding for finding in findings if finding.fails]
     groups = {
         "Failing": [finding for finding in new if finding.level != "robustness"],
@@ -109,134 +125,191 @@ def _findings(findings: Sequence[ReportedFinding]) -> dict[str, list[ReportedFin
         "Failing, and known": [finding for finding in findings if finding.is_known],
         "Warnings": [finding for finding in findings if finding.verdict == Verdict.WARN],
     }
-    return {title: found for title, found in groups.items() if found}
+    return {heading: group for heading, group in groups.items() if group}
 
 
 def _by_message(entries: Iterable[ReportedRequirement], verdict: Verdict) -> dict[str, list[ReportedRequirement]]:
-    """The requirements of that verdict by what is missing."""
-    return grouped([one for one in entries if one.verdict == verdict], attrgetter("message"))
+    """The requirements of that verdict by their message, which says what is missing."""
+    return grouped([entry for entry in entries if entry.verdict == verdict], attrgetter("message"))
 
 
 # -- an exchange in lines -------------------------------------------------------------------------------------------
 
-_AROUND, _MOST_LINES = 2, 6
-"""Of an excerpt: lines before the one that deviates, lines in all."""
+_LINES_BEFORE = 2
+"""Lines of an excerpt before the one that deviates."""
+_MOST_LINES = 6
+"""Lines of an excerpt. The whole exchange is one click away."""
 _DEEPEST = 32
-"""Levels that are indented: a body that was cut may be as deep as it is long."""
+"""Levels that are indented, because a body that was cut may be as deep as it is long."""
 
 
 MarkedPlace = tuple[str, str]
-"""The request or the response, and in it a header, a member of the body (a JSON pointer, `/` for all of it), or the
-first line (nothing)."""
+"""A side (`request` or `response`), and a place in it: the name of a header, a JSON pointer into the body (`/` is the
+whole body), or an empty text for the first line."""
 
 
 @dataclass
 class Line:
-    """A line: the name of a header or a member, if any, and the rest; nothing of a member that is missing."""
+    """A line of a request or a response. A line of a missing header or member has a name and no text."""
 
     text: str
-    name: str = ""
+    name: str = ""  # of the header or the member that starts here
     indent: str = ""
     pointer: str | None = None  # to the JSON value that starts here
-    marks: list[ReportedRequirement] = field(default_factory=list)  # what deviates here
+    marks: list[ReportedRequirement] = field(default_factory=list)  # requirements that deviate here
 
     @property
     def html(self) -> Markup:
-        """The line without its indentation. Quotes stay, which JSON is full of."""
+        """The line without its indentation. Quotes are not escaped, because JSON is full of them."""
         return Markup(escape(self.name + self.text, quote=False))
 
 
 class Side(NamedTuple):
-    """A request or a response: its first line and its headers; its body."""
+    """The lines of a request or a response."""
 
-    head: list[Line]
+    head: list[Line]  # the first line, and the headers
     body: list[Line]
 
 
 Marks = list[tuple[str, ReportedRequirement]]
-"""Places in a request or a response, each with what deviates there."""
+"""Places in a request or a response, each with the requirement that deviates there."""
 
 
 def places_of(requirement: ReportedRequirement, exchange: int = 0) -> list[MarkedPlace]:
-    """The places in an exchange that show the findings of a requirement; each finding names its exchanges."""
-    found = [each for each in requirement.found if not each.exchanges or exchange in (0, *each.exchanges)]
-    return list(dict.fromkeys(place for each in found for place in _places(each))) or [("response", "")]
+    """The places in an exchange that show the findings of a requirement, or the first line of the response.
+
+    Findings that name other exchanges are left out. Without a number, those of all exchanges are meant.
+    """
+    findings = [finding for finding in requirement.found if _is_about(finding, exchange)]
+    places = chain(*map(_places_of_finding, findings))
+    return list(dict.fromkeys(places)) or [("response", "")]
 
 
-def _places(found: Finding) -> list[MarkedPlace]:
-    side, _, place = found.at.partition(" ")
-    if found.pointers:
-        return [("response", each or "/") for each in found.pointers]
-    return [(side, place)] * bool(place) + [("response", "")] * (side != "response")
+def _is_about(finding: Finding, exchange: int) -> bool:
+    """True if a finding names this exchange, or no exchange at all. 0 stands for any exchange."""
+    return not finding.exchanges or exchange in (0, *finding.exchanges)
+
+
+def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
+    """The places of a finding: its pointers, or else the place that findings.yaml gives (`request Authorization`).
+
+    A finding about the request is also marked at the first line of the response, which shows what came of it.
+    """
+    if finding.pointers:
+        yield from (("response", pointer or "/") for pointer in finding.pointers)
+        return
+    side, _, place = finding.at.partition(" ")
+    if place:
+        yield side, place
+    if side != "response":
+        yield "response", ""
 
 
 def marks_of(deviating: Iterable[ReportedRequirement], side: str, exchange: int = 0) -> Marks:
-    """The marks of a request or a response."""
-    places = ((each, place) for each in deviating for place in places_of(each, exchange))
-    return [(place, each) for each, (its_side, place) in places if its_side == side]
+    """The marks of a request or a response, for the requirements that deviate."""
+    marks: Marks = []
+    for requirement in deviating:
+        marks += [
+            (place, requirement) for side_of_place, place in places_of(requirement, exchange) if side_of_place == side
+        ]
+    return marks
 
 
-def message(first: str, content: Evidence, marks: Marks) -> Side:
-    """The request or the response of an exchange. A header, a member or a body that it lacks has a line, too."""
-    head = [Line(first), *(Line(f": {value}", name) for name, value in content["headers"])]
+def message(first_line: str, content: Evidence, marks: Marks) -> Side:
+    """The request or the response of an exchange in lines. A missing header, member or body that is marked has a line,
+    too."""
+    head = [Line(first_line), *(Line(f": {value}", name) for name, value in content["headers"])]
     body = _body(content["body"])
     for place, requirement in marks:
-        if place.startswith("/"):
-            line = _line_at(place, body or head[:1])
-        else:
-            line = next((line for line in head if line.name.lower() == place.lower()), Line("", place))
-            head += [line] * (line not in head)
+        is_pointer = place.startswith("/")
+        line = _line_at(place, body or head[:1]) if is_pointer else _line_of_header(place, head)
         line.marks.append(requirement)
     return Side(head, body)
 
 
+def _line_of_header(name: str, head: list[Line]) -> Line:
+    """The line of a header; the first line for an empty name. A missing header gets a new line at the end."""
+    for line in head:
+        if line.name.lower() == name.lower():
+            return line
+    missing = Line("", name)
+    head.append(missing)
+    return missing
+
+
 def _body(text: str) -> list[Line]:
-    """JSON in lines, also where it was cut, its tokens as they are; any other text as it is."""
-    plain = text.removeprefix(BYTE_ORDER_MARK)
-    is_cut = is_json_like(plain) and plain.endswith(CUT)
-    if not is_cut and not read_json(plain.encode("utf-8", "replace")).readable:
-        return [Line(line) for line in text.splitlines()]
-    lines, before = list[Line](), ""
+    """A body in lines. JSON is laid out, even if it was cut, with its tokens as they are; any other text is not."""
+    json_text = text.removeprefix(BYTE_ORDER_MARK)
+    is_cut_json = is_json_like(json_text) and json_text.endswith(CUT)
+    if is_cut_json or read_json(json_text.encode("utf-8", "replace")).readable:
+        return _json_lines(text)
+    return [Line(line) for line in text.splitlines()]
+
+
+def _json_lines(text: str) -> list[Line]:
+    """JSON with a line for each member and item. Empty objects and arrays stay in one line."""
+    lines = list[Line]()
+    before = ""  # the token before this one
     for token in tokens(text):
         if token.kind == "blank":
             continue
-        closes = token.text in ("}", "]")
-        if not lines or before == "," or closes != (before in ("{", "[")):
+        is_closing = token.text in ("}", "]")
+        follows_opening = before in ("{", "[")
+        starts_line = not lines or before == "," or is_closing != follows_opening
+        if starts_line:
             depth = len(token.path) - 1
-            has_pointer = not closes and depth <= _DEEPEST  # a mark that leads deeper is at the nearest line around it
+            has_pointer = not is_closing and depth <= _DEEPEST  # a mark that leads deeper is at a line around it
             here = pointer(*token.path[1:]) if has_pointer else None
             lines.append(Line("", indent="  " * min(depth, _DEEPEST), pointer=here))
-        before = token.text
         if token.kind == "name":
-            lines[-1].name = before
+            lines[-1].name = token.text
         else:
-            lines[-1].text += ": " if before == ":" else before
+            lines[-1].text += ": " if token.text == ":" else token.text
+        before = token.text
     return lines
 
 
 def _line_at(wanted: str, body: list[Line]) -> Line:
-    """The last line that a pointer leads to. Where it leads to nothing, a new one with the name that is missing, behind
-    the line of what should hold it; the first line where no line shows it."""
-    holder, places = wanted, {line.pointer: place for place, line in enumerate(body)}
+    """The line of a JSON pointer. Of a name that stands twice, it is the last line, as parsers have it.
+
+    For a missing member a new line with its name is put behind the line of the object that should have it. The first
+    line stands for a pointer that leads nowhere.
+    """
+    places = {line.pointer: place for place, line in enumerate(body)}
+    holder = wanted  # the innermost value around the place that has a line
     while holder and holder not in places:
         holder = holder.rpartition("/")[0]
-    place, missing = places.get(holder, 0), wanted.removeprefix(holder).strip("/")
-    if missing and holder in places:
-        place += 1
-        body.insert(place, Line("", f'"{missing}"', f"  {body[place - 1].indent}", wanted))
-    return body[place]
+    place = places.get(holder, 0)
+    missing = wanted.removeprefix(holder).strip("/")
+    if not missing or holder not in places:
+        return body[place]
+    line = Line("", f'"{missing}"', f"  {body[place].indent}", wanted)
+    body.insert(place + 1, line)
+    return line
 
 
 def excerpt(exchange: Evidence, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
-    """The side that shows a deviation, and the header or the lines of its body that show it; else the first lines of
-    the body of the response, if there is one."""
+    """The side that shows a deviation, and the header or the lines of its body that show it.
+
+    If none does, it is the first lines of the body of the response, which may be none.
+    """
     side, place = places_of(requirement, exchange["number"])[0]
     if side in exchange:
         head, body = message("", exchange[side], [(place, requirement)])
-        start = next((max(at - _AROUND, 0) for at, line in enumerate(body) if line.marks), len(body))
-        if shown := [line for line in head[1:] if line.marks] or body[start:]:
-            return side, shown[:_MOST_LINES]
-    return "response", _body(exchange.get("response", {"body": ""})["body"])[:_MOST_LINES]
+        marked_headers = [line for line in head[1:] if line.marks]
+        lines = marked_headers or _from_mark_on(body)
+        if lines:
+            return side, lines[:_MOST_LINES]
+    response = exchange.get("response", _NO_CONTENT)
+    return "response", _body(response["body"])[:_MOST_LINES]
+
+
+def _from_mark_on(body: list[Line]) -> list[Line]:
+    """The lines from just before the first marked one; none if no line is marked."""
+    for place, line in enumerate(body):
+        if line.marks:
+            return body[max(place - _LINES_BEFORE, 0) :]
+    return []
 
 
 # -- the exchanges that the page shows ------------------------------------------------------------------------------
@@ -249,41 +322,55 @@ MOST_WHOLE = 300
 
 Whole = dict[str, Side]
 """An exchange that is shown whole: its request, and its response, or why there is none."""
-_NOTHING: Evidence = {"headers": [], "body": ""}
+_NO_CONTENT: Evidence = {"headers": [], "body": ""}
 
 
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
-    """The exchanges that the page cites, those of findings first, and those shown whole; what deviates in each."""
-    deviating: dict[int, list[ReportedRequirement]] = {}
-    for one in document.requirements:
-        for number in one.exchanges if one.deviates else ():
-            deviating.setdefault(number, []).append(one)
-    cited_by = [
-        *(finding.exchanges for finding in document.findings),
-        *(requirement.exchanges for requirement in document.requirements),
-        *(key.exchanges for key in document.not_cleaned_up),
-    ]
-    numbers = dict.fromkeys(number for exchanges in cited_by for number in exchanges[:LINKED])
-    cited = {number: run.exchanges[number] for number in numbers if number in run.exchanges}
+    """Names for the exchanges that the page cites, those of findings first, and for what deviates in each."""
+    deviating = _deviating_by_exchange(document)
+    cited = {number: run.exchanges[number] for number in _cited_numbers(document) if number in run.exchanges}
+    first_cited = dict(islice(cited.items(), MOST_WHOLE))
     return {
         "exchanges": cited,
         "linked": LINKED,
-        "sent": len(run.exchanges),
+        "number_of_requests": len(run.exchanges),
         "base_url": document.environment.base_url.rstrip("/"),
         "whole": {
-            number: _whole(seen, deviating.get(number, ()))
-            for number, seen in islice(cited.items(), MOST_WHOLE)
-            if seen["curl"]
+            number: _whole(exchange, deviating.get(number, ()))
+            for number, exchange in first_cited.items()
+            if exchange["curl"]  # an outline has none, and no content
         },
         "deviating": deviating,
         "causes": {id: finding.cause for id, finding in finding_of_each(document.findings).items()},
     }
 
 
-def _whole(seen: Evidence, deviating: Iterable[ReportedRequirement]) -> Whole:
-    request, result = seen["request"], str(seen["response"]["status"]) if "response" in seen else seen["failure"]
-    first = {"request": f"{request['method']} {request['url']}", "response": result}
+def _deviating_by_exchange(document: RunDocument) -> dict[int, list[ReportedRequirement]]:
+    """The requirements that deviate, by the number of an exchange that shows it."""
+    by_number: dict[int, list[ReportedRequirement]] = {}
+    for requirement in document.requirements:
+        if requirement.deviates:
+            for number in requirement.exchanges:
+                by_number.setdefault(number, []).append(requirement)
+    return by_number
+
+
+def _cited_numbers(document: RunDocument) -> Iterable[int]:
+    """Numbers of the exchanges that the page links, each once: those of findings, requirements, and keys left."""
+    cited_by = [
+        *(finding.exchanges for finding in document.findings),
+        *(requirement.exchanges for requirement in document.requirements),
+        *(key.exchanges for key in document.not_cleaned_up),
+    ]
+    return dict.fromkeys(chain(*(numbers[:LINKED] for numbers in cited_by)))
+
+
+def _whole(exchange: Evidence, deviating: Iterable[ReportedRequirement]) -> Whole:
+    """The request and the response of an exchange in lines. Without a response, its first line says why."""
+    request = exchange["request"]
+    result = str(exchange["response"]["status"]) if "response" in exchange else exchange["failure"]
+    first_lines = {"request": f"{request['method']} {request['url']}", "response": result}
     return {
-        side: message(first[side], seen.get(side, _NOTHING), marks_of(deviating, side, seen["number"]))
-        for side in first
+        side: message(line, exchange.get(side, _NO_CONTENT), marks_of(deviating, side, exchange["number"]))
+        for side, line in first_lines.items()
     }

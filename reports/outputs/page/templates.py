@@ -1,7 +1,7 @@
 """The templates of report.html, in the language of the page.
 
-Nothing here trusts what it shows: the templates escape every value, and a name that is not given is an error. A
-sentence that the language does not know is shown in English, and marked as English.
+The templates escape every value, and a name that they are not given is an error. A sentence without a translation is
+shown in English, and marked as English for screen readers.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from spec.message import Text, say
 
 TEMPLATES = Path(__file__).with_name("templates")
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
-"""Requirements of which values of the service are observed: they are in no language of ours."""
+"""Requirements whose observations are values of the service, which are not translated."""
 _COMMENT = "# "
-_SHOWN = Markup('<span translate="no">{}</span>')
+_NOT_TRANSLATED = Markup('<span translate="no">{}</span>')
 _IN_ENGLISH = Markup('<span lang="en">{}</span>')
 
 
 def frame(table_script: str, language_tag: str = ENGLISH) -> Template:
-    """The whole page around our part, which pytest-html fills in; `table_script` draws its table of tests.
+    """The whole page around our part, which pytest-html fills in. `table_script` draws its table of tests.
 
-    The policy of the page permits the two scripts by their digests, and fetches nothing: markup that came through
-    in spite of all escaping would neither run nor reach another machine.
+    The policy of the page permits the two scripts by their digests, and no fetching. If markup of a service came
+    through in spite of all escaping, it could neither run nor reach another machine.
     """
     scripts = [template("report.js", language_tag).render(), table_script]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
@@ -45,12 +45,14 @@ def template(name: str, language_tag: str = ENGLISH) -> Template:
 
 
 def _digest(script: str) -> str:
+    """SHA-256 of a script, as a Content-Security-Policy has it (CSP level 3, source lists)."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 @cache
 def _environment(language_tag: str) -> Environment:
-    spoken = language(language_tag)
+    """The settings, filters and translations of the templates in a language."""
+    page_language = language(language_tag)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -60,47 +62,58 @@ def _environment(language_tag: str) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # what the extension adds
-        spoken.gettext, spoken.ngettext, newstyle=True
+        page_language.gettext, page_language.ngettext, newstyle=True
     )
-    environment.globals["language"] = spoken
-    filters = _Filters(spoken)
+    environment.globals["language"] = page_language
+    filters = _Filters(page_language)
     environment.filters |= {
         "said": filters.said,
         "observed": filters.observed,
         "command": filters.command,
-        "words": spoken.text,
-        "date": spoken.date_in,
-        "number": spoken.number,
+        "words": page_language.text,
+        "date": page_language.date_in,
+        "number": page_language.number,
     }
     return environment
 
 
 class _Filters:
-    """The filters that templates show sentences with."""
+    """Filters of the templates for texts."""
 
     def __init__(self, language: Language) -> None:
         self._language = language
 
     def said(self, text: Text) -> str:
-        """A text of the suite, as text of the page. What has no translation is marked as English."""
-        found = self._language.text(text)
-        is_english = self._language.tag != ENGLISH and " " in found and found == str(text)
-        return _IN_ENGLISH.format(found) if is_english else found
+        """A text of the suite in the language of the page. A sentence without a translation is marked as English.
+
+        A single word, such as an operation, may be the same in both languages.
+        """
+        translated = self._language.text(text)
+        is_english = self._language.tag != ENGLISH and " " in translated and translated == str(text)
+        return _IN_ENGLISH.format(translated) if is_english else translated
 
     def observed(self, places: dict[str, list[str]], requirement_id: str) -> str:
-        """The observations of a requirement in one situation: names and types are in no language."""
-        link = Markup(f" {self._language.text(say('or'))} ")
-        body = facts_in_words(facts_of_data({place: places[place] for place in places if place != ANSWER}))
-        told = link.join(self._told(text, requirement_id) for text in places.get(ANSWER, ()))
-        return Markup(": ").join(filter(None, (told, body and _SHOWN.format(body))))
+        """The observations of a requirement in one situation: the answer as a whole, then names and types in its body.
 
-    def _told(self, text: str, requirement_id: str) -> str:
-        """An answer begins with its status."""
-        if text[:3].isdecimal():
-            return _SHOWN.format(text)
+        Names and types are not translated.
+        """
+        separator = Markup(f" {self._language.text(say('or'))} ")
+        answers = separator.join(self._answer(text, requirement_id) for text in places.get(ANSWER, ()))
+        places_in_body = {place: texts for place, texts in places.items() if place != ANSWER}
+        body = facts_in_words(facts_of_data(places_in_body))
+        return Markup(": ").join(filter(None, (answers, body and _NOT_TRANSLATED.format(body))))
+
+    def _answer(self, text: str, requirement_id: str) -> str:
+        """A fact about an answer as a whole: status and media type, words of ours, or a value of the service."""
+        begins_with_status = text[:3].isdecimal()
+        if begins_with_status:
+            return _NOT_TRANSLATED.format(text)
         is_ours = requirement_id not in OF_THE_SERVICE or text == "seen"
         return self._language.text(text) if is_ours else text
 
     def command(self, lines: str) -> str:
-        """Lines of a shell: a comment is said, all else stays."""
-        return "\n".join(self._language.text(line) if line.startswith(_COMMENT) else line for line in lines.split("\n"))
+        """Lines of a shell. Comments are translated, and commands stay."""
+        return "\n".join(map(self._command_line, lines.split("\n")))
+
+    def _command_line(self, line: str) -> str:
+        return self._language.text(line) if line.startswith(_COMMENT) else line

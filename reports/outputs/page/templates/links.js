@@ -1,4 +1,4 @@
-// A link to evidence opens it, also where the browser would leave it folded, and shows it, also where a filter hides it.
+// A link to evidence opens it even if it is folded, and shows it even if a filter hides it.
 const reveal = (hash) => {
   let id = hash.slice(1);
   try { id = decodeURIComponent(id); } catch { /* an id that is no escape is itself */ }
@@ -8,7 +8,7 @@ const reveal = (hash) => {
   for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
   target.scrollIntoView();
 };
-// On a phone, what was found comes before where the run came from.
+// On a phone the findings come before the provenance.
 if (matchMedia("(max-width: 860px)").matches) document.getElementById("provenance")?.removeAttribute("open");
 addEventListener("hashchange", () => reveal(location.hash));
 addEventListener("load", () => reveal(location.hash));

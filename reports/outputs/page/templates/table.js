@@ -1,5 +1,5 @@
-// pytest-html's table of tests, drawn when it is opened, with a keyboard: Enter in the first cell of a row does what a
-// click does. The script of pytest-html makes the table anew each time, so that the focus has to be put back.
+// The table of tests of pytest-html, which is drawn when it is opened. With a keyboard, Enter in the first cell of a row
+// does what a click does. The script of pytest-html makes the table anew each time, so that the focus is put back.
 document.addEventListener("keydown", (event) => {
   const cell = event.target.closest("#results-table td.col-result");
   if (!cell || event.key !== "Enter") return;
