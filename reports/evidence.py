@@ -119,7 +119,7 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     options = ["--http1.0"] if HTTP_1_0 in exchange.written else []
     if exchange.response and json_error(exchange.response):  # perhaps only where a coding is accepted
         options.append("--compressed")
-    line = resending.curl(exchange.request, *options)
+    line = resending.curl(sent, *options)
     preparation = resending.preparation_of(exchange) if exchange.operation == "executePix" else None
     in_the_address = [part.expression for part in sent.url if isinstance(part, _Redacted) and part.expression in line]
     if exchange.operation == "executePix" and resending.has_real_code(exchange.request):
@@ -129,10 +129,14 @@ def _reproduced(exchange: Exchange, resending: Resending, sent: Sent) -> Iterato
     elif exchange.operation in PREPARING and exchange.valid:
         yield MAY_MOVE
     lines = [line]
-    if preparation and in_the_address:
-        variable_of_the_code = in_the_address[-1][2:-3]
-        lines.insert(0, resending.prepares(preparation, variable_of_the_code))
-    asked = resending.asked("\n".join(lines), *([sent, resending.sent(preparation)] if preparation else [sent]))
+    requests_in_lines = [sent]
+    if preparation:
+        sent_before = resending.sent(preparation)
+        requests_in_lines.append(sent_before)
+        if in_the_address:
+            variable_of_the_code = in_the_address[-1][2:-3]
+            lines.insert(0, resending.prepares(sent_before, variable_of_the_code))
+    asked = resending.asked("\n".join(lines), *requests_in_lines)
     if told := dict.fromkeys(f"{part.expression[2:-3]}: {part.origin}" for part in asked):
         yield f"# {'; '.join(told)}".replace(_WRONG, exchange.credential)
     if (form := BY_NAME.get(exchange.credential)) and form.filter:
@@ -173,6 +177,7 @@ Parts = list[Part]
 class Sent:
     """A request in parts. `is_whole`: a line can have all of its body."""
 
+    request: Request
     url: Parts
     headers: list[tuple[str, Parts]]
     body: Parts
@@ -207,10 +212,10 @@ class Resending:
         headers = [(name, self._header(name, value)) for name, value in request.headers]
         text, known = request.body.decode("utf-8", "surrogateescape"), self.display.known
         if len(text) > _LARGEST or (not is_json_like(text) and (known.has(text) or _PERSONAL_PAIR.search(text))):
-            return Sent(url, headers, [_Redacted("", f"… ({len(request.body)}{CUT}")], is_whole=False)
+            return Sent(request, url, headers, [_Redacted("", f"… ({len(request.body)}{CUT}")], is_whole=False)
         times: Counter[str] = Counter()
         body = [part for token in tokens(text) for part in self._token(token, times)]
-        return Sent(url, headers, body, is_whole=len(_piped(body)) <= _LONGEST)
+        return Sent(request, url, headers, body, is_whole=len(_piped(body)) <= _LONGEST)
 
     def has_real_code(self, request: Request) -> bool:
         """True if the address of an execution has a code that the suite did not make up, however it is written. One
@@ -233,17 +238,18 @@ class Resending:
         code = urlsplit(execution.request.url).path.rpartition("/")[2]
         return self.preparations.get(code) or self.preparations.get(unquote(code))
 
-    def prepares(self, preparation: Request, variable: str) -> str:
+    def prepares(self, preparation: Sent, variable: str) -> str:
         """A line that prepares a transfer and sets the variable to its code, unless somebody has set it."""
-        name = self._code_at.rpartition("/")[2]
+        name, line = self._code_at.rpartition("/")[2], self.curl(preparation)
         if not re.fullmatch(r"[A-Za-z_][\w-]*", name):
-            return f"# {variable} is at {self._code_at} of the answer to: {self.curl(preparation)}"
+            return f"# {variable} is at {self._code_at} of the answer to: {line}"
         found = f"""sed -n 's/.*"{name}" *: *"\\{{0,1\\}}\\([^",}}]*\\).*/\\1/p' | head -n 1"""
-        return f'[ "${{{variable}:-}}" ] || {variable}=$({self.curl(preparation)} | {found})'
+        return f'[ "${{{variable}:-}}" ] || {variable}=$({line} | {found})'
 
-    def curl(self, request: Request, *options: str) -> str:
-        """A line that sends it again, once the variables in it are set. One that cannot be whole is a comment."""
-        sent, size = self.sent(request), len(request.body)
+    def curl(self, sent: Sent, *options: str) -> str:
+        """A line that sends a request again, once the variables in it are set. One that cannot be whole is a
+        comment."""
+        request, size = sent.request, len(sent.request.body)
         names, pipe = [name.lower() for name, _ in sent.headers], ""
         words = [" ".join(["curl", *options, "-sS -i"]), *self._options]
         words += ["--globoff --path-as-is"] * bool(_REWRITTEN.search(request.url))
@@ -301,13 +307,16 @@ class Resending:
 
     def _token(self, token: Token, times: Counter[str]) -> Iterator[Part]:
         """A piece of a body. A second value of a member has a variable with a number."""
+        if token.kind in ("sign", "blank"):  # most of a body, and nothing of it needs to be looked up
+            yield token.text
+            return
         known, content, quote = self.display.known, token.content, '"' * (token.kind == "text")
         is_value = token.kind in ("text", "word") and token.text not in ("true", "false", "null")
         whole = known.whole_in_request(content) if is_value else known.whole(content)
         key = known.origins.get(whole, "") or (self._key_filled_in(content) if is_value else "")
         if whole and token.text == f"{quote}{known.plain[whole]}{quote}":
             yield from (quote, self._value(whole), quote)
-        elif token.kind in ("sign", "blank") or not (key or _is_masked(token) or known.has(content)):
+        elif not (key or _is_masked(token) or known.has(content)):
             yield token.text
         else:
             name = token.member[:40] if is_name(token.member) else "member"

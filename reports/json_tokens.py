@@ -41,6 +41,8 @@ class Token(NamedTuple):
     def content(self) -> str:
         """The text without its quotes and escapes; a broken one as it is written."""
         inner = self.text.removeprefix('"').removesuffix('"')
+        if "\\" not in inner:
+            return inner
         try:
             return str(json.loads(f'"{inner}"', strict=False))
         except ValueError:

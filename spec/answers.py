@@ -15,7 +15,17 @@ from itertools import islice
 from json import JSONDecoder
 from typing import Any
 
-from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside, named_media_type
+from spec.exchange import (
+    VALID,
+    Exchange,
+    FailureKind,
+    Response,
+    is_readable,
+    json_error,
+    kept_beside,
+    named_media_type,
+    read_with_a_large_body,
+)
 from spec.interface import operations
 from spec.json_text import JsonObject, folded, is_integer, texts_in
 from spec.message import Message, joined, message_of, say
@@ -77,6 +87,7 @@ ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {Refus
 """Another request of the same caller may get another answer."""
 
 
+@read_with_a_large_body
 @kept_beside
 def refusal_kind(response: Response) -> RefusalKind | None:
     """Subject of the refusal; None where the answer is no refusal."""
@@ -113,7 +124,7 @@ def turns_away(response: Response) -> bool:
     """True if a gateway may answer so without a valid token: a refusal that is not passing, or a page for people."""
     kind = refusal_kind(response)
     if kind is None:
-        return bool(response.json.error)
+        return bool(json_error(response))
     return kind in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
 
 
@@ -123,7 +134,7 @@ def is_page(response: Response) -> bool:
     markup = response.media_type in ("text/html", "application/xhtml+xml") or response.start[:200].lstrip().startswith(
         b"<"
     )
-    return response.status == 200 and markup and bool(response.json.error)
+    return response.status == 200 and markup and bool(json_error(response))
 
 
 def refusal_of_the_caller(response: Response) -> RefusalKind | None:
@@ -134,6 +145,7 @@ def refusal_of_the_caller(response: Response) -> RefusalKind | None:
     return kind if kind in ABOUT_THE_CALLER else None
 
 
+@read_with_a_large_body
 @kept_beside
 def code_of(response: Response) -> int | None:
     """The integer under `code`, or None. One that is too large to compute with counts as -1: it is not 0."""
@@ -214,9 +226,10 @@ def grants_protected_result(exchange: Exchange) -> bool:
         return not is_refusal(response) and is_result(response)
     if is_execution:
         return _tells_anybody_of_a_transfer(response)
-    return any(_success_is_true(text) for text in (response, *_texts_in(response)))
+    return _success_is_true_anywhere(response)
 
 
+@read_with_a_large_body
 @kept_beside
 def _has_an_execution_result(response: Response) -> bool:
     return any(map(_is_execution_result, _objects(response.json.value)))
@@ -290,7 +303,7 @@ _ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
 @kept_beside
 def says_done_in_words(response: Response) -> bool:
     """True if a body that is no JSON has the word DONE, in capitals as documented."""
-    return bool(response.json.error) and re.search(rb"\bDONE\b", response.start) is not None
+    return bool(json_error(response)) and re.search(rb"\bDONE\b", response.start) is not None
 
 
 def registered(exchange: Exchange) -> bool:
@@ -307,6 +320,12 @@ def is_served(exchange: Exchange) -> bool:
 def declines(response: Response | None) -> bool:
     """True if `Success` in data says false. Of a registration that is documented; elsewhere nobody knows what it
     means."""
+    return response is not None and _success_is_false(response)
+
+
+@read_with_a_large_body
+@kept_beside
+def _success_is_false(response: Response) -> bool:
     success_text = _text_of(data_of(response), "Success") or ""
     return success_text.strip().casefold() == "false"
 
@@ -314,7 +333,7 @@ def declines(response: Response | None) -> bool:
 def may_be_registered(exchange: Exchange) -> bool:
     """True if a valid key registration has an unknown outcome: no answer, or none of the service that can be read."""
     how = refused_or_lost(exchange)
-    is_unreadable = how is None and exchange.response and not exchange.response.json.readable
+    is_unreadable = how is None and exchange.response and not is_readable(exchange.response)
     is_valid = exchange.operation == "registerPixKey" and exchange.expects_success
     return is_valid and bool(is_unreadable or how in _OUTCOME_UNKNOWN)
 
@@ -386,6 +405,7 @@ def _says_done(response: Response) -> bool:
     return any(_text_of(members, "status") == "DONE" for members in places)
 
 
+@read_with_a_large_body
 @kept_beside
 def _success_is_true(response: Response) -> bool:
     """True if `Success` in data says true. Elsewhere a member counts only where it is spelled as documented."""
@@ -393,6 +413,12 @@ def _success_is_true(response: Response) -> bool:
     if said is not None:
         return _is_true(said)
     return any(_is_true(item["Success"]) for item in _objects(response.json.value) if "Success" in item)
+
+
+@kept_beside
+def _success_is_true_anywhere(response: Response) -> bool:
+    """True if the answer says so, or a JSON object in a text of it."""
+    return any(_success_is_true(text) for text in (response, *_texts_in(response)))
 
 
 def _is_true(said: object) -> bool:

@@ -207,14 +207,18 @@ _DOCUMENTED = frozenset(
 _NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _FOLDED = frozenset(map(folded, _DOCUMENTED))
+_LETTERS = re.compile(r"[A-Za-z _-]*")
+"""A documented name in any spelling has no other characters. Names with a number are many, and take time to fold."""
 _DOCUMENTED_VALUES = frozenset({"DONE", *KEY_TYPES})
 _WORD_IN_CAPITALS = re.compile(r"[A-Z]{2,20}")
 
 
 def is_name(name: str) -> bool:
     """True for a name of a member that is no data: a documented one in any spelling, or one made of ordinary words."""
-    if not name.isascii() or folded(name) in _FOLDED:
-        return name.isascii()
+    if not name.isascii():
+        return False
+    if _LETTERS.fullmatch(name) and folded(name) in _FOLDED:
+        return True
     if not _NAME.fullmatch(name):  # asked first: an answer may have tens of thousands of names
         return False
     words = words_of(name)

@@ -44,13 +44,22 @@ class JsonObject(dict[str, Any]):
     @cached_property
     def by_folded_name(self) -> dict[str, str]:
         """The first name as written, by folded name."""
-        return {folded(name): name for name in reversed(self)}
+        names = list(reversed(self))
+        folded_names = _without_case_and_separators("\n".join(names)).split("\n")
+        if len(folded_names) != len(names):  # a name has a line end
+            folded_names = list(map(folded, names))
+        return dict(zip(folded_names, names, strict=True))
 
 
 @lru_cache(10_000)
 def folded(name: str) -> str:
     """A member name without letter case and separators. A misspelled name and the right one have it in common."""
-    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+    return _without_case_and_separators(name)
+
+
+def _without_case_and_separators(text: str) -> str:
+    """Text without letter case and separators. One text of 50,000 names takes a tenth of the time of 50,000 texts."""
+    return text.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
 @dataclass(frozen=True)
@@ -156,12 +165,17 @@ def _parse(text: str, marked: bool) -> JsonText:
 
     try:
         value = json.loads(
-            text, object_pairs_hook=members, parse_int=_number, parse_float=_number, parse_constant=constants.append
+            text, object_pairs_hook=members, parse_int=_integer, parse_float=_number, parse_constant=constants.append
         )
     except json.JSONDecodeError as error:
         return JsonText(error=say("{error} at character {position}", error=say(error.msg), position=error.pos))
     wrong = say("{name} is not a JSON value", name=constants[0]) if constants else ""
     return JsonText(value, wrong, repeated=tuple(repeated), byte_order_mark=marked)
+
+
+def _integer(text: str) -> Decimal | HugeNumber:
+    """A number without fraction and exponent. Lists hold thousands of them."""
+    return Decimal(text) if len(text) <= MAX_DIGITS else HugeNumber(integral=True)
 
 
 def _number(text: str) -> Decimal | HugeNumber:

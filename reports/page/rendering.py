@@ -6,7 +6,8 @@ Each exchange stands in lines, marked where it deviates as the findings say. Wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from html import escape
 from itertools import islice
 from operator import attrgetter
@@ -123,6 +124,8 @@ _AROUND, _MOST_LINES = 2, 6
 """Of an excerpt: lines before the one that deviates, lines in all."""
 _DEEPEST = 32
 """Levels that are indented: a body that was cut may be as deep as it is long."""
+_BODIES_KEPT = 64
+"""Bodies whose lines are kept, because a service says the same to many requests."""
 
 
 MarkedPlace = tuple[str, str]
@@ -191,7 +194,13 @@ def message(first: str, content: Evidence, marks: Marks) -> Side:
 
 
 def _body(text: str) -> list[Line]:
-    """JSON in lines, also where it was cut, its tokens as they are; any other text as it is."""
+    """JSON in lines, also where it was cut, its tokens as they are; any other text as it is. Lines of its own for each
+    message, because they get its marks."""
+    return [replace(line, marks=[]) for line in _lines_of_body(text)]
+
+
+@lru_cache(_BODIES_KEPT)
+def _lines_of_body(text: str) -> list[Line]:
     plain = text.removeprefix(BYTE_ORDER_MARK)
     is_cut = is_json_like(plain) and plain.endswith(CUT)
     if not is_cut and not read_json(plain.encode("utf-8", "replace")).readable:
