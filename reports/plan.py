@@ -84,7 +84,7 @@ def purposes_in_words(sent: Iterable[Exchange]) -> Iterator[str]:
 
 def _purposes(sent: Sequence[Exchange]) -> Iterator[str]:
     """Each purpose of these requests, and how many have it."""
-    times = Counter(exchange.purpose for exchange in sent if exchange.purpose and not exchange.part)
+    times = Counter(exchange.purpose for exchange in sent if exchange.purpose)
     for purpose, number in times.items():
         yield f"  {'':<17} {number:>5}  {purpose.value}"
 
