@@ -17,7 +17,17 @@ from itertools import islice
 from json import JSONDecoder
 from typing import Any
 
-from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside, named_media_type
+from spec.exchange import (
+    VALID,
+    Exchange,
+    FailureKind,
+    Response,
+    is_readable,
+    json_error,
+    kept_beside,
+    named_media_type,
+    read_with_a_large_body,
+)
 from spec.interface import operations
 from spec.json_text import JsonObject, folded, is_integer, texts_in
 from spec.message import Message, joined, message_of, say
@@ -82,6 +92,7 @@ ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {Refus
 """Another request of the same caller may get another answer."""
 
 
+@read_with_a_large_body
 @kept_beside
 def refusal_kind(response: Response) -> RefusalKind | None:
     """Subject of the refusal; None if the answer is no refusal."""
@@ -121,7 +132,7 @@ def turns_away(response: Response) -> bool:
     """
     kind = refusal_kind(response)
     if kind is None:
-        return bool(response.json.error)
+        return bool(json_error(response))
     return kind in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
 
 
@@ -132,7 +143,7 @@ def is_page(response: Response) -> bool:
         return False
     has_type_of_a_page = response.media_type in ("text/html", "application/xhtml+xml")
     looks_like_a_page = has_type_of_a_page or response.start[:200].lstrip().startswith(b"<")
-    return looks_like_a_page and bool(response.json.error)
+    return looks_like_a_page and bool(json_error(response))
 
 
 def refusal_of_the_caller(response: Response) -> RefusalKind | None:
@@ -143,6 +154,7 @@ def refusal_of_the_caller(response: Response) -> RefusalKind | None:
     return kind if kind in ABOUT_THE_CALLER else None
 
 
+@read_with_a_large_body
 @kept_beside
 def code_of(response: Response) -> int | None:
     """The integer under `code`, or None. An integer too large to compute with gives -1, because it is not 0."""
@@ -230,6 +242,7 @@ def grants_protected_result(exchange: Exchange) -> bool:
     return _has_an_execution_result(response) if is_execution else _success_is_true(response)
 
 
+@read_with_a_large_body
 @kept_beside
 def _has_an_execution_result(response: Response) -> bool:
     """True if an object at any place of the body is a whole execution result."""
@@ -318,7 +331,7 @@ _BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
 @kept_beside
 def says_done_in_words(response: Response) -> bool:
     """True if a body that is no JSON has the word DONE, in capitals as documented."""
-    return bool(response.json.error) and re.search(rb"\bDONE\b", response.start) is not None
+    return bool(json_error(response)) and re.search(rb"\bDONE\b", response.start) is not None
 
 
 def registered(exchange: Exchange) -> bool:
@@ -335,6 +348,12 @@ def is_served(exchange: Exchange) -> bool:
 def declines(response: Response | None) -> bool:
     """True if `Success` in data says false. The interface document has that member for registrations alone; in another
     answer nobody knows what it means."""
+    return response is not None and _success_is_false(response)
+
+
+@read_with_a_large_body
+@kept_beside
+def _success_is_false(response: Response) -> bool:
     success_text = _text_of(data_of(response), "Success") or ""
     return success_text.strip().casefold() == "false"
 
@@ -344,7 +363,7 @@ def may_be_registered(exchange: Exchange) -> bool:
     if exchange.operation != "registerPixKey" or not exchange.expects_success:
         return False
     refusal = refused_or_lost(exchange)
-    is_unreadable = exchange.response is not None and not exchange.response.json.readable
+    is_unreadable = exchange.response is not None and not is_readable(exchange.response)
     return refusal in _OUTCOME_UNKNOWN or (refusal is None and is_unreadable)
 
 
@@ -436,6 +455,7 @@ def _says_done(response: Response) -> bool:
     return any(_text_of(members, "status") == "DONE" for members in holders)
 
 
+@read_with_a_large_body
 @kept_beside
 def _success_is_true(response: Response) -> bool:
     """True if `Success` in data says true, in any spelling. If data has none, any other member that is spelled exactly

@@ -116,6 +116,17 @@ def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
     return read_once
 
 
+Fact = TypeVar("Fact", bound=Callable[["Response"], object])
+_READ_WITH_A_LARGE_BODY: list[Callable[[Response], object]] = []
+
+
+def read_with_a_large_body(read: Fact) -> Fact:
+    """Have a small fact, which is kept beside its response, read as soon as the JSON of a large body is: that is
+    dropped soon, and would be read once more for each such fact."""
+    _READ_WITH_A_LARGE_BODY.append(read)
+    return read
+
+
 @kept_beside
 def _read_small(response: Response) -> JsonText:
     return read_json(response.content[0])
@@ -186,15 +197,27 @@ class Response:
             return JsonText(error=self.broken)
         if size_if_packed:
             text = _read_large(content)
-            vars(self)[json_error.__name__] = text.error  # at the end of a run it is asked for once more
+            known = vars(self)
+            if not known.get("is_read"):
+                known["is_read"] = True  # set before the loop, because each fact asks for the JSON
+                for read in _READ_WITH_A_LARGE_BODY:
+                    read(self)
             return text
         return _read_medium(content) if len(content) > SMALL else _read_small(self)
 
 
+@read_with_a_large_body
 @kept_beside
 def json_error(response: Response) -> Text:
-    """Why the body is not JSON; empty if it is. A large body is not read again for it."""
+    """Why the body is not JSON; empty if it is."""
     return response.json.error
+
+
+@read_with_a_large_body
+@kept_beside
+def is_readable(response: Response) -> bool:
+    """True if the body is JSON, and exceeds no limit."""
+    return response.json.readable
 
 
 HTTP_1_0 = "HTTP/1.0"

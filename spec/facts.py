@@ -290,6 +290,8 @@ _FORM_OF_A_NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
 """Letters and separators with at most one digit at the end, as in `address1`: an identifier has more digits."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 """A word within a name: capitals as in `CNPJ`, or small letters after one capital or none, as in `keyType`."""
+_LETTERS = re.compile(r"[A-Za-z _-]*")
+"""A documented name in any spelling has no other characters. Names with a number are many, and take time to fold."""
 _DOCUMENTED_VALUES = frozenset({"DONE", *KEY_TYPES})
 _WORD_IN_CAPITALS = re.compile(r"[A-Z]{2,20}")
 
@@ -298,7 +300,7 @@ def is_name(name: str) -> bool:
     """True for a name of a member that is no data: a documented one in any spelling, or one made of ordinary words."""
     if not name.isascii():
         return False
-    if folded(name) in _FOLDED_NAMES:
+    if _LETTERS.fullmatch(name) and folded(name) in _FOLDED_NAMES:
         return True
     if not _FORM_OF_A_NAME.fullmatch(name):  # asked first: an answer may have tens of thousands of names
         return False

@@ -48,13 +48,22 @@ class JsonObject(dict[str, Any]):
     @cached_property
     def by_folded_name(self) -> dict[str, str]:
         """The first name that stands for each folded name."""
-        return {folded(name): name for name in reversed(self)}  # of equal ones, the last one written stays
+        names = list(reversed(self))  # of equal ones, the last one written stays
+        folded_names = _without_case_and_separators("\n".join(names)).split("\n")
+        if len(folded_names) != len(names):  # a name has a line end
+            folded_names = list(map(folded, names))
+        return dict(zip(folded_names, names, strict=True))
 
 
 @lru_cache(10_000)
 def folded(name: str) -> str:
     """A member name without letter case and separators, which is the same for a name and its misspellings."""
-    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+    return _without_case_and_separators(name)
+
+
+def _without_case_and_separators(text: str) -> str:
+    """Text without letter case and separators. One text of 50,000 names takes a tenth of the time of 50,000 texts."""
+    return text.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
 @dataclass(frozen=True)
@@ -171,12 +180,17 @@ def _parse(text: str, *, has_byte_order_mark: bool) -> JsonText:
 
     try:
         value = json.loads(
-            text, object_pairs_hook=object_of, parse_int=_number, parse_float=_number, parse_constant=constants.append
+            text, object_pairs_hook=object_of, parse_int=_integer, parse_float=_number, parse_constant=constants.append
         )
     except json.JSONDecodeError as error:
         return JsonText(error=say("{error} at character {position}", error=say(error.msg), position=error.pos))
     error_of_constant = say("{name} is not a JSON value", name=constants[0]) if constants else ""
     return JsonText(value, error_of_constant, repeated=tuple(repeated_names), byte_order_mark=has_byte_order_mark)
+
+
+def _integer(text: str) -> Decimal | HugeNumber:
+    """A number without fraction and exponent. Lists hold thousands of them."""
+    return Decimal(text) if len(text) <= MAX_DIGITS else HugeNumber(integral=True)
 
 
 def _number(text: str) -> Decimal | HugeNumber:

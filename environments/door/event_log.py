@@ -67,6 +67,7 @@ class EventLog:
 
     def __post_init__(self) -> None:
         self.lock = FileLock(f"{self.path}.lock", mode=0o600)
+        self._last_read = b"", list[str]()  # the content and its lines; one tuple, because threads replace it
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -97,14 +98,26 @@ class EventLog:
         return line | {"event": event} | clear
 
     def _lines(self) -> list[str]:
-        """The whole lines. Half a line at the end is what a killed run left: nothing was sent for it."""
+        """The whole lines. Half a line at the end is what a killed run left: nothing was sent for it.
+
+        The file is read each time, because another run may have changed it, and taken apart only if it changed: a
+        synthetic key may have 100,000 characters.
+        """
         self._refuse_what_is_no_file()
-        text = self.path.read_text("utf-8", "replace") if self.path.exists() else ""
-        return text.split("\n")[:-1]
+        content = self.path.read_bytes() if self.path.exists() else b""
+        last_content, lines = self._last_read
+        if content != last_content:
+            text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+            lines = text.split("\n")[:-1]
+            self._last_read = content, lines
+        return list(lines)
 
     def _write_lines(self, lines: Iterable[str]) -> None:
         """Hold these lines alone. They are on the disk before this returns."""
-        replace_file(self.path, "\n".join([*lines, ""]).encode())
+        written = list(lines)
+        content = "\n".join([*written, ""]).encode()
+        replace_file(self.path, content)
+        self._last_read = content, written
 
     def _refuse_what_is_no_file(self) -> None:
         """A device keeps nothing, a folder holds no line, and a link leads to what somebody else chose."""

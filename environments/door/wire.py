@@ -39,8 +39,8 @@ _CODINGS = ("gzip", "br", "zstd", "compress")
 """Content codings that may be named; a request accepts deflate, and of these the first."""
 ALWAYS_READ = 16_384
 """Bytes of a body that are read whatever the run has read before. What is longer has a weight."""
-MOST_WEIGHT = 50_000_000
-"""Weight of the long bodies that a run reads, in bytes. Some ten lists of 10,000 entries weigh as much."""
+MOST_WEIGHT = 30_000_000
+"""Weight of the long bodies that a run reads, in bytes. Some six lists of 10,000 entries weigh as much."""
 _WEIGHT_OF_A_VALUE = 100
 """Bytes of a text without structure that cost as much time, when they are judged, as one value."""
 

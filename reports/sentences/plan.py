@@ -88,8 +88,8 @@ def purposes_in_words(exchanges: Iterable[Exchange]) -> Iterator[str]:
 
 
 def _purposes(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """Number of requests for each purpose. Generated requests are counted apart."""
-    times = Counter(exchange.purpose for exchange in exchanges if exchange.purpose and not exchange.part)
+    """Number of requests for each purpose."""
+    times = Counter(exchange.purpose for exchange in exchanges if exchange.purpose)
     for purpose, number in times.items():
         yield f"  {'':<17} {number:>5}  {purpose.value}"
 

@@ -140,16 +140,17 @@ def _lines_that_resend(exchange: Exchange, request: RequestParts, resending: Res
     5. a comment: the status that the run got
     6. a line that prepares a transfer, and the line itself
     """
-    line = resending.curl(exchange.request, *_options_of(exchange))
+    line = resending.curl(request, *_options_of(exchange))
     preparation = resending.preparation_of(exchange) if exchange.operation == "executePix" else None
     variable_of_code = _last_variable(request.url, line) if exchange.operation == "executePix" else ""
     yield from _money_warnings(exchange, resending, variable_of_code)
     lines = [line]
     requests = [request]
     if preparation:
-        requests.append(resending.parts_of(preparation))
-    if preparation and variable_of_code:
-        lines.insert(0, resending.line_that_prepares(preparation, variable_of_code))
+        preparing_request = resending.parts_of(preparation)
+        requests.append(preparing_request)
+        if variable_of_code:
+            lines.insert(0, resending.line_that_prepares(preparing_request, variable_of_code))
     to_set = resending.variables_to_set("\n".join(lines), requests)
     explanations = dict.fromkeys(f"{value.variable}: {value.origin}" for value in to_set)
     if explanations:
@@ -224,6 +225,7 @@ Parts = list[Part]
 class RequestParts:
     """A request in parts."""
 
+    request: Request
     url: Parts
     headers: list[tuple[str, Parts]]
     body: Parts
@@ -262,10 +264,10 @@ class Resending:
         text = request.body.decode("utf-8", "surrogateescape")
         if len(text) > _LARGEST_BODY or (not is_json_like(text) and self._names_somebody(text)):
             size = _Redacted("", f"… ({len(request.body)}{CUT}")
-            return RequestParts(url, headers, [size], is_whole=False)
+            return RequestParts(request, url, headers, [size], is_whole=False)
         times: Counter[str] = Counter()
         body = list(chain.from_iterable(self._token(token, times) for token in tokens(text)))
-        return RequestParts(url, headers, body, is_whole=len(_piped(body)) <= _LONGEST_BODY_IN_LINE)
+        return RequestParts(request, url, headers, body, is_whole=len(_piped(body)) <= _LONGEST_BODY_IN_LINE)
 
     def _names_somebody(self, text: str) -> bool:
         return self.display.known.has(text) or _PERSONAL_PAIR.search(text) is not None
@@ -293,23 +295,24 @@ class Resending:
         code = urlsplit(execution.request.url).path.rpartition("/")[2]
         return self.preparations.get(code) or self.preparations.get(unquote(code))
 
-    def line_that_prepares(self, preparation: Request, variable: str) -> str:
+    def line_that_prepares(self, preparation: RequestParts, variable: str) -> str:
         """A line that prepares a transfer and sets the variable to its code, unless the variable is set.
 
         The line finds the code by the name of its member. A code at a place without a name is left to the reader.
         """
         name = self._code_at.rpartition("/")[2]
+        line = self.curl(preparation)
         if not re.fullmatch(r"[A-Za-z_][\w-]*", name):
-            return f"# {variable} is at {self._code_at} of the answer to: {self.curl(preparation)}"
+            return f"# {variable} is at {self._code_at} of the answer to: {line}"
         print_code = f"""sed -n 's/.*"{name}" *: *"\\{{0,1\\}}\\([^",}}]*\\).*/\\1/p' | head -n 1"""
-        return f'[ "${{{variable}:-}}" ] || {variable}=$({self.curl(preparation)} | {print_code})'
+        return f'[ "${{{variable}:-}}" ] || {variable}=$({line} | {print_code})'
 
-    def curl(self, request: Request, *options: str) -> str:
+    def curl(self, parts: RequestParts, *options: str) -> str:
         """A line that sends a request again, once the variables in it are set.
 
         It is a comment if it cannot have the whole body.
         """
-        parts = self.parts_of(request)
+        request = parts.request
         size = len(request.body)
         names = [name.lower() for name, _ in parts.headers]
         words = [" ".join(["curl", *options, "-sS -i"]), *self._options]
@@ -379,6 +382,9 @@ class Resending:
 
     def _token(self, token: Token, times: Counter[str]) -> Iterator[Part]:
         """A piece of a body. `times` counts the variables by name, so that a second one of a name gets a number."""
+        if token.kind in ("sign", "blank"):  # most of a body, and nothing of it needs to be looked up
+            yield token.text
+            return
         known = self.display.known
         content = token.content
         quote = '"' if token.kind == "text" else ""
@@ -392,7 +398,7 @@ class Resending:
             yield from (quote, self._value(placeholder), quote)
             return
         is_secret = key or _is_personal_value(token) or known.has(content)
-        if token.kind in ("sign", "blank") or not is_secret:
+        if not is_secret:
             yield token.text
             return
         name = token.member[:40] if is_name(token.member) else "member"

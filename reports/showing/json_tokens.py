@@ -48,6 +48,8 @@ class Token(NamedTuple):
     def content(self) -> str:
         """The text without its quotes and escapes. A text with a broken escape keeps its escapes."""
         inner = self.text.removeprefix('"').removesuffix('"')
+        if "\\" not in inner:
+            return inner
         try:
             return str(json.loads(f'"{inner}"', strict=False))
         except ValueError:

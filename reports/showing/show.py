@@ -39,6 +39,8 @@ SHOWN = 4_000
 """Bytes of a body that are shown: as much as one or two screens hold."""
 _MOST_TOKENS = 1_000
 """Tokens of a body that are shown: some 200 members. Each may become a line of the page."""
+_BODIES_KEPT = 64
+"""Bodies whose text is kept, because a service says the same to many requests."""
 BYTE_ORDER_MARK, CUT = r"\ufeff", " bytes in all)"
 """Start of a body that has such a mark, and end of one that is shown in part."""
 _LONGEST_SHAPE, _LONGEST_TEXT = 64, 300
@@ -144,6 +146,7 @@ class Display:
         """`secrets` is the registry of known values. It may grow later."""
         self._secrets = secrets
         self._known = KnownValues(())
+        self._body_kept = lru_cache(_BODIES_KEPT)(self._body)
 
     @property
     def known(self) -> KnownValues:
@@ -180,9 +183,12 @@ class Display:
         If `body` is only the start of a body, `size` is the number of bytes of the whole. A byte order mark shows as an
         escape.
         """
-        start = body[:SHOWN]
-        size = max(size, len(body))
-        encoding = "latin-1" if _LATIN.search(content_type) else json.detect_encoding(start)
+        is_latin = _LATIN.search(content_type) is not None
+        return self._body_kept(body[:SHOWN], is_latin, max(size, len(body)), self.known.size)
+
+    def _body(self, start: bytes, is_latin: bool, size: int, number_of_known_values: int) -> str:
+        """A body of this size that begins so. The number of known values tells when what was kept is out of date."""
+        encoding = "latin-1" if is_latin else json.detect_encoding(start)
         text = start.decode(encoding, "replace")
         is_cut = size > SHOWN
         if is_json_like(text):
@@ -191,7 +197,7 @@ class Display:
             shown = "".join(self._token(token) for token in first_tokens[:_MOST_TOKENS])
         else:
             shown = self._in_words(text)
-        mark = BYTE_ORDER_MARK if body.startswith(BOM_UTF8) else ""
+        mark = BYTE_ORDER_MARK if start.startswith(BOM_UTF8) else ""
         rest = f"… ({size}{CUT}" if is_cut else ""
         return mark + shown + rest
 

@@ -20,7 +20,7 @@ from spec.answers import (
     refused_or_lost,
     succeeded,
 )
-from spec.exchange import VALID, Exchange, Purpose
+from spec.exchange import VALID, Exchange, Purpose, is_readable
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
 from spec.message import joined, say
@@ -173,7 +173,7 @@ def _judgement_by(evidence: _Evidence, operation: str) -> Judgement:
         return inconclusive(missing.why)
     for seen in evidence.not_generated(operation):
         is_shown = seen.credential == VALID and is_granted(seen)
-        if is_shown and seen.response and seen.response.json.readable:
+        if is_shown and seen.response and is_readable(seen.response):
             return holds(seen)
     for answer in answers:
         if not is_passing(answer):

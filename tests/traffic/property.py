@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from environments.door.client import Client
 from environments.profiles.model import Profile
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
 from spec.interface import MONEY, READS, operations
 from spec.rules import Reproduction, judge
@@ -33,6 +33,21 @@ DEFAULT_READS = 12
 most."""
 MOST_SMALLER, MOST_SMALLER_IN_ALL = 40, 120
 """Requests that look for a smaller case of one finding, and of all. Sequences have as many for one, and 80 for all."""
+
+
+class Generated(Purpose):
+    """Why a generated request is sent."""
+
+    READ = "a valid read, because one answer of several may deviate"
+    INVALID = "an invalid request that is not drawn"
+    DRAWN = "a request that is drawn from the schema"
+    SMALLER = "a part of a drawn request, to see if it shows the same finding"
+
+
+def _purpose_of(case: Case) -> Generated:
+    if case.valid:
+        return Generated.READ
+    return Generated.INVALID if case.where else Generated.DRAWN
 
 
 class Generation:
@@ -80,11 +95,11 @@ class Generation:
         if self._drawn is None:
             self.begin()
         cases = in_turns(self._drawn.result() if self._drawn else [])
-        sends = [partial(self._send, case) for case in cases]
+        sends = [partial(self._send, case, _purpose_of(case)) for case in cases]
         self._sent = list(zip(cases, together.send_all(sends), strict=True))
 
-    def _send(self, case: Case) -> Exchange:
-        return case.send(self._client.of_part(case.operation))
+    def _send(self, case: Case, purpose: Generated) -> Exchange:
+        return case.send(self._client.of_part(case.operation).with_purpose(purpose))
 
     # -- smaller cases ----------------------------------------------------------------------------------------------
 
@@ -105,7 +120,7 @@ class Generation:
         permitted = next(bounded([case], self._profile), None)
         if permitted is None:
             return None
-        exchange = self._send(permitted)
+        exchange = self._send(permitted, Generated.SMALLER)
         self._sent.append((replace(permitted, what=SMALLER), exchange))
         self._findings.pop(case.operation, None)
         return exchange

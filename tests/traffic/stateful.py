@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 from environments.door.client import Client
 from environments.profiles.model import PixKey, Profile
 from spec.answers import data_of, grants_protected_result, is_granted, registered, succeeded
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Purpose
 from spec.facts import Facts
 from spec.findings import Finding
 from spec.json_text import JsonPath, leaves_of
@@ -32,6 +32,16 @@ _MOST_AGAIN = 3
 """Sequences with a deviation that are followed once more, alone."""
 _MOST_SHORTER, _MOST_SHORTER_IN_ALL = 40, 80
 """Requests that look for a shorter sequence of one finding, and of all."""
+
+
+class InSequence(Purpose):
+    """Why a request of a sequence is sent, unless the registrar says why it deletes a key."""
+
+    STEP = "a step of a drawn sequence"
+    SHORTER = "a step of a part of a drawn sequence, to see if that shows the same finding"
+    EXECUTED_TWICE = "a transfer that the run prepares, to execute it twice"
+    AGAIN = "the same transfer again"
+    BALANCE = "a balance, before or after an execution of that transfer"
 
 
 class Step(Enum):
@@ -131,7 +141,7 @@ class World:
 
     def follow_shorter(self, sequence: Sequence[Step]) -> Followed:
         """Follow a sequence that is a part of a drawn one."""
-        followed = self._followed(sequence, self._synthetic_key())
+        followed = self._followed(sequence, self._synthetic_key(), InSequence.SHORTER)
         self._take(followed, what=SMALLER)
         return followed
 
@@ -139,7 +149,7 @@ class World:
         """A key of its own for a sequence; None if none may be deleted."""
         return self.registrar.key_of_nobody() if self.registrar.synthetic_keys() else None
 
-    def _followed(self, sequence: Sequence[Step], key: PixKey | None) -> Followed:
+    def _followed(self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP) -> Followed:
         """Take these steps, and delete what they leave. A deletion that follows another one is sent on a sandbox only:
         elsewhere it may take a key of somebody."""
         followed: Followed = []
@@ -147,9 +157,9 @@ class World:
         for step in sequence:
             exchange = None
             if step in _READS:
-                exchange = self._read(_READS[step], self.profile.accounts[0])
+                exchange = self._read(_READS[step], self.profile.accounts[0], purpose)
             elif self._may_change(key) and step is Step.REGISTER:
-                exchange = self.registrar.register(key)
+                exchange = self.registrar.register(key, purpose)
                 is_registered = is_registered or registered(exchange)
             elif self._may_change(key) and (is_registered or self.profile.is_sandbox):
                 exchange = self.registrar.delete(key, self.registrar.account, valid=is_registered)
@@ -177,29 +187,32 @@ class World:
         guard = self.client.door.guard
         if self.findings.cut or not (self.reach.spends_codes and self.reach.wants("executePix.repeated")):
             return
-        code = next(iter(guard.prepared.codes_of(prepare(self.client, self.profile, min(1, guard.room)))), None)
+        prepared = prepare(self.client, self.profile, min(1, guard.room), InSequence.EXECUTED_TWICE)
+        code = next(iter(guard.prepared.codes_of(prepared)), None)
         if code is None:
             return
         execute = partial(self.client.send, "executePix", code)
-        before, first = self._balances(), execute(valid=True)
+        before, first = self._balances(), execute(valid=True, purpose=InSequence.EXECUTED_TWICE)
         self._take_one(first, (_EXECUTE,))
         if not succeeded(first):
             return
         between = self._balances()
         if not guard.permit_again(code):
             return
-        second = execute()
+        second = execute(purpose=InSequence.AGAIN)
         self._take_one(second, (_EXECUTE, _AGAIN))
         if second.response:
             self.twice = _Repeated(first, second, _changes(before, between), _changes(between, self._balances()))
 
-    def _read(self, operation: str, account: str) -> Exchange | None:
+    def _read(self, operation: str, account: str, purpose: Purpose) -> Exchange | None:
         if operation not in self.reach.operations or self.findings.cut:
             return None
-        return self.client.send(operation, account, valid=True)
+        return self.client.send(operation, account, valid=True, purpose=purpose)
 
     def _balances(self) -> Numbers:
-        answers = {account: self._read("getBalance", account) for account in self.profile.accounts[:3]}
+        answers = {
+            account: self._read("getBalance", account, InSequence.BALANCE) for account in self.profile.accounts[:3]
+        }
         for answer in answers.values():
             if answer:
                 self._take_one(answer, (Step.BALANCE.value,))

@@ -7,7 +7,8 @@ and the lines that deviate are marked. Invisible characters are shown as escapes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from html import escape
 from itertools import chain, islice
 from operator import attrgetter
@@ -141,6 +142,8 @@ _MOST_LINES = 6
 """Lines of an excerpt. The whole exchange is one click away."""
 _DEEPEST = 32
 """Levels that are indented, because a body that was cut may be as deep as it is long."""
+_BODIES_KEPT = 64
+"""Bodies whose lines are kept, because a service says the same to many requests."""
 
 
 MarkedPlace = tuple[str, str]
@@ -238,6 +241,12 @@ def _line_of_header(name: str, head: list[Line]) -> Line:
 
 
 def _body(text: str) -> list[Line]:
+    """A body in lines. Each message has lines of its own, because they get its marks."""
+    return [replace(line, marks=[]) for line in _lines_of_body(text)]
+
+
+@lru_cache(_BODIES_KEPT)
+def _lines_of_body(text: str) -> list[Line]:
     """A body in lines. JSON is laid out, even if it was cut, with its tokens as they are; any other text is not."""
     json_text = text.removeprefix(BYTE_ORDER_MARK)
     is_cut_json = is_json_like(json_text) and json_text.endswith(CUT)

@@ -44,7 +44,7 @@ KEYS = 50
 MOST_CALLS = 700
 """Calls of functions for each value of an answer, over both operations. An array of 20 levels needs most of them."""
 SMALL_WEIGHT = 5_000_000
-"""A tenth of what a run reads of long answers, so that these tests need no answers of their full length."""
+"""A sixth of what a run reads of long answers, so that these tests need no answers of their full length."""
 MANY_VALUES = 9_900
 LISTS_THAT_ARE_READ = 5
 """Lists of so many values that have the small weight."""
@@ -53,7 +53,7 @@ BEYOND = "longer than the suite reads after many long answers"
 
 @pytest.fixture
 def small_weight(monkeypatch):
-    """A run reads a tenth of the weight of long answers."""
+    """A run reads a sixth of the weight of long answers."""
     monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
 
 

@@ -14,7 +14,7 @@ from environments.profiles.loading import load
 from environments.sandbox import Request as Asked
 from environments.sandbox import Response as Answer
 from environments.sandbox import Service
-from spec.exchange import Exchange, Request, Response
+from spec.exchange import Exchange, Purpose, Request, Response
 from spec.interface import MARK
 from spec.json_text import as_bytes
 from spec.rules import Reproduction
@@ -201,6 +201,9 @@ class FailsOnADollarOrATilde:
         self.log: list[Exchange] = []
 
     def of_part(self, name: str) -> Self:
+        return self
+
+    def with_purpose(self, purpose: Purpose) -> Self:
         return self
 
     def send(self, operation: str, place: str | bytes | None, *, body: bytes | None, **rest: Any) -> Exchange:

@@ -181,7 +181,8 @@ def test_the_token_is_where_the_profile_has_it(auth, shown):
     secrets = Secrets()
     secrets.learn_secret("token", "token-4711-abc")
     request = Request("GET", "https://host/v1/accounts", (("Authorization", "Bearer token-4711-abc"),))
-    line = Resending(Display(secrets), replace(SANDBOX, auth=auth)).curl(request)
+    resending = Resending(Display(secrets), replace(SANDBOX, auth=auth))
+    line = resending.curl(resending.parts_of(request))
 
     assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
 

@@ -1,8 +1,12 @@
 """Requests and responses as they are kept."""
 
+import json
+
 import pytest
 
-from spec.exchange import LARGE, Response
+import spec.exchange
+from spec.answers import RefusalKind, code_of, declines, refusal_kind
+from spec.exchange import LARGE, Response, is_readable, json_error
 
 
 @pytest.mark.parametrize("size", [LARGE, LARGE + 1])
@@ -16,3 +20,19 @@ def test_bodies_of_any_size_come_out_as_they_went_in(size):
     assert response == Response(200, (), body)
     assert "xx" not in repr(response)
     assert (len(response.content[0]) < size) is (size > LARGE)
+
+
+def test_small_facts_of_a_large_body_are_read_with_it(monkeypatch):
+    """Its JSON is dropped soon, and many exchanges are asked for one fact after the other."""
+    read, bodies = spec.exchange.read_json, []
+    monkeypatch.setattr(spec.exchange, "read_json", lambda body: bodies.append(body) or read(body))
+    padding = "x" * LARGE
+    responses = [Response(200, (), json.dumps({"code": number, "data": padding}).encode()) for number in range(5)]
+    facts = [
+        [fact(response) for response in responses]
+        for fact in (code_of, refusal_kind, declines, is_readable, json_error, refusal_kind)
+    ]
+
+    assert facts[0] == [0, 1, 2, 3, 4]
+    assert facts[1] == [None, *[RefusalKind.ENVELOPE] * 4]
+    assert len(bodies) == len(responses)

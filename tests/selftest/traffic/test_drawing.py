@@ -14,12 +14,14 @@ import pytest
 
 from environments.profiles.loading import load
 from spec.interface import MARK, PREPARING, operations
-from tests.traffic.case import Case, bounded, form_of
+from spec.json_text import read_json
+from tests.traffic.case import JSON, Case, bounded, form_of
+from tests.traffic.invalid import invalid_requests
 
 SANDBOX = load("sandbox")
 BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None)
 """The same profile, for a service that is no sandbox."""
-SEEDS = range(2)
+SEEDS = range(4)
 EXAMPLES = 40
 
 
@@ -32,7 +34,7 @@ def drawing(profile_name: str = "sandbox") -> Any:
 
 @cache
 def drawn(operation: str, profile_name: str = "sandbox") -> list[Case]:
-    """What two seeds draw, without the coverage phase."""
+    """What four seeds draw, without the coverage phase."""
     source = drawing(profile_name)
     coverage = set(source.coverage(operation))
     cases = [case for seed in SEEDS for case in source.cases(operation, seed, EXAMPLES)]
@@ -45,15 +47,34 @@ def objects(cases: list[Case]) -> list[Mapping[str, Any]]:
     return [body for body in bodies if isinstance(body, dict)]
 
 
-@pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey", *PREPARING])
-def test_drawn_bodies_hold_documented_members(operation):
-    """At least eight of ten objects do, whether the data is to be valid or not."""
-    bodies = objects(drawn(operation))
+WITH_BODIES = ["registerPixKey", "deletePixKey", *PREPARING]
+
+
+def share_that_holds_a_member(operation: str, bodies: list[Mapping[str, Any]]) -> float:
+    """Share of the bodies that have a documented member."""
     members = set(form_of(operation, SANDBOX))
     holding = [body for body in bodies if members & body.keys()]
+    return len(holding) / len(bodies)
+
+
+@pytest.mark.parametrize("profile_name", ["sandbox", "bank"])
+@pytest.mark.parametrize("operation", WITH_BODIES)
+def test_drawn_bodies_hold_documented_members(operation, profile_name):
+    """At least nine of ten objects do, whether the data is to be valid or not."""
+    bodies = objects(drawn(operation, profile_name))
 
     assert len(bodies) > 25
-    assert len(holding) >= 0.8 * len(bodies)
+    assert share_that_holds_a_member(operation, bodies) >= 0.9
+
+
+@pytest.mark.parametrize("operation", WITH_BODIES)
+def test_most_bodies_that_are_not_drawn_hold_documented_members(operation):
+    """At least six of ten objects of the coverage phase and of the invalid requests do, too."""
+    cases = [*drawing().coverage(operation), *invalid_requests(operation, SANDBOX)]
+    values = [read_json(case.body).value for case in cases if case.body and case.content_type == JSON]
+    bodies = [value for value in values if isinstance(value, dict)]
+
+    assert share_that_holds_a_member(operation, bodies) >= 0.6
 
 
 def test_a_third_of_the_registrations_hold_all_members():

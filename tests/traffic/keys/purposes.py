@@ -20,7 +20,7 @@ REGISTER, LIST, DELETE = "registerPixKey", "listPixKeys", "deletePixKey"
 
 
 class Registering(Purpose):
-    """Why a request is sent to POST /v1/pix/keys/{accountId}. A valid one that has no purpose is part of a sequence."""
+    """Why a request is sent to POST /v1/pix/keys/{accountId}, unless it is generated or a step of a sequence."""
 
     FIRST_TIME = "a key for the first time"
     PERHAPS_REGISTERED = "a key that may be registered already"

@@ -7,9 +7,21 @@ import pytest
 
 from environments.door.event_log import JournalError, LogKey, digest_of, event_in
 from environments.door.journal import Journal
+from environments.door.key_record import GONE, REGISTERED, KeyRecord
 from tests.selftest.services.one_run import (
     CODE,
 )
+
+
+def test_a_change_of_another_run_is_seen(tmp_path):
+    """Lines are kept, so that a long file is not taken apart each time, and only as long as the file is the same."""
+    one, other = (KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key")) for _ in range(2))
+    one.note("ac-1", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
+    other.note("ac-1", "EMAIL", "pixconf-2@example.com", REGISTERED, ours=True)
+    one.note("ac-1", "EMAIL", "pixconf-1@example.com", GONE, ours=True)
+
+    assert [event["key"] for event in one.events()] == ["pixconf-2@example.com"]
+    assert one.events() == other.events()
 
 
 @pytest.mark.parametrize("place", ["/dev/full", ".", "link"])

@@ -15,6 +15,7 @@ from tests.selftest.planned import plan_of
 from tests.selftest.recorded_runs import run_here
 from tests.selftest.services.running import write_profile
 from tests.traffic.invalid import invalid_requests
+from tests.traffic.property import Generated
 
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1"]
 STAGING = "https://staging.example.test"
@@ -63,13 +64,22 @@ def test_the_plan_counts_the_transfers_that_the_run_prepares(plan):
 
 
 def test_the_plan_says_why_each_request_is_sent(tmp_path):
-    """Each has a purpose but for the generated ones, and the lines of an operation give its number."""
+    """Each has a purpose, and the lines of an operation give its number."""
     profile = load(str(write_profile(tmp_path, STAGING, sandbox=None)))
     planned = plan_of(profile, ids_of("registerPixKey.pixKeyType.undocumented"))
     lines = list(plan_lines(planned, profile, "", ""))
 
-    assert [exchange for exchange in planned.sent if not exchange.part and exchange.purpose is None] == []
+    assert [exchange for exchange in planned.sent if exchange.purpose is None] == []
     assert f"  {'':<17} {5:>5}  a type that is not documented" in lines
+
+
+def test_the_plan_says_why_generated_requests_are_sent():
+    """As it does for the others: valid reads, those of a list, and drawn ones."""
+    profile = load("sandbox")
+    lines = list(plan_lines(plan_of(profile, ids_of("listPixKeys.serverError"), generated=True), profile, "", ""))
+    told = {line.strip().partition("  ")[2] for line in lines}
+
+    assert {Generated.READ.value, Generated.INVALID.value, Generated.DRAWN.value} <= told
 
 
 @pytest.mark.slow

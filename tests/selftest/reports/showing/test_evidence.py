@@ -33,7 +33,13 @@ def resending(**changes):
 
 def line_of(url, headers=(), body=b"", **known):
     """The line of a POST."""
-    return resending(**known).curl(Request("POST", url, tuple(headers), body))
+    return line_that_sends(Request("POST", url, tuple(headers), body), **known)
+
+
+def line_that_sends(request, **known):
+    """The line of a request."""
+    knows = resending(**known)
+    return knows.curl(knows.parts_of(request))
 
 
 def sent(line, shell="bash", **variables):
@@ -154,7 +160,7 @@ def test_nothing_breaks_out_of_its_quotes(text, shell):
     """A shell reads the words and the bytes that were meant, in one line of ASCII."""
     body = text.encode() + bytes(range(1, 256)) + b"."
     request = Request("POST", "https://host/" + text, (("X-A", text),), body)
-    line = resending(account=[], key=[]).curl(request)
+    line = line_that_sends(request, account=[], key=[])
     words, said = sent(line, shell)
 
     assert line.isprintable()

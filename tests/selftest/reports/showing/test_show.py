@@ -200,6 +200,17 @@ def test_a_member_that_is_called_like_a_known_value_is_not_named():
     assert display.headers([("Age", "1234567")]) == [["Age", "<account 2>"]]
 
 
+def test_a_body_that_was_shown_hides_what_became_known_since():
+    """What is shown of a body is kept, until more values are known."""
+    secrets = Secrets({})
+    shows, body = Display(secrets).body, b'{"code": 4711}'
+    before = shows(body)
+    secrets.learn("code", "4711")
+
+    assert before == '{"code": 4711}'
+    assert "4711" not in shows(body)
+
+
 def test_text_that_is_not_ours_keeps_all_but_the_known_values():
     """A traceback stays whole; a short value is one where it stands alone."""
     display = Display(Secrets({"code": ["read"], "account": ["ac-0001-77"]}))
