@@ -16,7 +16,7 @@ from __future__ import annotations
 import gc
 import json
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -113,7 +113,7 @@ def _member_schema(operation: str, name: str, valid: Any, profile: Profile) -> J
         return {"enum": list(NAMED_TYPES)}
     types = _TEXTS if operation == "registerPixKey" else _NOT_SHOWN
     if name == AMOUNT and profile.is_sandbox:
-        types = [*types, {"const": 1e15}]
+        types = [*types, {"const": 0}, {"const": 1e15}]
     elif name == AMOUNT:
         bounds = {"exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
         types = [{"type": "number", **bounds} if schema == {"type": "number"} else schema for schema in types]
@@ -215,6 +215,8 @@ _ATTEMPTS = 3
 """Attempts to draw as many as are asked for: some are equal."""
 _FEWEST_STEPS, _MOST_STEPS = 4, 7
 """Steps of a sequence after its first one."""
+_CHOICE = 10
+"""Sequences that are drawn for each one that is taken."""
 
 
 class _ShowsError(Exception):
@@ -293,10 +295,22 @@ def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
     return Case(operation, path_parameter=place, body=body, content_type=case.headers.get("Content-Type", JSON))
 
 
-def draw_sequences(seed: int, count: int, steps: Sequence[T]) -> list[tuple[T, ...]]:
-    """Sequences of these steps, which begin with the first one."""
+def draw_sequences(
+    seed: int, count: int, steps: Sequence[T], situations: Callable[[Sequence[T]], set[Hashable]]
+) -> list[tuple[T, ...]]:
+    """Sequences of these steps, which begin with the first one. More are drawn than are asked for; those are taken that
+    reach the most situations which no other one reached."""
     strategy = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS).map(tuple)
-    return [(steps[0], *sequence) for sequence in _drawn(strategy, f"{seed} sequences", count)]
+    drawn = _drawn(strategy, f"{seed} sequences", _CHOICE * count)
+    sequences = [(steps[0], *sequence) for sequence in drawn]
+    taken: list[tuple[T, ...]] = []
+    reached: set[Hashable] = set()
+    while sequences and len(taken) < count:
+        new = [len(situations(sequence) - reached) for sequence in sequences]
+        best = sequences.pop(new.index(max(new)))
+        taken.append(best)
+        reached |= situations(best)
+    return taken
 
 
 def look_for_shorter(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
@@ -107,7 +107,8 @@ class World:
         """Draw the sequences."""
         from tests.traffic.drawing import draw_sequences  # with what it needs, that takes most of a second
 
-        self._sequences = draw_sequences(seed, max(1, round(_OF_EXAMPLES * examples)), list(Step))
+        count = max(1, round(_OF_EXAMPLES * examples))
+        self._sequences = draw_sequences(seed, count, list(Step), situations_in)
 
     def follow(self) -> None:
         """Follow the first sequence with a key of the profile, if it may be deleted, and execute one transfer twice.
@@ -253,6 +254,19 @@ class _Search:
     def _is_shown(self, exchange: Exchange) -> bool:
         findings = judge(self.requirement, exchange).findings if _answers_for(self.requirement, exchange) else ()
         return self.finding in [replace(finding, exchanges=()) for finding in findings]
+
+
+def situations_in(sequence: Sequence[Step]) -> set[Hashable]:
+    """What each step follows: the two steps before it, and the last two changes of the key before it. A fault of three
+    steps shows in one of them."""
+    situations: set[Hashable] = set()
+    changes: tuple[Step, ...] = ()
+    for place, step in enumerate(sequence):
+        situations.add(("steps", tuple(sequence[max(0, place - 2) : place + 1])))
+        situations.add(("changes", changes[-2:], step))
+        if step not in _READS:
+            changes = (*changes, step)
+    return situations
 
 
 def _answers_for(requirement: str, exchange: Exchange) -> bool:

@@ -1,0 +1,66 @@
+"""Keys that a run registers and deletes."""
+
+import threading
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from environments.profiles.loading import load
+from tests.selftest.services.one_run import Run
+from tests.selftest.services.serving import Raw
+from tests.traffic.keys.registrar import Registrar
+
+MEETS_WITHIN_S = 1.0
+"""So long a deletion waits for another one."""
+
+
+class WaitsForASecondDeletion(Raw):
+    """Answers a deletion when another one is there, too, or after a second."""
+
+    def __init__(self):
+        super().__init__()
+        self._pair = threading.Barrier(2)
+
+    def answer(self, connection, request):
+        if request.method == "DELETE":
+            with suppress(threading.BrokenBarrierError):
+                self._pair.wait(MEETS_WITHIN_S)
+        super().answer(connection, request)
+
+
+def deletions_at_the_end(folder, profile, keys):
+    """The deletions of keys that were registered, by the last step of a run. The door is that of a sandbox, so that it
+    keeps none of them waiting."""
+    with WaitsForASecondDeletion() as service:
+        a_run = Run(service, folder, parallel=8, is_sandbox=True)
+        registrar = Registrar(a_run.client, profile)
+        for key in keys(registrar):
+            registrar.register(key)
+        registrar.clean_up()
+    return [exchange for exchange in a_run.door.exchanges if exchange.operation == "deletePixKey"]
+
+
+def synthetic_keys(registrar):
+    return [registrar.key_of_nobody() for _ in range(2)]
+
+
+def keys_of_the_profile(registrar):
+    return [key for key in registrar.profile.pix_keys if key.type in ("EMAIL", "PHONE")]
+
+
+SANDBOX = load("sandbox")
+BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None, key_at="/data/keys/*/pixKey")
+
+
+@pytest.mark.parametrize(
+    ("profile", "keys", "beside"),
+    [(SANDBOX, synthetic_keys, [1, 1]), (BANK, synthetic_keys, [0, 0]), (SANDBOX, keys_of_the_profile, [0, 0])],
+    ids=["synthetic, on a sandbox", "synthetic, elsewhere", "of the profile"],
+)
+def test_only_synthetic_keys_of_a_sandbox_are_deleted_together(profile, keys, beside, tmp_path):
+    """Elsewhere the list is read after each deletion, before the next one."""
+    deletions = deletions_at_the_end(tmp_path, profile, keys)
+
+    assert [exchange.beside for exchange in deletions] == beside
+    assert {exchange.response.status for exchange in deletions} == {200}
