@@ -116,7 +116,7 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
 
 
 def _names_and_types(members: Mapping[str, Any]) -> tuple[object, ...]:
-    """Names and types of members. An integer and a decimal number are of one Python type, and told apart by True."""
+    """Names and types of members. All numbers have one Python type, so that True stands for an integer."""
     return (*members, *[is_integer(value) or type(value) for value in members.values()])
 
 

@@ -1,6 +1,6 @@
 """Verdicts of requirements and of runs, and the rules that merge and count them. Pure: results in, verdicts out.
 
-What decides the verdict of a run is in `run_verdict.py`. Levels and verdicts are those of docs/verdicts.md.
+`run_verdict.py` decides the verdict of a run. docs/verdicts.md explains levels and verdicts to users.
 """
 
 from __future__ import annotations

@@ -195,8 +195,8 @@ class _Explainer:
         tests = [item for item in session.items if requirement_of(item) == requirement]
         not_generated = [item for item in tests if not item.get_closest_marker("property")]
         plan = self._plan_of(session.config, load("sandbox"), (), not_generated)
-        sent = [exchange for exchange in plan.sent if not isinstance(exchange.purpose, Preflight)]
-        lines = list(purposes_in_words(sent))
+        exchanges = [exchange for exchange in plan.exchanges if not isinstance(exchange.purpose, Preflight)]
+        lines = list(purposes_in_words(exchanges))
         return lines if len(not_generated) == len(tests) else [*lines, "generated requests"]
 
     def _last_run(self, config: pytest.Config, ids: Collection[str]) -> LastRun:

@@ -22,9 +22,9 @@ def execution(number, code, *, credential="valid", part=""):
     return replace(seen, number=number)
 
 
-def lines(*sent, profile=BANK, selected=None, **plan):
+def lines(*exchanges, profile=BANK, selected=None, **plan):
     """The lines of a plan of these requests."""
-    return list(plan_lines(Plan(sent=sent, **plan), profile, "a journal", selected))
+    return list(plan_lines(Plan(exchanges=exchanges, **plan), profile, "a journal", selected))
 
 
 def money(*sent, **options):
