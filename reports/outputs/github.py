@@ -60,6 +60,7 @@ def sentence(document: RunDocument) -> str:
 
 
 def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
+    """The parts of the sentence. Those that are empty are left out when they are joined."""
     yield permitted(document.environment.allow)
     if document.selection is not None:
         yield "only a part of the requirements was selected"
@@ -151,6 +152,7 @@ def _got(finding: ReportedFinding) -> str:
 
 
 def _statement(requirement_id: str) -> str:
+    """The statement of a requirement, and its section."""
     requirement = requirements()[requirement_id]
     return f"{requirement.text} ({requirement.section})"
 

@@ -45,6 +45,7 @@ class RunVerdict(StrEnum):
     exit_status: int
 
     def __new__(cls, word: str, exit_status: int) -> RunVerdict:
+        """A member is its word, which is written to files, and has an exit status besides."""
         member = str.__new__(cls, word)
         member._value_ = word
         member.exit_status = exit_status

@@ -514,7 +514,10 @@ def _piped(parts: Iterable[Part]) -> str:
 
 
 def _required(parts: Iterable[Part]) -> str:
-    """Commands that stop a line before its pipe if a variable is missing. curl would send the rest of the body."""
+    """Commands that stop a line before its pipe if a variable is missing. curl would send the rest of the body.
+
+    The command `:` only expands its argument, which fails for a missing variable.
+    """
     expressions = dict.fromkeys(part.expression for part in parts if isinstance(part, _Redacted))
     return "".join(f': "{expression}" && ' for expression in expressions)
 

@@ -131,6 +131,7 @@ def _fold(text: str) -> str:
 
 @lru_cache(10_000)
 def _folded_character(character: str) -> str:
+    """A character in small letters. One whose small letter is two characters stays, such as `İ`."""
     if "\ud800" <= character <= "\udfff":
         return "?"
     lower = character.lower()

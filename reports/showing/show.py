@@ -225,6 +225,7 @@ class Display:
         return self._unknown_changed(one_blank_each, self._pieces)
 
     def _pieces(self, text: str) -> str:
+        """A text with each piece between blanks as it may be shown."""
         return _PIECE.sub(lambda match: self._piece(match[0]), text)
 
     def _piece(self, piece: str) -> str:
