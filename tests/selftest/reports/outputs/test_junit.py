@@ -17,12 +17,12 @@ WRONG = finding("type", "/data/digit", name="digit", types="string", type=say("a
 PASSING = DIGIT, "pass"
 
 
-def document(*told, **state):
-    return document_of(hand_made(*told, requests=12, executions=1, seed=7, **state))
+def document(*rows, **state):
+    return document_of(hand_made(*rows, requests=12, executions=1, seed=7, **state))
 
 
 @pytest.mark.parametrize(
-    ("told", "state", "verdict"),
+    ("rows", "state", "verdict"),
     [
         (PASSING, {"unreachable": "gone"}, "unreachable"),
         (PASSING, {"interrupted": True}, "interrupted"),
@@ -30,15 +30,15 @@ def document(*told, **state):
         ((DIGIT, "not-exercised", "supply codes"), {}, "incomplete"),
     ],
 )
-def test_a_run_without_a_verdict_on_the_service_is_an_error(told, state, verdict):
+def test_a_run_without_a_verdict_on_the_service_is_an_error(rows, state, verdict):
     """The case of the run says what became of it, whatever the requirements are."""
-    made = document(told, **state)
+    made = document(rows, **state)
     suite = suite_of(junit(made))
-    said = [made.headline, "a sandbox: 1 transfer executed, 12 requests", *map(str, made.notes)]
+    lines = [made.headline, "a sandbox: 1 transfer executed, 12 requests", *map(str, made.notes)]
 
     assert results(suite)["run"] == ("error", made.headline)
     assert suite.find(".//error").get("type") == verdict
-    assert suite.find(".//error").text == "\n".join(said)
+    assert suite.find(".//error").text == "\n".join(lines)
 
 
 def test_each_verdict_has_its_result():
