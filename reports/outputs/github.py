@@ -40,6 +40,7 @@ def step_summary(document: RunDocument) -> str:
 
 
 def _summary(document: RunDocument) -> Iterator[str]:
+    """Lines of the summary: the verdict first, then what is wrong, the counts, the findings, drift, and the changes."""
     yield f"## PIX conformance: {joined((document.verdict, exception_in_words(document)), ' ')}"
     yield ""
     yield f"{sentence(document)}."
@@ -191,6 +192,6 @@ def error_command(title: str, message: str) -> str:
 
 def _escaped(text: str, *more_characters: str) -> str:
     """The text with `%0A` and the like for a line end, a percent sign, and these characters."""
-    for character in ("%", "\r", "\n", *more_characters):  # the percent sign first, because the others become one
+    for character in ("%", "\r", "\n", *more_characters):  # first the percent sign, because escapes have one
         text = text.replace(character, f"%{ord(character):02X}")
     return text

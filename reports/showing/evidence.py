@@ -260,7 +260,8 @@ class Resending:
         url = list(chain.from_iterable(self._parts(piece, "path") for piece in pieces))
         headers = [(name, self._header(name, value)) for name, value in request.headers]
         text = request.body.decode("utf-8", "surrogateescape")
-        if len(text) > _LARGEST_BODY or (not is_json_like(text) and self._names_somebody(text)):
+        may_not_be_shown = not is_json_like(text) and self._names_somebody(text)
+        if may_not_be_shown or len(text) > _LARGEST_BODY:
             size = _Redacted("", f"… ({len(request.body)}{CUT}")
             return RequestParts(url, headers, [size], is_whole=False)
         times: Counter[str] = Counter()
@@ -268,6 +269,7 @@ class Resending:
         return RequestParts(url, headers, body, is_whole=len(_piped(body)) <= _LONGEST_BODY_IN_LINE)
 
     def _names_somebody(self, text: str) -> bool:
+        """True for a text with a known value, or with a personal member, such as `name=` in a form."""
         return self.display.known.has(text) or _PERSONAL_PAIR.search(text) is not None
 
     def has_real_code(self, request: Request) -> bool:
@@ -444,8 +446,12 @@ def _variable(name: str) -> str:
 
 
 def _as_sent(name: str, text: str) -> _Redacted:
-    """A text that is not shown, with a variable for what was sent."""
-    return _Redacted(_variable(f"sent {name}"), shape(text), " ".join(shape(text).split()))
+    """A text that is not shown but as its shape, with a variable `SENT_…` for what was sent."""
+    return _Redacted(
+        expression=_variable(f"sent {name}"),
+        shown=shape(text),
+        origin=" ".join(shape(text).split()),  # in one line, for the comment before the line
+    )
 
 
 def _is_personal_value(token: Token) -> bool:
