@@ -6,7 +6,7 @@ from __future__ import annotations
 import environments.early_signals
 import environments.uncaught  # noqa: F401 - it acts when it is imported
 
-# The first imports say what a signal and an exception do during all others.
+# These two come first, because they handle signals and exceptions during all other imports.
 # isort: split
 import argparse
 import sys

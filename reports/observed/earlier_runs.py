@@ -49,10 +49,15 @@ def read_run(path: Path) -> EarlierRun:
     try:
         run = checked(json.loads(_content_of(file, MOST_BYTES)), EarlierRun)
         read_moment(run.started)  # the schema permits a day such as 2026-02-31, which is a ValueError here
-    except (UnreadableError, FileNotFoundError, ValueError, RecursionError) as error:
-        why = {FileNotFoundError: "no such file", UnreadableError: error}.get(type(error), "not JSON of a run")
-        raise UnreadableError(f"{path}: {why}; expected the {FILE} of a run, or its folder") from None
-    return run
+    except FileNotFoundError:
+        why = "no such file"
+    except UnreadableError as error:
+        why = str(error)
+    except (ValueError, RecursionError):
+        why = "not JSON of a run"
+    else:
+        return run
+    raise UnreadableError(f"{path}: {why}; expected the {FILE} of a run, or its folder")
 
 
 def run_before(folder: Path | None) -> EarlierRun | None:
@@ -182,6 +187,7 @@ def accepting(was: Behaviour, now: Behaviour) -> Behaviour:
 
 
 def _accepted_situations(was: Situations, now: Situations) -> Situations:
+    """The situations of one requirement, replaced at each place that the run exercised."""
     nothing: Facts = frozenset()
     return {
         situation: updated(was.get(situation, nothing), now.get(situation, nothing))

@@ -191,6 +191,7 @@ def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
 
 
 def _accepted_record(run: Run) -> AcceptedRecord | None:
+    """Day and version of the record that the run is compared with."""
     if run.record is None:
         return None
     return AcceptedRecord(accepted=run.record.accepted, suite_version=run.record.suite_version)

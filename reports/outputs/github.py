@@ -40,6 +40,7 @@ def step_summary(document: RunDocument) -> str:
 
 
 def _summary(document: RunDocument) -> Iterator[str]:
+    """Lines of the summary: the verdict first, then what is wrong, the counts, the findings, drift, and the changes."""
     yield f"## PIX conformance: {joined((document.verdict, exception_in_words(document)), ' ')}"
     yield ""
     yield f"{sentence(document)}."
@@ -60,6 +61,7 @@ def sentence(document: RunDocument) -> str:
 
 
 def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
+    """The parts of the sentence. Those that are empty are left out when they are joined."""
     yield permitted(document.environment.allow)
     if document.selection is not None:
         yield "only a part of the requirements was selected"
@@ -151,6 +153,7 @@ def _got(finding: ReportedFinding) -> str:
 
 
 def _statement(requirement_id: str) -> str:
+    """The statement of a requirement, and its section."""
     requirement = requirements()[requirement_id]
     return f"{requirement.text} ({requirement.section})"
 
@@ -189,6 +192,6 @@ def error_command(title: str, message: str) -> str:
 
 def _escaped(text: str, *more_characters: str) -> str:
     """The text with `%0A` and the like for a line end, a percent sign, and these characters."""
-    for character in ("%", "\r", "\n", *more_characters):  # the percent sign first, because the others become one
+    for character in ("%", "\r", "\n", *more_characters):  # first the percent sign, because escapes have one
         text = text.replace(character, f"%{ord(character):02X}")
     return text

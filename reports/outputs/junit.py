@@ -63,7 +63,7 @@ def _lines_about_run(document: RunDocument) -> Iterator[str]:
     if drift:
         yield str(drift)
     yield from (str(note) for note in document.notes if note)
-    yield from (f"not cleaned up: {left}" for left in document.left_behind)
+    yield from (f"not cleaned up: {key_or_transfer}" for key_or_transfer in document.left_behind)
     yield from drift_lines(document)
 
 

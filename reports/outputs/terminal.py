@@ -102,7 +102,9 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
     if finding.exchanges:
         yield f"     {exchanges_in_words(finding.exchanges)}"
     if finding.reproduce:
-        yield from f"     reproduce: {finding.reproduce}".replace("\n", "\n     ").splitlines()
+        first_line, *other_lines = finding.reproduce.splitlines()
+        yield f"     reproduce: {first_line}"
+        yield from (f"     {line}" for line in other_lines)
 
 
 def _warning(finding: ReportedFinding) -> Iterator[str]:

@@ -59,7 +59,7 @@ class Forms:
         """The requirements that the exchange breaks. Those that it holds are counted in `held`."""
         by_form, by_value = _rules_of(exchange.operation)
         form = hash(_form(exchange, response))
-        # A repeated member is not part of the form, so that such an answer is always judged anew.
+        # Of a member that stands twice, the form has only one value. Such an answer is always judged anew.
         if form not in self._judged or response.json.repeated:
             if len(self._judged) > _MOST_FORMS:
                 self._judged.clear()
@@ -116,7 +116,7 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
 
 
 def _names_and_types(members: Mapping[str, Any]) -> tuple[object, ...]:
-    """Names and types of members. An integer and a decimal number are of one Python type, and told apart by True."""
+    """Names and types of members. All numbers have one Python type, so that True stands for an integer."""
     return (*members, *[is_integer(value) or type(value) for value in members.values()])
 
 

@@ -62,7 +62,7 @@ class _Window:
     def peek(self) -> str:
         """The next character that is no blank, which is not taken; empty at the end."""
         while True:
-            self._at = _BLANKS.match(self._text, self._at).end()  # type: ignore[union-attr]  # it matches nothing, too
+            self._at = _BLANKS.match(self._text, self._at).end()  # type: ignore[union-attr]  # it always matches
             if self._at < len(self._text) or not self._grow():
                 return self._text[self._at : self._at + 1]
 

@@ -77,20 +77,21 @@ class Tally:
         return [(key, self.first[key]) for key in most_frequent_first]
 
 
-def merge(left: Tally, right: Tally) -> Tally:
+def merge(part_a: Tally, part_b: Tally) -> Tally:
     """The tally of both parts.
 
     If there are too many keys, the smallest ones are kept. So the result does not depend on what was merged before.
     """
     first = {
-        key: _first_sightings(left.first.get(key, []) + right.first.get(key, [])) for key in {*left.first, *right.first}
+        key: _first_sightings(part_a.first.get(key, []) + part_b.first.get(key, []))
+        for key in {*part_a.first, *part_b.first}
     }
     groups = grouped(first, lambda key: key[:2])
     kept = set(chain(*(nsmallest(_MOST_KEYS, keys) for keys in groups.values())))
-    times = left.times + right.times
+    times = part_a.times + part_b.times
     for key in first.keys() - kept:
         del times[key], first[key]
-    return Tally(times, first, min(left.since, right.since), max(left.until, right.until))
+    return Tally(times, first, min(part_a.since, part_b.since), max(part_a.until, part_b.until))
 
 
 def _first_sightings(sightings: list[Sighting]) -> list[Sighting]:
@@ -157,7 +158,7 @@ class TallyMaker:
         return exchange
 
     def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:
-        """Count an entry under a key. Only of the first few of a key it is worked out what may be shown."""
+        """Count an entry under a key. `show` is slow, and is called only for the first few entries of a key."""
         sightings = self.tally.first.setdefault(key, [])
         self.tally.times[key] += 1
         if len(sightings) < _MOST_SIGHTINGS:

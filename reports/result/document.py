@@ -42,7 +42,7 @@ FORMAT = "1.6"
 _UNIQUE: JsonDict = {"uniqueItems": True}
 _POSITIVE = Annotated[int, Field(ge=1)]
 
-# -- where the run came from --------------------------------------------------------------------------------------
+# -- provenance ---------------------------------------------------------------------------------------------------
 
 
 class SuiteVersion(Published):
@@ -116,7 +116,7 @@ class Environment(Published):
     """Whether drift only warns or fails this run."""
 
 
-# -- what was sent --------------------------------------------------------------------------------------------------
+# -- traffic ------------------------------------------------------------------------------------------------------
 
 AlertName = Annotated[str, one_of(*(kind.published_name for kind in NoteKind if kind.is_alert))]
 
@@ -199,7 +199,7 @@ class ListedExchange(Published):
     """Why it was sent."""
 
 
-# -- what was found -------------------------------------------------------------------------------------------------
+# -- findings -----------------------------------------------------------------------------------------------------
 
 
 class Deviation(Published):
@@ -345,7 +345,7 @@ class KeyNotCleanedUp(Published):
     exchanges: ExchangeNumbers
 
 
-# -- what changed ---------------------------------------------------------------------------------------------------
+# -- changes since another run ------------------------------------------------------------------------------------
 
 
 class ComparedRun(Published):
@@ -378,7 +378,7 @@ class Comparison(Published):
     """The change in one line."""
 
 
-# -- the whole ------------------------------------------------------------------------------------------------------
+# -- the document -------------------------------------------------------------------------------------------------
 
 
 class RunDocument(Published):
@@ -462,7 +462,7 @@ class RunDocument(Published):
         return bool(self.exit_status) and not any(requirement.fails for requirement in self.requirements)
 
 
-# -- what is read of the document of another run ----------------------------------------------------------------------
+# -- the document of another run ----------------------------------------------------------------------------------
 
 _WordOfEnum = Field(strict=False)
 """A strict model takes only a member of an enum, and JSON has its text."""

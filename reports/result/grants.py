@@ -48,7 +48,9 @@ class Grants:
         """
         grants = cls()
         documented = [exchange for exchange in exchanges if exchange.operation]
-        distinguishing = {exchange.operation for exchange in documented if _is_plain_refusal_of_wrong_token(exchange)}
+        distinguishing = {
+            exchange.operation for exchange in documented if _answers_wrong_token_without_a_page(exchange)
+        }
         for exchange in documented:
             if exchange.credential == VALID:
                 grants._add(exchange, page_is_an_answer=exchange.operation in distinguishing)
@@ -137,7 +139,7 @@ class Grants:
         return token_is_wrong
 
 
-def _is_plain_refusal_of_wrong_token(exchange: Exchange) -> bool:
+def _answers_wrong_token_without_a_page(exchange: Exchange) -> bool:
     """True if a wrong token, or none, got an answer that is no page for people."""
     return exchange.credential != VALID and exchange.response is not None and not is_page(exchange.response)
 

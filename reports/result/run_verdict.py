@@ -46,7 +46,7 @@ class RunResult:
 
 
 def result_of_run(run: Run) -> RunResult:
-    """The result of a run. The run may go on: a later call gives the result of what it has by then."""
+    """The result of a run. The run may still go on; then a later call gives another result."""
     observed = behaviour(
         (observation.id, str(observation.situation), observation.facts) for observation in run.observations
     )
@@ -70,7 +70,8 @@ def _operations_of(results: Results) -> Collection[str]:
 
 
 def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
-    """The verdict on these results, and what is missing. Only an incomplete or drifted run has the latter.
+    """The verdict on these results, and what is missing. The latter is empty unless the verdict is incomplete or
+    drifted.
 
     `applies` has the condition of each verdict. The first verdict whose condition holds counts.
     """

@@ -1,6 +1,6 @@
 """Verdicts of requirements and of runs, and the rules that merge and count them. Pure: results in, verdicts out.
 
-What decides the verdict of a run is in `run_verdict.py`. Levels and verdicts are those of docs/verdicts.md.
+`run_verdict.py` decides the verdict of a run. docs/verdicts.md explains levels and verdicts to users.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class RunVerdict(StrEnum):
     exit_status: int
 
     def __new__(cls, word: str, exit_status: int) -> RunVerdict:
+        """A member is its word, which is written to files, and has an exit status besides."""
         member = str.__new__(cls, word)
         member._value_ = word
         member.exit_status = exit_status

@@ -52,7 +52,7 @@ class Headline:
 
     word: Text  # the verdict in capitals
     scope: Text  # what was permitted and selected
-    sentence: Text  # what the verdict rests on
+    sentence: Text  # the failures, how much was tested, and what was cut short
     exception: Text = ""  # failures that a green verdict does not cover
 
     def __str__(self) -> str:
@@ -185,19 +185,19 @@ def known_failures_in_words(count: int) -> Message:
 def count_lines(document: RunDocument) -> Iterator[str]:
     """Number of requirements by verdict, a line for each level: `documented   1 known failure, 120 pass`."""
     for level, counts in document.counts.items():
-        known = number_of_known_failures(document, level)
-        parts = [str(known_failures_in_words(known))] if known else []
+        number_of_known = number_of_known_failures(document, level)
+        parts = [str(known_failures_in_words(number_of_known))] if number_of_known else []
         for verdict in Verdict:
             count = counts.get(verdict, 0)
             if verdict == Verdict.FAIL:
-                count -= known
+                count -= number_of_known
             if count:
                 parts.append(f"{count} {verdict}")
         yield f"{level:<12} {', '.join(parts)}"
 
 
 def _sentence(document: RunDocument) -> Iterator[Text]:
-    """The parts of the sentence that says what the verdict rests on."""
+    """The parts of the sentence: the failures, how much was tested, drift, and what was cut short."""
     if document.verdict == RunVerdict.INTERRUPTED:
         yield say("the run was stopped")
     if document.incomplete:
@@ -228,7 +228,7 @@ def drift_in_words(document: RunDocument) -> Text:
 
 
 def drift_lines(document: RunDocument) -> Iterator[str]:
-    """Each of the first places that drift, with what was and what is there; then how many more there are."""
+    """A line for each of the first places that drift, `was → is`, and the number of the others."""
     lines = []
     for drift in document.drift:
         place = ", ".join(filter(None, (drift.id, drift.situation, drift.place)))

@@ -93,7 +93,8 @@ def language(tag: str) -> Language:
 _TEXTS = ("text", "section", "untestable", "fix", "expected", "got", "says")
 """Members of the tables that are texts."""
 Extracted = tuple[int, Any, Any, Any]
-"""A text as pybabel expects it: its line, the function that is called, the text, and comments."""
+"""A text as pybabel expects it: its line, the function that is called, the text, and comments. It also passes keywords,
+comment tags and options, which are not used here."""
 
 
 def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:

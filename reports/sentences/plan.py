@@ -24,7 +24,7 @@ from spec.message import Text
 class Plan:
     """The requests of a run that sent nothing, and what kept others from being made."""
 
-    sent: Sequence[Exchange] = ()
+    exchanges: Sequence[Exchange] = ()
     denied: frozenset[str] = frozenset()  # operations of the selection that the profile does not permit
     executes: bool = False  # a selected requirement needs an execution
     barred: Sequence[str] = ()  # codes that an earlier run sent
@@ -33,7 +33,7 @@ class Plan:
 
     def to(self, *names: str) -> list[Exchange]:
         """The requests to these operations. The empty name stands for paths that are not documented."""
-        return [exchange for exchange in self.sent if exchange.operation in names]
+        return [exchange for exchange in self.exchanges if exchange.operation in names]
 
 
 def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
             generated = f", {number_of_generated} of them generated" if number_of_generated else ""
             yield f"  {name or 'unknown paths':<17} {len(exchanges):>5}  {request}{generated}"
             yield from _purposes(exchanges)
-    yield f"  {'total':<17} {len(plan.sent):>5}  about; at most limits.requests ({profile.limits.requests}) in all"
+    yield f"  {'total':<17} {len(plan.exchanges):>5}  about; at most limits.requests ({profile.limits.requests}) in all"
     yield "  What a list shows of the keys, which is not described, changes a few of these numbers."
     yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
     yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
@@ -96,7 +96,7 @@ def _purposes(exchanges: Sequence[Exchange]) -> Iterator[str]:
 
 def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     """Forms of wrong tokens, and the number of requests with one to each operation."""
-    invalid = [exchange for exchange in plan.sent if exchange.credential != VALID]
+    invalid = [exchange for exchange in plan.exchanges if exchange.credential != VALID]
     with_a_token = [exchange for exchange in invalid if dict(exchange.request.headers).get("Authorization")]
     numbers = Counter(exchange.operation for exchange in with_a_token)
     limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
@@ -122,7 +122,7 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         return
     for place, key in enumerate(profile.pix_keys, 1):
         value = as_bytes(key.key or key.type)
-        number = len([exchange for exchange in plan.sent if value in exchange.request.body])
+        number = len([exchange for exchange in plan.exchanges if value in exchange.request.body])
         how = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {how}; {_after_registration(key, profile)}"
     becomes = "is deleted" if profile.deletes_keys else _why_it_stays(profile)

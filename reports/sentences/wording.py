@@ -69,8 +69,8 @@ def missing_permission(requirement: Requirement, allow: Collection[str], more: S
     """Reason why the profile keeps a requirement out of scope, with the request that would have been sent; empty if the
     requirement is in scope.
 
-    `allow` has the permissions of the profile. `more` has those that the test needs besides that of the operation, and
-    that are not in `allow`.
+    `allow` has the permissions of the profile. `more` has further permissions that the test needs and the
+    profile lacks.
     """
     operation = operations().get(requirement.operation or "")
     if operation is None or operation.permission in allow:

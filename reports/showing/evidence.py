@@ -262,7 +262,8 @@ class Resending:
         url = list(chain.from_iterable(self._parts(piece, "path") for piece in pieces))
         headers = [(name, self._header(name, value)) for name, value in request.headers]
         text = request.body.decode("utf-8", "surrogateescape")
-        if len(text) > _LARGEST_BODY or (not is_json_like(text) and self._names_somebody(text)):
+        may_not_be_shown = not is_json_like(text) and self._names_somebody(text)
+        if may_not_be_shown or len(text) > _LARGEST_BODY:
             size = _Redacted("", f"… ({len(request.body)}{CUT}")
             return RequestParts(request, url, headers, [size], is_whole=False)
         times: Counter[str] = Counter()
@@ -270,6 +271,7 @@ class Resending:
         return RequestParts(request, url, headers, body, is_whole=len(_piped(body)) <= _LONGEST_BODY_IN_LINE)
 
     def _names_somebody(self, text: str) -> bool:
+        """True for a text with a known value, or with a personal member, such as `name=` in a form."""
         return self.display.known.has(text) or _PERSONAL_PAIR.search(text) is not None
 
     def has_real_code(self, request: Request) -> bool:
@@ -336,13 +338,13 @@ class Resending:
     def _value(self, placeholder: str) -> _Redacted:
         """The variable and the placeholder of a known value."""
         name = placeholder.strip("<>")
-        known = self.display.known
-        key = known.origins.get(placeholder, _PROFILE_KEYS.get(name.partition(" ")[0]))
+        known_values = self.display.known
+        key = known_values.origins.get(placeholder, _PROFILE_KEYS.get(name.partition(" ")[0]))
         if name in self._named:
             return _Redacted(self._named[name], placeholder)
         if key is None:
             return _Redacted(_variable(f"sent {name}"), placeholder, placeholder)
-        origin = self._origin(key, known.plain[placeholder]) if key else ""
+        origin = self._origin(key, known_values.plain[placeholder]) if key else ""
         return _Redacted(_variable(name), placeholder, origin)
 
     def _origin(self, key: str, text: str) -> str:
@@ -355,28 +357,28 @@ class Resending:
         If a known value is spelled in another way, the whole text is one variable, because a person has to see what to
         write there. `name` is what that variable is called.
         """
-        known = self.display.known
+        known_values = self.display.known
         plain_text = unquote(text)
-        whole = known.whole(text)
-        pieces = ["", whole, ""] if whole else known.split(text)  # every second piece is a placeholder
-        in_usual_spelling = "".join(known.plain[piece] if at % 2 else piece for at, piece in enumerate(pieces))
-        is_escaped = plain_text != text and known.has(plain_text)
+        whole = known_values.whole(text)
+        pieces = ["", whole, ""] if whole else known_values.split(text)  # every second piece is a placeholder
+        in_usual_spelling = "".join(known_values.plain[piece] if at % 2 else piece for at, piece in enumerate(pieces))
+        is_escaped = plain_text != text and known_values.has(plain_text)
         if in_usual_spelling != text or is_escaped:
             return [_as_sent(name, text)]
         return [self._value(piece) if at % 2 else piece for at, piece in enumerate(pieces) if piece]
 
     def _header(self, name: str, value: str) -> Parts:
         """The parts of the value of a header. A wrong token is one variable, however it was made."""
-        known = self.display.known
+        known_values = self.display.known
         if name.lower() != "authorization":
             is_of_the_profile = value == self._headers.get(name.lower())
-            placeholder = known.whole_in_request(value) if is_of_the_profile else ""
+            placeholder = known_values.whole_in_request(value) if is_of_the_profile else ""
             return [self._value(placeholder)] if placeholder else self._parts(value, name)
         _, scheme, credential = _SCHEME.split(value)
         if credential.strip() in _PUBLIC_CREDENTIALS:
             return [value] if value else []
-        placeholder = known.whole(credential)
-        if placeholder.strip("<>") in self._named and known.plain[placeholder] == credential:
+        placeholder = known_values.whole(credential)
+        if placeholder.strip("<>") in self._named and known_values.plain[placeholder] == credential:
             return [scheme, self._value(placeholder)]
         return [scheme, _Redacted(_variable("wrong token"), _WRONG, _WRONG)]
 
@@ -385,19 +387,19 @@ class Resending:
         if token.kind in ("sign", "blank"):  # most of a body, and nothing of it needs to be looked up
             yield token.text
             return
-        known = self.display.known
+        known_values = self.display.known
         content = token.content
         quote = '"' if token.kind == "text" else ""
         is_value = token.kind in ("text", "word") and token.text not in ("true", "false", "null")
-        placeholder = known.whole_in_request(content) if is_value else known.whole(content)
-        key = known.origins.get(placeholder, "")
+        placeholder = known_values.whole_in_request(content) if is_value else known_values.whole(content)
+        key = known_values.origins.get(placeholder, "")
         if is_value and not key:
             key = self._key_filled_in(content)
-        is_in_usual_spelling = placeholder and token.text == f"{quote}{known.plain[placeholder]}{quote}"
+        is_in_usual_spelling = placeholder and token.text == f"{quote}{known_values.plain[placeholder]}{quote}"
         if is_in_usual_spelling:
             yield from (quote, self._value(placeholder), quote)
             return
-        is_secret = key or _is_personal_value(token) or known.has(content)
+        is_secret = key or _is_personal_value(token) or known_values.has(content)
         if not is_secret:
             yield token.text
             return
@@ -450,8 +452,12 @@ def _variable(name: str) -> str:
 
 
 def _as_sent(name: str, text: str) -> _Redacted:
-    """A text that is not shown, with a variable for what was sent."""
-    return _Redacted(_variable(f"sent {name}"), shape(text), " ".join(shape(text).split()))
+    """A text that is not shown but as its shape, with a variable `SENT_…` for what was sent."""
+    return _Redacted(
+        expression=_variable(f"sent {name}"),
+        shown=shape(text),
+        origin=" ".join(shape(text).split()),  # in one line, for the comment before the line
+    )
 
 
 def _is_personal_value(token: Token) -> bool:
@@ -520,7 +526,10 @@ def _piped(parts: Iterable[Part]) -> str:
 
 
 def _required(parts: Iterable[Part]) -> str:
-    """Commands that stop a line before its pipe if a variable is missing. curl would send the rest of the body."""
+    """Commands that stop a line before its pipe if a variable is missing. curl would send the rest of the body.
+
+    The command `:` only expands its argument, which fails for a missing variable.
+    """
     expressions = dict.fromkeys(part.expression for part in parts if isinstance(part, _Redacted))
     return "".join(f': "{expression}" && ' for expression in expressions)
 

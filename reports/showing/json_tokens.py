@@ -1,6 +1,6 @@
 """Tokens of JSON, or of a text that is nearly JSON, such as a body that was cut. Joined, they are the text.
 
-What may be shown, and where a deviation is marked, is decided token by token. No input makes it raise or recurse.
+`show.py` decides for each token what may be shown, and the page marks lines of tokens. No input raises or recurses.
 """
 
 from __future__ import annotations

@@ -48,32 +48,35 @@ class KnownValues:
         self._forms: dict[str, tuple[str, bool]] = {}  # by the folded form: placeholder; true if part of a word counts
         self._words: set[str] = set()  # words of secrets without a digit
         counts: Counter[str] = Counter()
-        for value in values:
-            placeholder_of = self.whole_in_request if value.origin else self.whole
-            is_new = bool(value.value.strip()) and not placeholder_of(value.value)
-            counts[value.name] = value.place or counts[value.name] + is_new
+        for guarded in values:
+            placeholder_of = self.whole_in_request if guarded.origin else self.whole
+            is_new = bool(guarded.value.strip()) and not placeholder_of(guarded.value)
+            if guarded.place:
+                counts[guarded.name] = guarded.place
+            elif is_new:
+                counts[guarded.name] += 1
             if is_new:
-                self._add(value, counts[value.name])
+                self._add(guarded, counts[guarded.name])
         self._automaton = AhoCorasick(list(self._forms))
         self._placeholders_of_forms = list(self._forms.values())  # by the number that the automaton gives a form
 
-    def _add(self, known: Known, number: int) -> None:
+    def _add(self, guarded: Known, number: int) -> None:
         """Add a value. `number` is its place in the profile, or else the next number of its name."""
-        value = _fold(known.value)
-        has_number = number > 1 and not known.secret
-        placeholder = f"<{known.name} {number}>" if has_number else f"<{known.name}>"
-        self.plain.setdefault(placeholder, known.value)
-        if known.origin:
-            self.origins[placeholder] = known.origin
+        value = _fold(guarded.value)
+        has_number = number > 1 and not guarded.secret
+        placeholder = f"<{guarded.name} {number}>" if has_number else f"<{guarded.name}>"
+        self.plain.setdefault(placeholder, guarded.value)
+        if guarded.origin:
+            self.origins[placeholder] = guarded.origin
             if len(value) < LEAST or value in _ORDINARY:  # such as 1 or `type`: an answer that has it tells nothing
                 self._placeholders_in_requests[value] = placeholder
                 return
         self._placeholders[value] = placeholder
-        counts_within_words = value not in NAME_WORDS and (known.secret or len(value) >= _LONG_ENOUGH)
-        for form in map(_fold, forms_of(known.value)):
+        counts_within_words = value not in NAME_WORDS and (guarded.secret or len(value) >= _LONG_ENOUGH)
+        for form in map(_fold, forms_of(guarded.value)):
             if len(form) >= LEAST:
                 self._forms.setdefault(form, (placeholder, counts_within_words))
-        if known.secret and not _DIGIT.search(value):
+        if guarded.secret and not _DIGIT.search(value):
             self._words.update(_LETTERS.findall(value))
 
     def split(self, text: str) -> list[str]:
@@ -128,6 +131,7 @@ def _fold(text: str) -> str:
 
 @lru_cache(10_000)
 def _folded_character(character: str) -> str:
+    """A character in small letters. One whose small letter is two characters stays, such as `İ`."""
     if "\ud800" <= character <= "\udfff":
         return "?"
     lower = character.lower()

@@ -126,15 +126,17 @@ _DIRECTIVE = (
 )
 _DIRECTIVES = re.compile(rf"(?:{_DIRECTIVE})(?:, ?(?:{_DIRECTIVE}))*", re.IGNORECASE)
 _NOTHING = re.compile("")
-_NAMES_BY_FORM = {
-    _MEDIA_TYPE: "content-type",
-    _DATE: "date expires last-modified deprecation sunset",
-    _COUNT: "content-length retry-after age ratelimit-limit ratelimit-remaining ratelimit-reset",
-    _VERSION: "server x-powered-by api-version x-api-version x-version x-service-version x-app-version x-build",
-    _DIRECTIVES: "allow cache-control connection content-encoding transfer-encoding vary",
-    _NOTHING: "www-authenticate location",
+_HEADER_FORMS = {
+    "content-type": _MEDIA_TYPE,
+    **dict.fromkeys(("date", "expires", "last-modified", "deprecation", "sunset"), _DATE),
+    **dict.fromkeys(("content-length", "retry-after", "age"), _COUNT),
+    **dict.fromkeys(("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"), _COUNT),
+    **dict.fromkeys(("server", "x-powered-by", "api-version", "x-api-version", "x-version"), _VERSION),
+    **dict.fromkeys(("x-service-version", "x-app-version", "x-build"), _VERSION),
+    **dict.fromkeys(("allow", "cache-control", "connection", "vary"), _DIRECTIVES),
+    **dict.fromkeys(("content-encoding", "transfer-encoding"), _DIRECTIVES),
+    **dict.fromkeys(("www-authenticate", "location"), _NOTHING),
 }
-_HEADER_FORMS = {name: form for form, names in _NAMES_BY_FORM.items() for name in names.split()}
 """Headers of an answer that are shown. A value is shown as it is if it has this form, else as a text of a service."""
 
 
@@ -229,6 +231,7 @@ class Display:
         return self._unknown_changed(one_blank_each, self._pieces)
 
     def _pieces(self, text: str) -> str:
+        """A text with each piece between blanks as it may be shown."""
         return _PIECE.sub(lambda match: self._piece(match[0]), text)
 
     def _piece(self, piece: str) -> str:

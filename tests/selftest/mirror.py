@@ -67,7 +67,6 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "tests/traffic/existence.py": ("promises/test_passing_trouble.py",),
     "tests/traffic/invalid.py": ("promises/test_transfers.py",),
     "tests/traffic/keys/refused_types.py": ("traffic/keys/test_listed.py", "promises/test_keys.py"),
-    "tests/traffic/keys/registrar.py": ("promises/test_keys.py",),
     "tests/traffic/keys/registration.py": ("promises/test_keys.py",),
     "tests/traffic/phases.py": ("harness/test_selection.py", "promises/test_stopped_runs.py"),
     "tests/traffic/planning.py": ("reports/sentences/test_plan.py", "reports/sentences/test_explanation.py"),

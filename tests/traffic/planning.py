@@ -87,8 +87,8 @@ def _sent_for(requirement: Requirement, session: pytest.Session) -> list[str]:
     tests = [item for item in session.items if requirement_of(item) == requirement]
     not_generated = [item for item in tests if not item.get_closest_marker("property")]
     plan = planned(session.config, load("sandbox"), (), not_generated)
-    sent = [exchange for exchange in plan.sent if not isinstance(exchange.purpose, Preflight)]
-    lines = list(purposes_in_words(sent))
+    exchanges = [exchange for exchange in plan.exchanges if not isinstance(exchange.purpose, Preflight)]
+    lines = list(purposes_in_words(exchanges))
     return lines if len(not_generated) == len(tests) else [*lines, "generated requests"]
 
 

@@ -170,7 +170,7 @@ def _strokes(outcome: str, exchanges: list[ListedExchange], end_ms: float) -> St
 
 
 def _outcome(exchange: ListedExchange, failing: Container[int]) -> str:
-    """The outcome of a request: one that shows a failure, or got no answer, has failed."""
+    """The outcome of a request. A request that shows a failure, or got no answer, has failed."""
     if exchange.number in failing or not isinstance(exchange.result, int):
         return "failed"
     return "succeeded" if exchange.result < HTTPStatus.MULTIPLE_CHOICES else "refused"

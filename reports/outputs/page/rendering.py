@@ -1,4 +1,4 @@
-"""Our part of report.html, which stands before the table of pytest-html: the names that the templates use.
+"""Our part of report.html, which stands before the table of pytest-html: the variables that the templates show.
 
 A QA manager reads its first screen in a minute, and an engineer acts on the findings. An exchange is shown in lines,
 and the lines that deviate are marked. Invisible characters are shown as escapes.
@@ -51,15 +51,15 @@ _GENERAL = "general"
 
 def summary_html(run: Run, document: RunDocument) -> str:
     """Our part of the page as HTML. The templates escape every value."""
-    names = {**_first_screen(run, document), **_requirements(document), **exchange_list(run, document)}
-    names["timeline"] = timeline(document)
-    names["fixes"] = {finding.cause: fix_for(requirements()[finding.cause]) for finding in document.findings}
+    variables = {**_first_screen(run, document), **_requirements(document), **exchange_list(run, document)}
+    variables["timeline"] = timeline(document)
+    variables["fixes"] = {finding.cause: fix_for(requirements()[finding.cause]) for finding in document.findings}
     page = template("report.html", run.profile.language)
-    return printable(page.render(document=document, title=page_title(document), **names))
+    return printable(page.render(document=document, title=page_title(document), **variables))
 
 
 def page_title(document: RunDocument) -> Message:
-    """The title of the page: the environment, and the verdict. PARTIAL says little, so that the result stands there."""
+    """The title of the page: the environment, and the verdict. A partial run has its result, which says more."""
     name = printable(document.environment.name)
     verdict = joined((say(document.verdict), exception_in_words(document)), " ")
     if document.verdict == RunVerdict.PARTIAL:
@@ -68,7 +68,8 @@ def page_title(document: RunDocument) -> Message:
 
 
 def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
-    """Names for the first screen (the verdict, its basis, what was left out, the provenance) and for the findings."""
+    """Template variables of the first screen (the verdict, its basis, what was left out, the provenance) and the
+    findings."""
     return {
         "alerts": [alert.text for alert in document.alerts],
         "notes": document.other_notes,
@@ -92,7 +93,7 @@ def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
 
 
 def _requirements(document: RunDocument) -> dict[str, Any]:
-    """Names for the requirements by id, by what is missing and by section, and for the choices of the filters."""
+    """Template variables: the requirements by id, by what is missing and by section, and the choices of the filters."""
     entries = document.requirements
     names_of_operations = {entry.operation or _GENERAL for entry in entries}
     failing_levels_first = sorted(entries, key=lambda entry: entry.level not in document.environment.fail_on)
@@ -335,7 +336,7 @@ _NO_CONTENT: Evidence = {"headers": [], "body": ""}
 
 
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
-    """Names for the exchanges that the page cites, those of findings first, and for what deviates in each."""
+    """Template variables: the exchanges that the page cites, those of findings first, and what deviates in each."""
     deviating = _deviating_by_exchange(document)
     cited = {number: run.exchanges[number] for number in _cited_numbers(document) if number in run.exchanges}
     first_cited = dict(islice(cited.items(), MOST_WHOLE))

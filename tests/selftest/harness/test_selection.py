@@ -106,8 +106,8 @@ def by_traffic(names):
     """The requirements, in groups for which the same is sent: one selection shows it of a whole group."""
     groups = defaultdict(set)
     for name in names:
-        sent = plan_of(SANDBOX, {name}, generated=True).sent
-        traffic = Counter((one.operation, one.valid, one.credential, bool(one.part)) for one in sent)
+        exchanges = plan_of(SANDBOX, {name}, generated=True).exchanges
+        traffic = Counter((one.operation, one.valid, one.credential, bool(one.part)) for one in exchanges)
         groups[frozenset(traffic.items()), reach_of({name}, SANDBOX).operations].add(name)
     return groups
 

@@ -69,7 +69,7 @@ def seen(*values, situation="", requirement=UNKNOWN):
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "found"),
+    ("was", "now", "places"),
     [
         ([JSON, HTML], [words_as_facts("410")], [("", "404 application/json or 404 text/html", "410")]),
         (
@@ -86,10 +86,10 @@ def seen(*values, situation="", requirement=UNKNOWN):
     ],
     ids=["answers", "an answer, so not its body", "places of a body", "one answer in common"],
 )
-def test_what_has_nothing_in_common_drifts(was, now, found):
+def test_what_has_nothing_in_common_drifts(was, now, places):
     """As a whole, or place by place in the body of an answer that is the same otherwise."""
-    assert [(one.place, one.was, one.now) for one in drifts(seen(*was), seen(*now))] == found
-    assert len(drifts(seen(*now), seen(*was))) == len(found)
+    assert [(drift.place, drift.was, drift.now) for drift in drifts(seen(*was), seen(*now))] == places
+    assert len(drifts(seen(*now), seen(*was))) == len(places)
 
 
 def test_what_one_side_did_not_exercise_is_no_drift():

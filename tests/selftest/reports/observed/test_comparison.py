@@ -70,8 +70,8 @@ def lists(comparison):
     return {name: getattr(comparison, name) for name in CHANGES if getattr(comparison, name)}
 
 
-def test_a_requirement_that_stands_elsewhere_is_in_one_list():
-    """One that stands where it stood is in none; a known failure stands with the warnings."""
+def test_a_requirement_whose_standing_changed_is_in_one_list():
+    """A requirement whose standing is the same is in no list. A known failure has the standing of a warning."""
     changes = {
         **dict.fromkeys(["holds fails", "untested fails", "known fails"], "newly_failing"),
         **dict.fromkeys(["fails known", "holds known"], "newly_warning"),
@@ -80,20 +80,22 @@ def test_a_requirement_that_stands_elsewhere_is_in_one_list():
         **dict.fromkeys(["untested holds", "untested warns"], "newly_exercised"),
         **{"fails holds": "fixed", "known warns": None, "holds holds": None},
     }
-    found = {}
+    lists_by_pair = {}
     for pair in changes:
         was, now = (changed(requirements={ROW: STANDINGS[name]}) for name in pair.split())
-        found[pair] = lists(compare(now, was))
+        lists_by_pair[pair] = lists(compare(now, was))
 
-    assert found == {pair: {change: (ROW,)} if change else {} for pair, change in changes.items()}
+    assert lists_by_pair == {pair: {change: (ROW,)} if change else {} for pair, change in changes.items()}
 
 
 def test_what_only_one_run_is_about_did_not_change():
     """Suites of two versions have different requirements."""
     gone = {"id": "executePix.gone", "level": "documented", "verdict": "fail"}
     more = RUN | {"requirements": [*RUN["requirements"], gone]}
+    comparisons = compare(RUN, more), compare(more)
 
-    assert [(lists(found), found.worse) for found in (compare(RUN, more), compare(more))] == [({}, False)] * 2
+    assert [lists(comparison) for comparison in comparisons] == [{}, {}]
+    assert not any(comparison.worse for comparison in comparisons)
 
 
 @pytest.mark.parametrize(
@@ -108,12 +110,12 @@ def test_what_only_one_run_is_about_did_not_change():
     ids=str,
 )
 def test_comparable_runs_have_the_same_environment_origin_selection_and_permissions(change, differs):
-    """The line names what is different. The embedded sandbox is one origin, whatever its port."""
-    found = compare(changed(**change))
+    """The line names the parts that differ. The embedded sandbox is one origin, whatever its port."""
+    comparison = compare(changed(**change))
     was, now = (changed(environment={"embedded": True, "base_url": f"http://127.0.0.1:{port}"}) for port in (1, 2))
 
-    assert (found.differs, found.comparable) == (tuple(differs), not differs)
-    assert all(word in str(found.line) for word in differs)
+    assert (comparison.differs, comparison.comparable) == (tuple(differs), not differs)
+    assert all(word in str(comparison.line) for word in differs)
     assert compare(now, was).comparable
 
 
@@ -166,25 +168,24 @@ def test_the_last_line_says_what_became_worse(before, after, line):
 
 
 def test_a_run_is_compared_with_the_one_before_it():
-    """Where that is there and comparable; else with none, but for one that is named."""
+    """The run before it is used if it is there and comparable. A run that the user names is always used."""
     before = now = run_before(recorded("failing").folder)
-    found = comparison_of(now, named=None, before=before, clean=str)
-    other = now.model_copy(update={"selection": "-k listAccounts"})
+    comparison = comparison_of(now, named=None, before=before, clean=str)
+    other_selection = now.model_copy(update={"selection": "-k listAccounts"})
     named = EarlierRun.model_validate(RUN)
 
     assert recorded("failing").document["comparison"] is None
     assert 'id="comparison"' not in recorded("failing").text("report.html")
-    assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(found.line))
-    assert comparison_of(other, named=None, before=before, clean=str) is None
-    assert comparison_of(other, named=named, before=before, clean=str).compared_with.started == RUN["started"]
+    assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(comparison.line))
+    assert comparison_of(other_selection, named=None, before=before, clean=str) is None
+    assert comparison_of(other_selection, named=named, before=before, clean=str).compared_with.started == RUN["started"]
 
 
 def test_a_name_and_a_version_of_another_run_have_a_closed_form():
-    """Anybody may have written that file. Of anything but the name of a profile and a version of the suite nothing is
-    repeated."""
+    """Anybody may have written that file. Nothing but the name of a profile and a version of the suite is repeated."""
     run = EarlierRun.model_validate(RUN)
-    other = earlier(environment={"name": "Zeferino Quintela"}, suite={"version": "cavalobranco"})
-    named = comparison_of(run, named=other, before=None, clean=str)
+    hostile_run = earlier(environment={"name": "Zeferino Quintela"}, suite={"version": "cavalobranco"})
+    named = comparison_of(run, named=hostile_run, before=None, clean=str)
     own = comparison_of(run, named=run, before=None, clean=str)
 
     assert (named.compared_with.environment, named.compared_with.suite_version) == ("…", "…")
@@ -203,16 +204,18 @@ def test_a_run_says_what_changed(tmp_path):
     profile = {"accounts": ["konto-canary-4711"], "base_url": "embedded", "auth": None, "allow": ["read"]}
     options = ("-k", "listAccounts.status or executePix.document")
     named = record(tmp_path, Service, *options, f"--compare-with={tmp_path / 'other.json'}", **profile)
-    (line,) = (each for each in named.output.splitlines() if each.startswith("compared with "))
+    (line,) = (line for line in named.output.splitlines() if line.startswith("compared with "))
     written = {path.name: path.read_text() for path in named.folder.iterdir()} | {"output": named.output}
 
     assert (named.status, named.document["comparison"]["worse"]) == (0, True)
     assert "(other environment, origin, selection and permissions): 1 no longer exercised" in line
     assert "Change since another run" in written["report.html"]
-    assert [name for name, told in written.items() if "konto-canary-4711" in told] == []
+    assert [name for name, content in written.items() if "konto-canary-4711" in content] == []
     assert "<script>planted" not in written["report.html"]
-    assert [name for name, told in written.items() if re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", told)] == []
-    assert [each for each in named.output.splitlines() if each.lstrip().startswith("::") or "##[" in each] == []
+    assert [
+        name for name, content in written.items() if re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", content)
+    ] == []
+    assert [line for line in named.output.splitlines() if line.lstrip().startswith("::") or "##[" in line] == []
     after = record(tmp_path, Service, *options, **profile)
     assert re.search(r"(?m)^since [-\d]+ [:\d]+ UTC: no change$", after.output)
 

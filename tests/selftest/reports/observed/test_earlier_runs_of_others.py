@@ -112,19 +112,19 @@ def test_nothing_planted_reaches_the_reader(file, capsys):
 
 
 def since(path, **now):
-    """When the run began that a later one is compared with; None for none."""
+    """The start of the run that a later one is compared with; None if there is no comparison."""
     comparison = comparison_of(earlier(**now), named=None, before=run_before(path), clean=str)
     return comparison and comparison.compared_with.started
 
 
 @pytest.mark.parametrize(
-    "other",
+    "change",
     [
         {"verdict": "unreachable"},
         {"started": "2026-11-30T10:00:00Z"},
     ],
     ids=str,
 )
-def test_a_run_that_is_not_comparable_is_no_base(other, file):
-    """One that met no service, and one that starts later; one of another scope is in test_comparison."""
-    assert since(file(changed(**{"started": RUN["started"]} | other))) is None
+def test_a_run_that_is_not_comparable_is_no_base(change, file):
+    """A run that met no service is not comparable, nor one that started later. Scopes are in test_comparison."""
+    assert since(file(changed(**{"started": RUN["started"]} | change))) is None

@@ -39,10 +39,10 @@ WARNING = (EXTRA, "warn", finding("other-fields", names=OPERATORS))
 PASSING = (STATUS, "pass"), ("registerPixKey.json", "out-of-scope", OPERATORS)
 
 
-def document(*told, **state):
+def document(*rows, **state):
     """That of a run, in which what is not the suite's own is in the operator's words."""
     state = {"selection": OPERATORS, "ci_job": OPERATORS, "requests": 12, "executions": 1, "seed": 7, **state}
-    made = hand_made(*told, profile=PROFILE, unsent={OPERATORS: ["executePix"]}, **state)
+    made = hand_made(*rows, profile=PROFILE, unsent={OPERATORS: ["executePix"]}, **state)
     made.base_url = OPERATORS
     return document_of(made)
 

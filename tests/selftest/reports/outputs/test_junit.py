@@ -17,12 +17,12 @@ WRONG = finding("type", "/data/digit", name="digit", types="string", type=say("a
 PASSING = DIGIT, "pass"
 
 
-def document(*told, **state):
-    return document_of(hand_made(*told, requests=12, executions=1, seed=7, **state))
+def document(*rows, **state):
+    return document_of(hand_made(*rows, requests=12, executions=1, seed=7, **state))
 
 
 @pytest.mark.parametrize(
-    ("told", "state", "verdict"),
+    ("rows", "state", "verdict"),
     [
         (PASSING, {"unreachable": "gone"}, "unreachable"),
         (PASSING, {"interrupted": True}, "interrupted"),
@@ -30,20 +30,20 @@ def document(*told, **state):
         ((DIGIT, "not-exercised", "supply codes"), {}, "incomplete"),
     ],
 )
-def test_a_run_without_a_verdict_on_the_service_is_an_error(told, state, verdict):
+def test_a_run_without_a_verdict_on_the_service_is_an_error(rows, state, verdict):
     """The case of the run says what became of it, whatever the requirements are."""
-    made = document(told, **state)
+    made = document(rows, **state)
     suite = suite_of(junit(made))
-    said = [made.headline, "a sandbox: 1 transfer executed, 12 requests", *map(str, made.notes)]
+    lines = [made.headline, "a sandbox: 1 transfer executed, 12 requests", *map(str, made.notes)]
 
     assert results(suite)["run"] == ("error", made.headline)
     assert suite.find(".//error").get("type") == verdict
-    assert suite.find(".//error").text == "\n".join(said)
+    assert suite.find(".//error").text == "\n".join(lines)
 
 
 def test_each_verdict_has_its_result():
     """What fails stands with its requirement, and the run is no second failure of it. What is skipped says why."""
-    known = replace(SANDBOX, known_failures=(KnownFailure("executePix.bank.type", "fixed in 2.4"),))
+    profile = replace(SANDBOX, known_failures=(KnownFailure("executePix.bank.type", "fixed in 2.4"),))
     made = document(
         (DIGIT, "fail", WRONG),
         ("executePix.bank.type", "fail", "bank is 7"),
@@ -53,11 +53,11 @@ def test_each_verdict_has_its_result():
         ("executePix.id.type", "warn", "seen twice"),
         ("executePix.key.type", "pass", "seen once"),
         ("executePix.status.values", "observed", "404 or 409; again: refused"),
-        profile=known,
+        profile=profile,
         not_executed=["a transfer"],
     )
     suite = suite_of(junit(made))
-    about = {each.get("name"): each.get("value") for each in suite.find("properties")}
+    about = {value.get("name"): value.get("value") for value in suite.find("properties")}
     output = {name: case_of(suite, name)[0].get("system-out", "") for name in results(suite)}
 
     assert results(suite) == {
@@ -72,9 +72,9 @@ def test_each_verdict_has_its_result():
         "executePix.status.values": None,
     }
     assert about == {
-        name: str(each)
-        for name, each in {"verdict": "non-conformant", **dict(made.provenance)}.items()
-        if type(each) in (str, int)
+        name: str(value)
+        for name, value in {"verdict": "non-conformant", **dict(made.provenance)}.items()
+        if type(value) in (str, int)
     }
     assert output["run"] == f"{made.headline}\na sandbox: 1 transfer executed, 12 requests\nnot cleaned up: a transfer"
     assert output["executePix.id.type"].startswith("warn: seen twice\nstatement: ")
@@ -95,13 +95,13 @@ curl x"""
 def test_a_failure_says_all_in_its_text():
     """GitLab shows the text of the element and no attribute: the message, expected, got, and how to reproduce it."""
     made = document((DIGIT, "fail", WRONG), (NAME, "pass"))
-    found = made.findings[0].model_copy(update={"reproduce": "curl x"})
-    made = made.model_copy(update={"findings": (found,)})
+    reproducible = made.findings[0].model_copy(update={"reproduce": "curl x"})
+    made = made.model_copy(update={"findings": (reproducible,)})
     entry = made.requirements[0]
-    texts, told = case_of(suite_of(junit(made)), DIGIT)
+    texts, properties = case_of(suite_of(junit(made)), DIGIT)
 
     assert texts == {"failure": SHOWN.format(text=entry.text, section=entry.section)}
-    assert told == {
+    assert properties == {
         "statement": entry.text, "section": entry.section, "level": "documented", "verdict": "fail", "seed": "7",
     }  # fmt: skip
 

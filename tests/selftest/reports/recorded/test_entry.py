@@ -57,7 +57,7 @@ def said(run):
 def entries_of(recorder):
     """The answered entries of a file. The last request of Playwright and of axios-har-tracker has no answer."""
     entries = json.loads((RECORDED / f"{recorder}.har").read_text())["log"]["entries"]
-    return [each for each in entries if each["response"]["status"] not in (-1, "")]
+    return [recorded for recorded in entries if recorded["response"]["status"] not in (-1, "")]
 
 
 def recorded_by(folder, recorder, entries):
@@ -79,7 +79,7 @@ def test_a_conforming_service_passes(recorder, tmp_path):
 def test_a_deletion_that_is_no_envelope_is_found(recorder, tmp_path):
     """mitmproxy writes no body of the request for DELETE: its answer is judged all the same, and a line says so."""
     entries = entries_of(recorder)
-    [deletion] = [each for each in entries if each["request"]["method"].upper() == "DELETE"][:1]
+    deletion = next(recorded for recorded in entries if recorded["request"]["method"].upper() == "DELETE")
     text = '{"deleted": true}'
     deletion["response"]["content"] |= {"text": text, "size": len(text)}
     deletion["response"]["headers"] = headers(content_type="application/json", content_length=str(len(text)))
@@ -107,14 +107,14 @@ DELETED = '{"deleted": true}'
 
 def deletion(text=DELETED, *, posted=None, **request):
     """The deletion of a key, whose body is recorded as `posted` says."""
-    found = entry(path="/v1/pix/keys/ac-1", method="DELETE", text=text)
-    found["request"] |= {
+    recorded_deletion = entry(path="/v1/pix/keys/ac-1", method="DELETE", text=text)
+    recorded_deletion["request"] |= {
         "headers": headers(authorization=f"Bearer {TOKEN}", content_type="application/json"),
         **request,
     }
     if posted is not None:
-        found["request"]["postData"] = posted
-    return found
+        recorded_deletion["request"]["postData"] = posted
+    return recorded_deletion
 
 
 NAMED = '{"pixKey": "ana@example.com"}'
@@ -186,9 +186,9 @@ def test_a_request_that_is_not_as_documented_promises_no_success(how, tmp_path):
 
 def empty(**changes):
     """An execution that is answered with 200 and nothing else."""
-    found = entry(**changes)
-    found["response"] |= {"content": {"size": 0, "mimeType": "application/json", "text": ""}, "bodySize": 0}
-    return found
+    execution = entry(**changes)
+    execution["response"] |= {"content": {"size": 0, "mimeType": "application/json", "text": ""}, "bodySize": 0}
+    return execution
 
 
 TOKENS = [
@@ -230,9 +230,9 @@ def test_a_recording_without_tokens_says_so(tmp_path):
 
 def answer(content, **changes):
     """An execution whose answer is recorded in this way; its token is known to be valid."""
-    found = entry()
-    found["response"] |= {"content": {"mimeType": "application/json"} | content, **changes}
-    return found
+    execution = entry()
+    execution["response"] |= {"content": {"mimeType": "application/json"} | content, **changes}
+    return execution
 
 
 SIZE = len(BODY)
@@ -373,9 +373,9 @@ def test_an_entry_without_a_status_has_no_response(status):
 
 
 def media_type(listed, **content):
-    found = entry()
-    found["response"] |= {"headers": listed, "content": {"text": PLAIN, "size": SIZE} | content}
-    return found
+    execution = entry()
+    execution["response"] |= {"headers": listed, "content": {"text": PLAIN, "size": SIZE} | content}
+    return execution
 
 
 MEDIA_TYPES = {
@@ -389,12 +389,12 @@ MEDIA_TYPES = {
 
 @pytest.mark.parametrize("how", MEDIA_TYPES)
 def test_a_media_type_that_is_not_recorded_is_not_judged(how, tmp_path):
-    """One that was not sent, or is not that of JSON, is."""
+    """A media type that was not sent, or is not that of JSON, deviates."""
     recorded, fails, lines = MEDIA_TYPES[how]
     run = judged(tmp_path, recorded)
-    told = [row.id for row, result in result_of_run(run).results if result.verdict in ("fail", "warn")]
+    deviating = [row.id for row, result in result_of_run(run).results if result.verdict in ("fail", "warn")]
 
-    assert (told, said(run)) == (fails, lines)
+    assert (deviating, said(run)) == (fails, lines)
 
 
 def test_a_registration_without_its_body_names_no_key_type(tmp_path):
@@ -436,12 +436,12 @@ PLACES = [
 @settings(deadline=None)
 def test_whatever_stands_in_an_entry_is_read(place, value):
     """It is an exchange or a reason, and no error: one entry never costs the run."""
-    found = exchange_of(changed(place, value), 1, BASE)
+    exchange = exchange_of(changed(place, value), 1, BASE)
 
-    assert isinstance(found, RecordedExchange | Message)
-    if isinstance(found, RecordedExchange):
+    assert isinstance(exchange, RecordedExchange | Message)
+    if isinstance(exchange, RecordedExchange):
         maker = TallyMaker("traffic.har", PROFILE)
-        maker.judge(found)
+        maker.judge(exchange)
         assert maker.finished().times["exchanges",] == 1
 
 

@@ -30,8 +30,8 @@ def test_what_is_remembered_of_a_form_is_what_each_answer_shows(answers):
     """Whatever came before, the rules that deviate are those that deviate alone."""
     forms = Forms()
     exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
-    alone = [{id for id in RULES if judge(id, one).deviates} for one in exchanges]
-    told = [{id for id, _ in forms.deviations(one, one.response)} for one in exchanges]
+    alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]
+    deviations = [{id for id, _ in forms.deviations(exchange, exchange.response)} for exchange in exchanges]
 
-    assert [each - {"executePix.exists"} for each in told] == alone
+    assert [ids - {"executePix.exists"} for ids in deviations] == alone
     assert sum(forms.held.values()) == 2 * len(answers)

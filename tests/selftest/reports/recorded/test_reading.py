@@ -60,8 +60,8 @@ def entry(data=EXECUTION, *, path="/v1/execute/pix/TX-1", method="GET", sent=Non
 
 
 def registration(**changes):
-    sent = {"pixKey": "ana@example.com", "account": "ac-1", "pixKeyType": "EMAIL"}
-    return entry(REGISTRATION, path="/v1/pix/keys/ac-1", method="POST", sent=sent | changes)
+    body = {"pixKey": "ana@example.com", "account": "ac-1", "pixKeyType": "EMAIL"}
+    return entry(REGISTRATION, path="/v1/pix/keys/ac-1", method="POST", sent=body | changes)
 
 
 def har(folder, *entries, name="traffic.har"):
@@ -86,12 +86,12 @@ def judged(folder, *entries):
 
 def changed(at, value):
     """An entry with another value at a place such as `response.content.text`."""
-    found = part = entry()
+    changed_entry = part = entry()
     *path, last = at.split(".")
     for name in path:
         part = part[name]
     part[last] = value
-    return found
+    return changed_entry
 
 
 def in_base64(raw, **named):
@@ -120,10 +120,10 @@ DIALECTS = {
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_dialect_says_the_same(dialect, tmp_path):
-    """However a recorder writes it, it is one conforming execution."""
+    """Every recorder writes the same conforming execution in its own way."""
     run = judged(tmp_path, json.loads(json.dumps(DIALECTS[dialect])))
 
-    results = {one.id: result.verdict for one, result in result_of_run(run).results}
+    results = {requirement.id: result.verdict for requirement, result in result_of_run(run).results}
     assert result_of_run(run).verdict == "partial"
     assert results["executePix.digit.type"] == results["executePix.json.mediaType"] == "pass"
 
@@ -162,8 +162,8 @@ def test_a_body_that_is_not_recorded_is_not_judged(body, tmp_path):
     """A recorder that loses bytes is no fault of the service."""
     run = judged(tmp_path, entry(), changed("response", BODIES[body]))
 
-    [said] = result_of_run(run).notes
-    assert str(said.text).startswith("not judged, the body is not recorded as it was sent: 1, first at entry 2 of ")
+    [note] = result_of_run(run).notes
+    assert str(note.text).startswith("not judged, the body is not recorded as it was sent: 1, first at entry 2 of ")
     assert result_of_run(run).verdict == "partial"
 
 
@@ -244,7 +244,7 @@ def test_three_bad_answers_of_two_thousand(tmp_path):
 
 
 def recording(service, environment="sandbox"):
-    """What a run sends to a service, as a recording."""
+    """The exchanges of a run with a service, as entries of a recording."""
     return list(map(as_entry, sent_in_memory(service, environment).session.door.exchanges))
 
 
@@ -256,14 +256,18 @@ def verdicts(folder, entries):
 
 
 def chosen(registry):
-    found = [one for one in registry.specimens.values() if not one.on_the_wire]
-    return [pytest.param(one, id=one.name) for one in found if EVERY == 1 or Random(one.name).random() < 1 / EVERY]
+    specimens = [specimen for specimen in registry.specimens.values() if not specimen.on_the_wire]
+    return [
+        pytest.param(specimen, id=specimen.name)
+        for specimen in specimens
+        if EVERY == 1 or Random(specimen.name).random() < 1 / EVERY
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("specimen", chosen(VARIANTS))
 def test_a_right_service_does_not_fail(specimen, tmp_path):
-    """However odd it is, and although nothing is known of what was asked."""
+    """However odd a right service is, no recorded answer of it fails a requirement."""
     failing, _ = verdicts(tmp_path, recording(specimen.make(), specimen.environment))
 
     assert failing == set()
@@ -272,7 +276,7 @@ def test_a_right_service_does_not_fail(specimen, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("specimen", chosen(MUTANTS))
 def test_a_fault_that_a_lone_answer_shows_is_found(specimen, tmp_path):
-    """And no other requirement fails."""
+    """The requirement that the service breaks deviates, and no other one fails."""
     failing, warned = verdicts(tmp_path, recording(specimen.make(), specimen.environment))
     lone = {id for id in specimen.fails | specimen.warns if not id.endswith(ASKED) and ".pixKeyType." not in id}
 
@@ -285,9 +289,9 @@ def test_a_fault_that_a_lone_answer_shows_is_found(specimen, tmp_path):
 
 def recorded(folder, *entries, name="run", **options):
     """A run of pytest --recorded in this process; its token is nowhere."""
-    given = [f"--{option.replace('_', '-')}={value}" for option, value in options.items()]
+    arguments = [f"--{option.replace('_', '-')}={value}" for option, value in options.items()]
     return run_here(
-        f"--recorded={har(folder, *entries)}", f"--base-url={BASE}", f"--report-dir={folder / name}", *given
+        f"--recorded={har(folder, *entries)}", f"--base-url={BASE}", f"--report-dir={folder / name}", *arguments
     )
 
 
@@ -303,19 +307,19 @@ def test_a_recording_is_judged_without_a_token_and_two_are_compared(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "line"),
     [
         ([f"--base-url={BASE}"], "--recorded: no file there: absent/*.har; expected HAR files, a folder or a glob"),
         ([], "--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS"),
     ],
 )
-def test_a_wrong_command_line_is_one_line(options, said, tmp_path, monkeypatch):
+def test_a_wrong_command_line_is_one_line(options, line, tmp_path, monkeypatch):
     """Exit status 4, before anything is read."""
     monkeypatch.chdir(tmp_path)
     path = "absent/*.har" if options else str(har(tmp_path))
     result = run_here(f"--recorded={path}", "--no-report", *options)
 
-    assert (result.status, result.output.strip().splitlines()[-1]) == (4, f"ERROR: {said}")
+    assert (result.status, result.output.strip().splitlines()[-1]) == (4, f"ERROR: {line}")
 
 
 def test_without_a_file_no_run_is_started(capfd):

@@ -23,14 +23,14 @@ from tests.selftest.reports.recorded.test_reading import (
 @cache
 def tallies(folder):
     """The tally of each of a few files."""
-    of = (
+    parts = (
         [entry()],
         [without_digit()] * 2,
         [registration(), registration(pixKeyType="IBAN")],
         [NOT_JUDGED["without a response"]],
     )
-    several = [[*part, *other] for part in of for other in of]
-    return [tally_of(str(har(folder, *each, name=f"{at}.har")), PROFILE) for at, each in enumerate(several)]
+    files = [[*first_part, *second_part] for first_part in parts for second_part in parts]
+    return [tally_of(str(har(folder, *entries, name=f"{at}.har")), PROFILE) for at, entries in enumerate(files)]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Findings: one for each cause, whatever number of requirements, operations and kinds of traffic show it; and the summary."""
+"""A cause has one finding, however many requirements, operations and kinds of traffic show it. And the summary."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,9 +24,9 @@ from tests.selftest.reports.outputs.page.test_rendering import exchange
 DIGIT = "executePix.digit.present"
 
 
-def row(id, *found, exchanges=(1,), verdict="fail", **more):
-    """A requirement as the result model gives it, with its findings."""
-    return reported(id, verdict, found=found, exchanges=exchanges, **more)
+def row(id, *own_findings, exchanges=(1,), verdict="fail", **more):
+    """A requirement of a document, with its findings."""
+    return reported(id, verdict, found=own_findings, exchanges=exchanges, **more)
 
 
 def findings(entries):
@@ -34,34 +34,34 @@ def findings(entries):
     return causes.findings(entries, reproduce=lambda numbers: "")
 
 
-def grouped(ids, found):
-    """The requirements of each finding, where each requirement has one of these findings."""
-    return [list(one.requirements) for one in findings(map(row, ids, found))]
+def grouped(ids, own_findings):
+    """The requirements of each cause. The first requirement has the first of these findings, and so on."""
+    return [list(cause.requirements) for cause in findings(map(row, ids, own_findings))]
 
 
 def test_all_kinds_of_traffic():
-    """What targeted, generated and stateful traffic say of one field is said once."""
+    """Targeted and generated requests that show one fault of a field make one finding."""
     missing = finding("missing", "/data/digit", name="digit")
     generated = replace(missing, times=12, exchanges=(400,), seed=7)
-    (found,) = findings([row(DIGIT, missing, generated, exchanges=(5, 400, 500))])
+    (merged,) = findings([row(DIGIT, missing, generated, exchanges=(5, 400, 500))])
 
-    assert (str(found.message), found.exchanges) == ("digit is missing", (5, 400, 500))
-    assert found.operations == ("executePix",)
+    assert (str(merged.message), merged.exchanges) == ("digit is missing", (5, 400, 500))
+    assert merged.operations == ("executePix",)
 
 
 def test_several_operations():
-    """A body that is no JSON in several operations, wherever it breaks off; a warning follows the failures."""
+    """Bodies that are no JSON have one cause, wherever they break off. A warning follows the failures."""
     at = [finding("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)]
     warned = row("listAccounts.json", at[0], exchanges=(8,), verdict="warn")
     failing = [row("executePix.json", at[1], exchanges=(2,)), row("registerPixKey.json", at[2], exchanges=(3,))]
-    (found,) = findings([warned, *failing])
+    (merged,) = findings([warned, *failing])
 
-    assert found.requirements == ("executePix.json", "registerPixKey.json", "listAccounts.json")
-    assert (found.verdict, found.exchanges) == ("fail", (2, 3, 8))
+    assert merged.requirements == ("executePix.json", "registerPixKey.json", "listAccounts.json")
+    assert (merged.verdict, merged.exchanges) == ("fail", (2, 3, 8))
 
 
 def test_two_ways_to_be_no_json():
-    """NaN and a value that is missing are two findings; the place in the text does not count."""
+    """NaN and a missing value are two causes. The place in the text does not count."""
     nan = finding("json", error=say("{name} is not a JSON value", name="NaN"))
     missing = [
         finding("json", error=say("{error} at character {n}", error=say("Expecting value"), n=n)) for n in (3, 7)
@@ -72,8 +72,8 @@ def test_two_ways_to_be_no_json():
 
 
 def test_one_place_is_one_finding():
-    """What deviates at the same place of the same answers is one fault: misspelled names, also in lower case; a server
-    error and its stack trace. In other answers it is another one."""
+    """Deviations at one place of the same answers have one cause: misspelled names, and names in lower case; a server
+    error, and its stack trace. In other answers they have another cause."""
     codes = ("spelling", "/data/success"), ("lower-case-names", "/data/key"), ("server-error",), ("stack-trace", "")
     named, lower, error, trace = (replace(finding(*code), exchanges=(3,)) for code in codes)
     of_keys = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
@@ -84,40 +84,43 @@ def test_one_place_is_one_finding():
 
 
 def test_the_first_exchange_shows_the_first_sentence():
-    """Of a finding with two ways to deviate, whatever the order of its exchanges."""
+    """A finding with two ways to deviate cites the exchange of the first way first, whatever its number."""
     late, early = (
         replace(finding(code, name="digit", types="string", type="null"), exchanges=(number,))
         for code, number in (("missing", 9), ("type", 2))
     )
-    (found,) = findings([row(DIGIT, late, early, exchanges=(2, 9))])
+    (merged,) = findings([row(DIGIT, late, early, exchanges=(2, 9))])
 
-    assert (str(found.message)[:17], found.exchanges) == ("digit is missing;", (9, 2))
+    assert (str(merged.message)[:17], merged.exchanges) == ("digit is missing;", (9, 2))
 
 
 def test_two_faults_are_two_findings():
-    """In one answer: each with its own requirement, in the order of the interface document."""
+    """Two faults in one answer have two causes, in the order of the interface document."""
     both = answer("executePix", {"code": "0", "data": EXECUTION | {"digit": 7}})
     judged = {id: judge(id, both) for id in requirements() if id in RULES}
-    found = findings(row(id, *one.findings) for id, one in judged.items() if one.deviates)
+    causes_found = findings(row(id, *judgement.findings) for id, judgement in judged.items() if judgement.deviates)
 
-    assert [each.requirements for each in found] == [("executePix.envelope.code.type",), ("executePix.digit.type",)]
+    assert [cause.requirements for cause in causes_found] == [
+        ("executePix.envelope.code.type",),
+        ("executePix.digit.type",),
+    ]
 
 
 def test_a_known_failure_hides_no_new_one():
-    """The same fault elsewhere is a finding of its own where only one of the two is known."""
+    """A known failure and a new one are two findings, even if their fault is the same."""
     broken = finding("json", error="x")
-    known = row("executePix.json", broken, known_failure="fixed in 2.4")
-    found = findings([known, row("registerPixKey.json", broken)])
+    known_failure = row("executePix.json", broken, known_failure="fixed in 2.4")
+    causes_found = findings([known_failure, row("registerPixKey.json", broken)])
 
-    assert [(one.cause, one.known_failure) for one in found] == [
+    assert [(cause.cause, cause.known_failure) for cause in causes_found] == [
         ("registerPixKey.json", None),
         ("executePix.json", "fixed in 2.4"),
     ]
 
 
 def test_the_most_harmful_finding_is_first():
-    """An open token check, then money, personal data, what cannot be used, the form of a member, and robustness; of
-    equal harm what moves money, and else the order of the interface document. Warnings follow in the same order."""
+    """Findings are in the order of HARM. Of equal harm, those about money are first, and others are in the order of the
+    interface document. Warnings follow in the same order."""
     wrong, mixed_up = finding("type", "/data/x", name="x"), finding("of-another", field="id")
     by_harm = [
         row("executePix.token.required", finding("executed", credentials="no token")),
@@ -133,9 +136,9 @@ def test_the_most_harmful_finding_is_first():
         row("transferP2p.json", finding("json", error="x"), verdict="warn"),
         row("executePix.fields.extra", finding("other-fields", names="x"), verdict="warn"),
     ]
-    in_the_document = sorted(by_harm, key=lambda one: [*requirements()].index(one.id))
+    in_the_document = sorted(by_harm, key=lambda entry: [*requirements()].index(entry.id))
 
-    assert [one.cause for one in findings(in_the_document)] == [one.id for one in by_harm]
+    assert [cause.cause for cause in findings(in_the_document)] == [entry.id for entry in by_harm]
     assert in_the_document != by_harm
 
 
@@ -179,7 +182,7 @@ def run():
     ],
 )
 def test_an_incomplete_run_ends_with_what_it_lacks(why, step):
-    """Where a limit of the profile cut it short, that is the limit."""
+    """If a limit of the profile cut the run short, the last line names the limit."""
     run = hand_made(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
     run.profile = replace(run.profile, path=Path("/tmp/a b.yaml"))
 
@@ -187,7 +190,7 @@ def test_an_incomplete_run_ends_with_what_it_lacks(why, step):
 
 
 def test_order_of_the_summary(run):
-    """The verdict and where it was found, the alerts, the findings, and then all that can wait. Alerts have a kind."""
+    """The verdict and the target come first, then the alerts, the findings, and all that can wait. Alerts have a kind."""
     document = document_of(run)
 
     assert list(summary(document, run, "report.html")) == [

@@ -35,12 +35,12 @@ def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
 
 
 def test_a_selection_rests_on_its_own_operations():
-    """Where a valid request was answered; else any operation can show that the token is valid."""
-    asked = [answer("listEntries", {}, status=403), answer("listAccounts", {"code": 0})]
-    invalid = [answer("executePix", {}, status=404, valid=False), asked[1]]
+    """A selected operation that answered a valid request must succeed. Else any success shows that the token is valid."""
+    exchanges = [answer("listEntries", {}, status=403), answer("listAccounts", {"code": 0})]
+    invalid = [answer("executePix", {}, status=404, valid=False), exchanges[1]]
 
-    assert str(Grants.of_exchanges(asked).lacking({"listEntries"})) == "no selected operation succeeded"
-    assert Grants.of_exchanges(asked).lacking({"listEntries", "listAccounts"}) == ""
+    assert str(Grants.of_exchanges(exchanges).lacking({"listEntries"})) == "no selected operation succeeded"
+    assert Grants.of_exchanges(exchanges).lacking({"listEntries", "listAccounts"}) == ""
     assert Grants.of_exchanges(invalid).lacking({"executePix"}) == ""
 
 
@@ -64,15 +64,15 @@ def notes_of(*exchanges):
     ],
     ids=["refused", "not found", "failing", "not ready", "certificate", "granted", "nothing sent"],
 )
-def test_the_token_is_named_where_it_may_be_the_cause(statuses, why):
-    """One line for all operations, and none where something was granted."""
-    told = notes_of(*(answer(operation, {"code": 0}, status=status) for operation, status in statuses.items()))
+def test_the_token_is_named_if_it_may_be_the_cause(statuses, why):
+    """There is one line for all operations, and no line if something was granted."""
+    notes = notes_of(*(answer(operation, {"code": 0}, status=status) for operation, status in statuses.items()))
 
-    assert told == (f"no operation succeeded ({why}" if why else "")
+    assert notes == (f"no operation succeeded ({why}" if why else "")
 
 
-def test_a_page_is_a_grant_where_a_bad_credential_gets_none():
-    """A service may answer with pages; a login page is the same for every token."""
+def test_a_page_is_a_success_if_a_wrong_token_gets_none():
+    """A service may answer with pages. A page to log in is the same for every token."""
     page = answer("listAccounts", b"<html>", headers=HTML)
     login = answer(
         "listAccounts", b"<html>", headers=HTML, credential="a wrong token (of a JWT: another signature)", valid=False

@@ -38,11 +38,11 @@ ROWS = {
 DOCUMENTED = ROWS["documented"].id
 
 
-def results(told):
-    """The requirements and their results, of `documented pass, robust fail`."""
+def results(words):
+    """The requirements and their results in words such as `documented pass, robust fail`."""
     return [
         (ROWS[name], RequirementResult(ROWS[name].id, Verdict(verdict)))
-        for name, verdict in (each.split() for each in told.split(", ") if each)
+        for name, verdict in (pair.split() for pair in words.split(", ") if pair)
     ]
 
 
@@ -55,7 +55,7 @@ def ended(rows, granted=("executePix",), answered=(), profile=SANDBOX, **state):
 
 
 def test_a_run_that_is_over_does_not_change():
-    """What is written down of it is what it found."""
+    """A change after the end would be missing in the report."""
     run = hand_made((DOCUMENTED, "pass"))
     run.unreachable = "gone"
     run.close()
@@ -73,7 +73,7 @@ def test_exit_statuses():
 
 
 def test_a_verdict_on_the_service_ends_with_0_or_1():
-    """Any other one says that the run did not come to its end."""
+    """Any other verdict says that the run did not come to its end."""
     assert set(ON_THE_SERVICE) == {verdict for verdict in RunVerdict if verdict.exit_status in (0, 1)}
 
 
@@ -81,7 +81,7 @@ UNTESTED = "1 documented requirement in scope was not exercised"
 
 
 @pytest.mark.parametrize(
-    ("told", "verdict", "why"),
+    ("words", "verdict", "why"),
     [
         ("documented pass, robust fail", "not-robust", ""),
         ("documented fail, robust fail", "non-conformant", ""),
@@ -99,9 +99,9 @@ UNTESTED = "1 documented requirement in scope was not exercised"
         ("", "nothing-selected", ""),
     ],
 )
-def test_verdict_of_a_run(told, verdict, why):
-    """It follows from the requirements. A run that tested nothing is not green."""
-    assert ended(results(told)) == (verdict, why)
+def test_verdict_of_a_run(words, verdict, why):
+    """The verdict of a run follows from its requirements. A run that tested nothing is not green."""
+    assert ended(results(words)) == (verdict, why)
 
 
 TROUBLE = {
@@ -115,20 +115,20 @@ TROUBLE = {
     "partial": {"narrowed": True},
     "conformant": {},
 }
-"""The verdicts in their order, and what leads to each. The two that follow from requirements have these below."""
+"""The state of a run that leads to each verdict. Two verdicts follow from results alone, which are below."""
 LEADS_TO = {"non-conformant": "documented fail, ", "not-robust": "robust fail, "}
 
 
-def test_where_two_verdicts_fit_a_run_takes_the_first():
-    """What failed is never hidden by what the suite could not do, and what is not whole is never green."""
+def test_if_two_verdicts_apply_a_run_takes_the_first():
+    """Trouble of the suite never hides a failure, and a partial run is never conformant."""
     for first, later in combinations(TROUBLE, 2):
         rows = results(LEADS_TO.get(first, "") + LEADS_TO.get(later, "") + "other pass")
 
         assert ended(rows, **TROUBLE[first], **TROUBLE[later])[0] == first, later
 
 
-def test_a_drop_is_no_fault_where_the_target_went_away():
-    """It shows the end of the target alone."""
+def test_a_dropped_connection_is_no_fault_if_the_target_went_away():
+    """The connection was dropped because the target was stopped."""
     run = hand_made(("executePix.connection", "fail", finding("dropped")), unreachable="gone")
 
     assert result_of_run(run).verdict == "unreachable"
@@ -147,14 +147,14 @@ LIMIT = "limits.duration (900 s) is reached"
     ],
 )
 def test_what_stopped_a_run_is_named(state, why):
-    """It is incomplete; no failure is hidden."""
+    """A run that was stopped is incomplete, unless a requirement fails."""
     assert ended(results("documented pass"), **state) == ("incomplete", why)
     assert ended(results("documented fail"), **state) == ("non-conformant", "")
 
 
 @pytest.mark.parametrize(("least", "verdict"), [(None, "partial"), (0.5, "partial"), (0.51, "incomplete")])
 def test_a_run_below_min_coverage_is_incomplete(least, verdict):
-    """The share is of the selected requirements at failing levels that an exchange can show, permitted or not."""
+    """The share counts selected, testable requirements at failing levels, whether the profile permits them or not."""
     rows = results("documented pass, robust out-of-scope, implied pass, untestable untestable")
     why = "min_coverage (0.51) is not reached" * (verdict == "incomplete")
 
@@ -162,7 +162,7 @@ def test_a_run_below_min_coverage_is_incomplete(least, verdict):
 
 
 def test_coverage_and_counts_by_level():
-    """Levels are never counted together, and what no exchange can show is not testable. There are no zeros."""
+    """Levels are never counted together, untestable requirements are not testable, and there are no zeros."""
     rows = results("implied warn, documented fail, other out-of-scope, untestable untestable")
 
     assert coverage(rows) == {"documented": Coverage(tested=1, testable=2), "implied": Coverage(tested=1, testable=1)}
@@ -170,7 +170,7 @@ def test_coverage_and_counts_by_level():
 
 
 def test_fail_on_decides_what_a_deviation_is():
-    """And which requirements may stay untested. What is not shown never fails, not even by a profile."""
+    """`fail_on` also decides which requirements may stay untested. The level not-shown never fails a run."""
     levels = ("documented", "implied", "example", "robustness", "not-shown")
     only_robust = replace(SANDBOX, fail_on=frozenset({"robustness"}))
 
@@ -180,14 +180,20 @@ def test_fail_on_decides_what_a_deviation_is():
 
 
 def test_a_requirement_takes_the_first_verdict():
-    """Over its exchanges a requirement takes the strongest verdict, with the evidence and messages of that one alone; out
-    of scope it says the shortest reason, as one test is enough."""
-    for strong, weak in combinations(Verdict, 2):
-        said = [(weak, "w"), (strong, "xx"), (strong, "y"), (strong, "xx")]
-        told = ("y", (2,)) if strong == "out-of-scope" else ("xx; y", (1, 2, 3))
-        found = merged(RequirementResult("a", verdict, why, (at,)) for at, (verdict, why) in enumerate(said))["a"]
+    """A requirement takes the strongest verdict of its tests, with the exchanges and messages that have this verdict.
 
-        assert (found.verdict, str(found.message), found.exchanges) == (strong, *told)
+    Out of scope has the shortest reason, because the test that needs least is enough.
+    """
+    for strong, weak in combinations(Verdict, 2):
+        verdicts_and_reasons = [(weak, "w"), (strong, "xx"), (strong, "y"), (strong, "xx")]
+        message_and_exchanges = ("y", (2,)) if strong == "out-of-scope" else ("xx; y", (1, 2, 3))
+        results_of_tests = [
+            RequirementResult("a", verdict, why, (number,))
+            for number, (verdict, why) in enumerate(verdicts_and_reasons)
+        ]
+        result = merged(results_of_tests)["a"]
+
+        assert (result.verdict, str(result.message), result.exchanges) == (strong, *message_and_exchanges)
 
 
 TODAY = date.today()

@@ -20,33 +20,32 @@ from tests.traffic.phases import ALL
 
 MASKED, DIGIT = "executePix.document.masked", "executePix.digit.present"
 WRONG = RequirementResult(MASKED, Verdict.FAIL, "expected a masked tax document", (7,))
-TESTABLE = [one for one in requirements().values() if not one.untestable]
+TESTABLE = [requirement for requirement in requirements().values() if not requirement.untestable]
 
 
 def test_every_testable_requirement_has_a_fix_and_a_scenario():
     """With its placeholders filled in, and in every language: give its id to an entry of reports/sentences/fixes.yaml."""
-    fix = {one.id: fix_for(one) for one in TESTABLE}
+    fix = {requirement.id: fix_for(requirement) for requirement in TESTABLE}
 
-    assert [one.id for one in TESTABLE if not any(fits(entry, one) for entry in fixes())] == []
+    assert [requirement.id for requirement in TESTABLE if not any(fits(entry, requirement) for entry in fixes())] == []
     assert [id for id, text in fix.items() if re.search(r"\{(field|request|type)}|  ", str(text))] == []
     assert [id for id, text in fix.items() for tag in catalogues() if language(tag).text(text) == str(text)] == []
-    assert [one.id for one in TESTABLE if not is_served(one.id)] == []
+    assert [requirement.id for requirement in TESTABLE if not is_served(requirement.id)] == []
 
 
 def is_served(requirement_id):
-    """Whether a scenario sends for the requirement, or for such a one of some operation."""
-    what = requirement_id.partition(".")[2]
-    ids = [requirement_id, *(f"{name}.{what}" for name in operations() if requirement_id.startswith("general."))]
-    return any(scenario.is_for(each) for scenario in ALL for each in ids)
+    """True if a scenario sends requests for it. A general requirement is served by requests to any operation."""
+    rest = requirement_id.partition(".")[2]
+    ids = [requirement_id, *(f"{name}.{rest}" for name in operations() if requirement_id.startswith("general."))]
+    return any(scenario.is_for(id) for scenario in ALL for id in ids)
 
 
 # -- the command line -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def told(tmp_path):
-    """Runs with the option, and a profile that needs a token and names a service that nobody may ask. Nothing is
-    fetched."""
+def run_with(tmp_path):
+    """Runs pytest with options. The profile needs a token and names a service that nobody may ask; neither is asked."""
     token, report = tmp_path / "token-was-fetched", tmp_path / "report"
     permitted = {"auth": {"token_command": ["touch", str(token)]}, "allow": ["read", "execute"]}
     profile = write_profile(tmp_path, "https://staging.example.test", **permitted)
@@ -71,9 +70,9 @@ def head(tmp_path):
     )
 
 
-def test_a_requirement_is_explained(told, head):
-    """All of it, with what the last run saw."""
-    explained = told("--explain", MASKED)
+def test_a_requirement_is_explained(run_with, head):
+    """The explanation has the statement, the requests, the last run, and the usual fix."""
+    explained = run_with("--explain", MASKED)
 
     assert (explained.status, explained.output.rstrip("\n").splitlines()) == (
         0,
@@ -97,13 +96,13 @@ def test_a_requirement_is_explained(told, head):
     )
 
 
-def test_the_list_is_the_requirements_with_verdicts(told, head):
-    """By section, whatever else is on the command line; `-` where the run has no verdict."""
-    lines = told("--list", "-v").output.splitlines()
+def test_the_list_is_the_requirements_with_verdicts(run_with, head):
+    """Requirements stand by section, whatever else is on the command line. A requirement without a verdict has `-`."""
+    lines = run_with("--list", "-v").output.splitlines()
 
     assert [line.split()[1] for line in lines if line.startswith("  ")] == list(requirements())
     assert {f"  fail           {MASKED}", f"  -              {DIGIT}"} <= set(lines)
-    headings = dict.fromkeys(one.heading for one in requirements().values())
+    headings = dict.fromkeys(requirement.heading for requirement in requirements().values())
     assert [line for line in lines if line and not line.startswith(" ")] == [head, *headings]
 
 
@@ -124,9 +123,9 @@ def test_a_fresh_machine_has_no_earlier_run(tmp_path):
         ("--list --plan", "--list and --plan each print something; name one of them"),
     ],
 )
-def test_a_wrong_id_is_one_line(options, line, told):
+def test_a_wrong_id_is_one_line(options, line, run_with):
     """Exit status 4, and the nearest ids."""
-    refused = told(*options.split(" "))
+    refused = run_with(*options.split(" "))
     start = "" if "--plan" in options else "--explain: "
 
     assert (refused.status, refused.output.strip()) == (4, f"ERROR: {start}{line}")

@@ -69,7 +69,7 @@ def test_the_plan_says_why_each_request_is_sent(tmp_path):
     planned = plan_of(profile, ids_of("registerPixKey.pixKeyType.undocumented"))
     lines = list(plan_lines(planned, profile, "", ""))
 
-    assert [exchange for exchange in planned.sent if exchange.purpose is None] == []
+    assert [exchange for exchange in planned.exchanges if exchange.purpose is None] == []
     assert f"  {'':<17} {5:>5}  a type that is not documented" in lines
 
 

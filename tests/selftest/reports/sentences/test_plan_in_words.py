@@ -18,19 +18,20 @@ READS = replace(BANK, allow=frozenset({"read"}))
 def execution(number, code, *, credential="valid", part=""):
     """An execution of this code, with the valid token or without one."""
     options = {"path": f"/v1/execute/pix/{code}", "credential": credential, "part": part}
-    seen = answer("executePix", {}, valid=credential == "valid", **options)
-    return replace(seen, number=number)
+    exchange = answer("executePix", {}, valid=credential == "valid", **options)
+    return replace(exchange, number=number)
 
 
-def lines(*sent, profile=BANK, selected=None, **plan):
+def lines(*exchanges, profile=BANK, selected=None, **plan):
     """The lines of a plan of these requests."""
-    return list(plan_lines(Plan(sent=sent, **plan), profile, "a journal", selected))
+    return list(plan_lines(Plan(exchanges=exchanges, **plan), profile, "a journal", selected))
 
 
-def money(*sent, **options):
+def money(*exchanges, **options):
     """What the plan says of executions."""
-    told = lines(*sent, **options)
-    return [line.strip() for line in told[told.index("what moves money:") + 1 : told.index("journal: a journal")]]
+    plan = lines(*exchanges, **options)
+    start, end = plan.index("what moves money:") + 1, plan.index("journal: a journal")
+    return [line.strip() for line in plan[start:end]]
 
 
 UNSEEN = "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"

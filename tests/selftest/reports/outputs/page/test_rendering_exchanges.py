@@ -18,13 +18,14 @@ from tests.selftest.spec.test_rules import CASES, broken
 RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
 
 
-def marked(found, exchange, side="response"):
+def marked(finding_or_rule, exchange, side="response"):
     """The lines that are marked for findings, or for those of a rule; of what is missing its name."""
-    found = judge(found, exchange).findings if isinstance(found, str) else [found]
-    seen = evidence(exchange, RESENDING)
-    content = seen.get(side, {"headers": [], "body": ""})
-    first = str(content["status"]) if "status" in content else seen.get("failure", "")
-    shown = message(first, content, marks_of([reported("executePix.json", found=found)], side))
+    is_rule = isinstance(finding_or_rule, str)
+    findings = judge(finding_or_rule, exchange).findings if is_rule else [finding_or_rule]
+    shown_exchange = evidence(exchange, RESENDING)
+    content = shown_exchange.get(side, {"headers": [], "body": ""})
+    first = str(content["status"]) if "status" in content else shown_exchange.get("failure", "")
+    shown = message(first, content, marks_of([reported("executePix.json", found=findings)], side))
     return " + ".join((line.name + line.text).strip(" ,") for line in (*shown.head, *shown.body) if line.marks)
 
 

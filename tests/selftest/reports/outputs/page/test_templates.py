@@ -30,7 +30,7 @@ def test_a_translated_sentence_is_not_marked():
 
 
 @pytest.mark.parametrize(
-    ("places", "told"),
+    ("places", "html"),
     [
         ({"": ["404 text/plain"]}, '<span translate="no">404 text/plain</span>'),
         ({"": ["200"], "/id": ["string"]}, '<span translate="no">200</span>: <span translate="no">/id string</span>'),
@@ -40,9 +40,9 @@ def test_a_translated_sentence_is_not_marked():
         ({}, ""),
     ],
 )
-def test_names_and_types_are_in_no_language(places, told):
+def test_names_and_types_are_in_no_language(places, html):
     """Words of ours are translated."""
-    assert shown("observed", places, "registerPixKey.pixKeyType.numeric") == told
+    assert shown("observed", places, "registerPixKey.pixKeyType.numeric") == html
 
 
 def test_a_value_of_the_service_is_in_no_language():
