@@ -142,6 +142,7 @@ def _matcher(template: str) -> re.Pattern[str]:
 
 def _readings(path: str) -> set[str]:
     readings = {path, unquote(path.replace("%2F", "%252F"))}  # a slash in an account may stay encoded
+    readings.add(path.replace("%2F", "/", 1))  # and one before it may not
     for _ in range(4):
         path = unquote(path)
         readings.add(path)

@@ -93,9 +93,13 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     refused = [seen for seen in plan.sent if seen.credential != VALID]
     tokens = Counter(seen.operation for seen in refused if dict(seen.request.headers).get("Authorization"))
     limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
+    if profile.is_sandbox:
+        limit += ", and as many that name nobody"
     yield f"wrong tokens, {limit}; to others in requests that change nothing:" if tokens else "wrong tokens: none"
     for form in dict.fromkeys(seen.credential for seen in refused if seen.credential != NO_HEADER):
         yield f"  {form}{'; tells the token, so it needs fuzz' if form in RESTORABLE else ''}"
+    if stand_ins := dict.fromkeys(name for seen in refused for name in seen.written):
+        yield f"  written, or with: {', '.join(stand_ins)}"
     for name, number in tokens.items():
         sent = [seen.credential for seen in refused if seen.operation == name]
         yield f"  {name}: {number} requests with one, and {len(sent) - number} without any"
