@@ -57,6 +57,13 @@ class Budget:
         self._counts[count] += 1
         self._kept_to_ask_again[operation] -= sending.asks_again
 
+    def wrong_tokens_left_for_nobody(self, operation: str) -> int:
+        """Wrong tokens that there is room for in requests which name nobody."""
+        used, kept = self._counts[operation], self._kept_to_ask_again[operation]
+        if self._is_sandbox:
+            used, kept = self._counts[f"{operation} for nobody"], 0
+        return max(0, self.limits.wrong_tokens - used - kept)
+
     def _counts_as_wrong_token(self, sending: Sending) -> bool:
         """True for what has a real code, or registers at an account of the profile, but for one plain request without a
         token with each code and each key type. Of what names nobody, for a wrong token; an empty header holds none."""

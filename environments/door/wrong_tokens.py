@@ -224,21 +224,28 @@ OTHER_SCHEMES = (
 """Schemes that stand before the access token itself: never with a real transaction code."""
 
 
-_WORDS = (
-    "test", "admin", "dev", "secret", "token", "password", "changeme", "123", "demo", "true",
-)  # fmt: skip
-"""Words that developers leave in a check of the token, the likeliest first."""
+_LIKELY_WORDS = ("test", "admin", "dev")
+_WORDS = ("secret", "token", "password", "changeme", "123", "demo", "true")
+"""Words that developers leave in a check of the token."""
 _ANOTHER_KEY = {"kid": f"{MARK}key"}
+
+
+def _word(word: str) -> Form:
+    return Form(f"the text {word}", scheme=f"Bearer {word}")
+
+
 FORMS_FOR_NOBODY = (
-    *(Form(f"the text {word}", scheme=f"Bearer {word}") for word in _WORDS),
+    *map(_word, _LIKELY_WORDS),
     Form("an unsigned token (none) with other claims", _unsigned),
     Form("a token of another issuer", _of_another_issuer),
     Form("a token with another key id, signed with an empty key", _signed_anew(b"", _ANOTHER_KEY)),
     Form("a token signed with the key secret", _signed_anew(b"secret", {})),
     Form("a token of another user, signed with an empty key", _signed_anew(b"", {}, sub=f"{MARK}subject")),
     Form("an expired token, signed anew with the key secret", _signed_anew(b"secret", {}, exp=_EXPIRED)),
+    *map(_word, _WORDS),
 )
-"""Forms that go with synthetic identifiers alone: they are many, and a difference shows whether one is let in."""
+"""Forms that go with synthetic identifiers alone, the likeliest first: they are many, and a difference shows whether
+one is let in."""
 
 
 _RIGHT = Form(VALID)
@@ -295,7 +302,8 @@ FOR_A_REGISTERED_KEY = "a key that is registered"
 _SCHEME = ("Authorization", r"^\w+ ?")
 _PIX = "pix/(?=(keys/)?[^/]*$)"
 """The segment `pix` of the documented path, whatever stands in the address before it."""
-WAYS: Mapping[str, tuple[str, str, str]] = {
+Replacement = str | Callable[[re.Match[str]], str]
+WAYS: Mapping[str, tuple[str, str, Replacement]] = {
     "the scheme bearer": (*_SCHEME, "bearer "),
     "the scheme BEARER": (*_SCHEME, "BEARER "),
     "two spaces behind the scheme": (*_SCHEME, "Bearer  "),
@@ -305,7 +313,7 @@ WAYS: Mapping[str, tuple[str, str, str]] = {
     HTTP_1_0: ("", "", ""),  # the wire writes the version
     "two slashes": ("url", "(?<=/v1)/", "//"),
     "an encoded letter": ("url", _PIX, "pi%78/"),
-    "another letter case": ("url", _PIX, "PIX/"),
+    "another letter case": ("url", "/(execute/pix|pix/keys)/(?=[^/]*$)", lambda path: path[0].upper()),
     "an encoded slash": ("url", "/(?=(pix|keys)/[^/]*$)", "%2F"),
     "a dot segment": ("url", "(?<=/v1)/", "/./"),
     "a matrix parameter": ("url", "$", MATRIX_PARAMETER),
@@ -334,8 +342,8 @@ def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
     return [name for name in names if name != FOR_A_REGISTERED_KEY and (has_a_body or name != _CHUNKS)]
 
 
-def _keeps_the_path(part: str, text: str) -> bool:
-    return part != "url" or text.startswith("?")
+def _keeps_the_path(part: str, replacement: Replacement) -> bool:
+    return part != "url" or (isinstance(replacement, str) and replacement.startswith("?"))
 
 
 class Row(NamedTuple):

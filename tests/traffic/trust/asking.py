@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from reports.sentences.wording import capped
 from spec.answers import ABOUT_THE_CALLER, PASSING, grants_protected_result, refusal_kind
 from spec.exchange import Exchange, Purpose
@@ -71,8 +71,8 @@ def ask_in_place_of_a_token(traffic: Traffic) -> Asking[dict[str, list[Exchange]
     secrets.learn_secret("session cookie", *(value for _, value in cookies))
     asked: list[tuple[_Asker, StandIn]] = []
     for asker in comparable:
-        for stand_in in stand_ins(asker.operation, traffic.profile, secrets.token(), cookies):
-            asked.append((asker, stand_in))
+        all_of_them = stand_ins(asker.operation, traffic.profile, secrets.token(), cookies)
+        asked += [(asker, stand_in) for stand_in in asker.with_room(all_of_them)]
     answers = yield [partial(asker.ask, stand_in, Trust.STAND_IN) for asker, stand_in in asked]
     for (asker, stand_in), answer in zip(asked, answers, strict=True):
         asker.look_at(stand_in, answer)
@@ -162,6 +162,14 @@ class _Asker:
         if answer.response is None or refusal_kind(answer.response) in {None, *PASSING}:
             return False
         return not self._is_like_with_the_token(answer, key_type)
+
+    def with_room(self, all_of_them: list[StandIn]) -> list[StandIn]:
+        """The stand-ins that limits.wrong_tokens has room for: those beside no token, and so many others that it can be
+        shown of one that it was let in."""
+        left = self._client.door.budget.wrong_tokens_left_for_nobody(self.operation) - _TIMES
+        others = [stand_in for stand_in in all_of_them if stand_in.credential != NO_HEADER]
+        left_out = others[max(0, left) :]
+        return [stand_in for stand_in in all_of_them if stand_in not in left_out]
 
     def compare(self) -> bool:
         """Send what the others are compared with. True if a token makes a difference: without it each request is

@@ -145,10 +145,10 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
         StandIn(name=QUERY, query=tuple(_PARTS_OF_A_QUERY.items())),
         StandIn(name=COOKIE, headers=cookie),
         *_in_plain_ways(operation, profile),
-        *_empty_ones_of_each_type(operation, profile),
-        *(StandIn(name, key_type=key_type) for name, key_type in zip(names, types, strict=False)),
         StandIn(ANOTHER, name=COOKIE, headers=cookie),
         StandIn(ANOTHER, name=EVERYTHING, headers=everything),
+        *_empty_ones_of_each_type(operation, profile),
+        *(StandIn(name, key_type=key_type) for name, key_type in zip(names, types, strict=False)),
     ]
 
 

@@ -124,7 +124,12 @@ class LaxAboutAddresses(LaxService):
     """The sandbox, which knows its paths in other forms, too."""
 
     def routes_of(self, path):
-        decoded = unquote(path).replace("/PIX/", "/pix/").replace("/./", "/")
+        decoded = (
+            unquote(path)
+            .replace("/EXECUTE/PIX/", "/execute/pix/")
+            .replace("/PIX/KEYS/", "/pix/keys/")
+            .replace("/./", "/")
+        )
         return super().routes_of(re.sub("/+", "/", re.sub(";[^/]*", "", decoded)).rstrip("/"))
 
     def is_registered(self, request):

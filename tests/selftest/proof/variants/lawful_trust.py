@@ -116,7 +116,12 @@ class KnowsItsPathsInEveryForm(Service):
     looked at all the same."""
 
     def respond(self, request):
-        path = request.path.replace("/PIX/", "/pix/").replace("/./", "/").replace("%2Fpix/", "/pix/")
+        path = (
+            request.path.replace("/EXECUTE/PIX/", "/execute/pix/")
+            .replace("/PIX/KEYS/", "/pix/keys/")
+            .replace("/./", "/")
+            .replace("%2Fpix/", "/pix/")
+        )
         path = path.replace("%2Fkeys/", "/keys/").partition(";")[0]
         return super().respond(replace(request, path=path))
 
@@ -126,7 +131,7 @@ class RedirectsToItsOwnPaths(Service):
     """A path in another form is redirected to the documented one."""
 
     def respond(self, request):
-        is_odd = any(sign in request.path for sign in ("/PIX/", "/./", "%2Fpix/", "%2Fkeys/", ";"))
+        is_odd = any(sign in request.path for sign in ("/EXECUTE/", "/KEYS/", "/./", "%2Fpix/", "%2Fkeys/", ";"))
         if is_odd and operations_reached(request.method, request.path):
             return empty(308, (("Location", "/v1"),))
         return super().respond(request)

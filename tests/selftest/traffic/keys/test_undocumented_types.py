@@ -1,8 +1,11 @@
 """Key types that the interface document does not have, by rules."""
 
+import json
+
 import pytest
 
 from spec.interface import KEY_TYPES
+from tests.selftest.services.one_run import ADDRESS, Bank, bank_profile, whole_run
 from tests.traffic.keys.undocumented_types import undocumented_types
 
 ALL = list(undocumented_types(with_empty_keys=True))
@@ -44,3 +47,23 @@ def test_what_may_make_a_key_is_marked():
     assert with_an_empty_key
     assert all(each.may_make_a_key for each in with_an_empty_key)
     assert len(list(undocumented_types(with_empty_keys=False))) == len(ALL) - len(with_an_empty_key)
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "is_disposable", "are_sent"), [(ADDRESS, False, True), (None, True, True), (None, False, False)]
+)
+def test_no_type_is_sent_elsewhere_that_a_key_may_be_made_for(sandbox, is_disposable, are_sent, tmp_path):
+    """Unless the profile says that nobody else registers keys there, so that a list tells which key was made. An empty
+    key goes with one on a sandbox alone."""
+    bank = Bank()
+    keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
+    profile = bank_profile(tmp_path, sandbox=sandbox, pix_keys=keys)
+    whole_run(bank, profile, "registerPixKey.pixKeyType.undocumented")
+    bodies = [
+        json.loads(seen.body) for seen in bank.seen if seen.method == "POST" and seen.body.startswith(b'{"account"')
+    ]
+    types = {body["pixKeyType"] for body in bodies}
+
+    assert {each.name for each in ALL if not each.may_make_a_key} <= types
+    assert ({each.name for each in ALL if each.may_make_a_key} <= types) is are_sent
+    assert any(not body["pixKey"] for body in bodies if body["pixKeyType"] not in ("RANDOM", "EVP")) is bool(sandbox)

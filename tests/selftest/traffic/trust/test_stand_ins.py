@@ -97,7 +97,7 @@ def test_the_halves_of_a_family_are_its_headers_in_the_end(name):
 
 def test_all_that_a_gateway_sets_is_made_of_whole_families():
     """And a query of its members."""
-    everything = stand_ins("executePix", SANDBOX, TOKEN, SET)[-1]
+    [everything] = [each for each in stand_ins("executePix", SANDBOX, TOKEN, SET) if each.name == EVERYTHING]
     query = StandIn(name=QUERY, query=(("a", "1"), ("b", "2")))
 
     assert sorted(header for part in everything.parts() for header in part.headers) == sorted(everything.headers)
