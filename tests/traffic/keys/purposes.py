@@ -74,8 +74,8 @@ def key_sent(exchange: Exchange) -> str:
 
 
 def type_sent(exchange: Exchange) -> str:
-    """The key type that a registration names."""
-    return str(body_sent(exchange)["pixKeyType"])
+    """The key type that a registration names, as text; None for one that names none."""
+    return str(body_sent(exchange).get("pixKeyType"))
 
 
 def is_understood(exchange: Exchange) -> bool:

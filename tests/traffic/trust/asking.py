@@ -17,6 +17,7 @@ from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from reports.sentences.wording import capped
 from spec.answers import ABOUT_THE_CALLER, PASSING, grants_protected_result, refusal_kind
 from spec.exchange import Exchange, Purpose
+from spec.interface import MARK
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_passing
 from tests.traffic.keys.registrar import Registrar
@@ -68,7 +69,8 @@ def ask_in_place_of_a_token(traffic: Traffic) -> Asking[dict[str, list[Exchange]
     comparable = [asker for asker in askers if asker.compare()]
     secrets = traffic.client.door.secrets
     cookies = cookies_of(traffic.log, traffic.profile)
-    secrets.learn_secret("session cookie", *(value for _, value in cookies))
+    set_by_the_service = [value for _, value in cookies if MARK not in value]
+    secrets.learn_secret("session cookie", *set_by_the_service)
     asked: list[tuple[_Asker, StandIn]] = []
     for asker in comparable:
         all_of_them = stand_ins(asker.operation, traffic.profile, secrets.token(), cookies)
