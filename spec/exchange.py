@@ -32,6 +32,10 @@ COMMON_TYPES = """
 """Media types that are shown by their names."""
 
 
+MATRIX_PARAMETER = ";pixconf-=1"
+"""A parameter that the suite adds to the last segment of a path (RFC 3986 section 3.3): it is no part of its value."""
+
+
 class FailureKind(Enum):
     """Reason for a missing response. `LIMIT` is a limit of the suite, not a fault of the service."""
 
@@ -68,7 +72,8 @@ class Request:
     @property
     def last_segment(self) -> str:
         """The last path segment, percent-decoded: the path parameter of the documented operations."""
-        return unquote(urlsplit(self.url).path.rstrip("/").rsplit("/", 1)[-1])
+        path = urlsplit(self.url).path.rstrip("/").removesuffix(MATRIX_PARAMETER)
+        return unquote(path.rsplit("/", 1)[-1])
 
 
 class Packed:

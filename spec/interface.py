@@ -157,6 +157,7 @@ _MOST_DECODINGS = 4
 def _readings(path: str) -> set[str]:
     """The path as servers may read it: decoded several times, resolved, and without what follows a semicolon."""
     decoded = {path, unquote(path.replace("%2F", "%252F"))}  # a slash in an account may stay encoded
+    decoded.add(path.replace("%2F", "/", 1))  # and one before it may not
     for _ in range(_MOST_DECODINGS):
         path = unquote(path)
         decoded.add(path)

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from environments.door.bodies import key_sent
 from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from environments.door.prepared import may_have_prepared
+from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
 from spec.exchange import VALID
-from spec.interface import PREPARING
+from spec.interface import MARK, PREPARING
 from spec.message import say
 
 _SPENT = say("limits.{setting} ({limit}) is spent")
@@ -25,11 +27,12 @@ class Budget:
     under the lock of the door. `prepares`: the
     operation whose answers have codes to execute, and where, as a JSON pointer; empty if the run prepares none."""
 
-    def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", "")) -> None:
-        self.prepares = prepares
+    def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", ""), *, is_sandbox: bool = False) -> None:
+        self.prepares, self._is_sandbox = prepares, is_sandbox
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()
         self._kept_to_ask_again = Counter[str]()  # wrong tokens for the code that was executed first
+        self._plain_ones: dict[tuple[str, str], Sending] = {}  # without a token, by operation and code or key type
         self._prepared, self._being_prepared = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
         self._sharing, self._awaiting_valid = frozenset[str](), set[str]()
         self._turn = 0.0
@@ -39,17 +42,43 @@ class Budget:
         self.take("requests", reserve=0 if sending.cleans_up else self.limits.requests // _CLEANING_UP)
 
     def take_wrong_token(self, sending: Sending) -> None:
-        """Count a wrong token for one of the two operations that document the token; an empty header holds none. With a
-        limit of 0 none goes to any operation. Raises NotSentError when none is left; no limit is reported, as the
-        verdicts say which forms were tried."""
+        """Count a request without the valid token to one of the two operations that document it. With a limit of 0 no
+        wrong token goes to any operation. Raises NotSentError when none is left; no limit is reported, as the verdicts
+        say which forms were tried."""
+        if sending.intent.credential == VALID or not self._counts_as_wrong_token(sending):
+            return
         operation = sending.intent.operation
-        has_one = sending.intent.credential != VALID and sending.request.headers.get("Authorization")
-        if sending.asks_again or (has_one and (operation in WANT_THE_TOKEN or not self.limits.wrong_tokens)):
-            kept = 0 if sending.asks_again else self._kept_to_ask_again[operation]
-            if self._counts[operation] + kept >= self.limits.wrong_tokens:
-                raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
-            self._counts[operation] += 1
-            self._kept_to_ask_again[operation] -= sending.asks_again
+        kept = 0 if sending.asks_again else self._kept_to_ask_again[operation]
+        count = operation
+        if self._is_sandbox and not _names_somebody(sending):
+            count, kept = f"{operation} for nobody", 0  # nothing is worth anything there: as many again
+        if self._counts[count] + kept >= self.limits.wrong_tokens:
+            raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
+        self._counts[count] += 1
+        self._kept_to_ask_again[operation] -= sending.asks_again
+
+    def wrong_tokens_left_for_nobody(self, operation: str) -> int:
+        """Wrong tokens that there is room for in requests which name nobody."""
+        used, kept = self._counts[operation], self._kept_to_ask_again[operation]
+        if self._is_sandbox:
+            used, kept = self._counts[f"{operation} for nobody"], 0
+        return max(0, self.limits.wrong_tokens - used - kept)
+
+    def _counts_as_wrong_token(self, sending: Sending) -> bool:
+        """True for what has a real code, or registers at an account of the profile, but for one plain request without a
+        token with each code and each key type. Of what names nobody, for a wrong token; an empty header holds none."""
+        if sending.asks_again:
+            return True
+        has_one = bool(sending.request.headers.get("Authorization"))
+        if sending.intent.operation not in WANT_THE_TOKEN:
+            return has_one and not self.limits.wrong_tokens
+        if not _names_somebody(sending):
+            return has_one
+        is_plain = sending.intent.credential == NO_HEADER and not sending.intent.written
+        if not is_plain:
+            return True
+        about = sending.code or key_sent(sending.sent.body)[1]
+        return self._plain_ones.setdefault((sending.intent.operation, about), sending) is not sending
 
     def wait_for_turn(self) -> None:
         """Wait until limits.rate permits the next request."""
@@ -128,3 +157,9 @@ class Budget:
     def executions_left(self) -> int:
         """Executions that there is room for."""
         return max(0, self.limits.executions - self._counts["executions"])
+
+
+def _names_somebody(sending: Sending) -> bool:
+    """True for a request with a real code, and for a registration at an account of the profile."""
+    registers = sending.intent.operation == "registerPixKey"
+    return sending.code is not None or (registers and MARK not in sending.sent.last_segment)

@@ -29,7 +29,8 @@ def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) 
     record = record_of_keys(profile, run=run) if profile.base_url != EMBEDDED else None
     journal = None if profile.is_sandbox else journal_of(profile, run=run, resend=resend)
     plan = profile.transactions.prepare
-    budget = Budget(profile.limits, (plan.operation, plan.code_at) if plan else ("", ""))
+    prepares = (plan.operation, plan.code_at) if plan else ("", "")
+    budget = Budget(profile.limits, prepares, is_sandbox=profile.is_sandbox)
     door = _door(profile, target, Wire(profile, budget.ending), budget, journal, record)
     door.guard.repeat_unknown_outcomes()
     return door
@@ -44,7 +45,8 @@ def open_planned_door(
     known.learn_token(token)
     target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", known)
     journal = None if profile.is_sandbox or new_journal else journal_of(profile, resend=resend, kind=ReadJournal)
-    return _door(profile, target, connections, Budget(replace(profile.limits, rate=None)), journal, None)
+    budget = Budget(replace(profile.limits, rate=None), is_sandbox=profile.is_sandbox)
+    return _door(profile, target, connections, budget, journal, None)
 
 
 def _door(

@@ -8,6 +8,7 @@ No wrong token belongs to a person. One token always gives the same ones, so tha
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 import secrets
@@ -19,7 +20,7 @@ from functools import cache, partial
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from spec.exchange import HTTP_1_0, VALID
+from spec.exchange import HTTP_1_0, MATRIX_PARAMETER, VALID
 from spec.interface import MARK
 
 if TYPE_CHECKING:
@@ -33,8 +34,12 @@ _LEAST = 16
 """A wrong token without so many characters of the right one does not tell it."""
 _EXPIRED = 1_000_000_000
 """Seconds since 1970: a day of the year 2001."""
+_NEVER_EXPIRES = 4_102_444_800
+"""The first second of the year 2100."""
 _HEX = re.compile("[0-9A-Fa-f-]+")
 """A hexadecimal number, or a UUID (RFC 9562 section 4): letter case says nothing in them."""
+Claims = Mapping[str, object]
+"""Members of the header or of the claims of a signed token."""
 Make = Callable[[str], str | None]
 """Makes a wrong token from the right one; None where the form does not apply to it."""
 
@@ -95,6 +100,48 @@ def _another(token: str) -> str:
 def _claiming(**changes: object) -> Make:
     """With other claims (RFC 7519 section 4.1) and the signature as it was."""
     return _of_signed(lambda header, claims, signature: f"{header}.{_with(claims, **changes)}.{signature}")
+
+
+def _signed_anew(key: bytes, of_the_header: Claims, **changes: object) -> Make:
+    """A token that the suite signs itself with a key that anybody may guess (HS256, RFC 7518 section 3.2): with the
+    claims of the right one, or with made-up ones if that is no signed token. None if the right one is signed with the
+    same key: then the other one would be right, too."""
+
+    def form(token: str) -> str | None:
+        header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
+        if signature and hmac.compare_digest(_signature(header, claims, key), signature):
+            return None
+        header = _with(_NO_MEMBERS, alg="HS256", typ="JWT", **of_the_header)
+        claims = _with(claims, **changes)
+        return f"{header}.{claims}.{_signature(header, claims, key)}"
+
+    return form
+
+
+def _signature(header: str, claims: str, key: bytes) -> str:
+    return _encoded(hmac.digest(key, f"{header}.{claims}".encode(), "sha256"))
+
+
+def _unsigned(token: str) -> str | None:
+    """A token whose header says that it is unsigned, with made-up claims. None for a signed token, which has a form of
+    its own."""
+    if signed_parts(token):
+        return None
+    return f"{_with(_NO_MEMBERS, alg='none', typ='JWT')}.{_MADE_UP_CLAIMS}."
+
+
+def _of_another_issuer(token: str) -> str | None:
+    """The claims of another issuer, with another signature of the same form."""
+    parts = signed_parts(token)
+    if not parts or _is_short(parts[2]):
+        return None
+    header, claims, signature = parts
+    return f"{header}.{_with(claims, iss=_ISSUER)}.{_alike(signature)}"
+
+
+_ISSUER = f"https://{MARK}issuer.example"
+_NO_MEMBERS = _encoded(b"{}")
+_MADE_UP_CLAIMS = _with(_NO_MEMBERS, iss=_ISSUER, sub=f"{MARK}subject", exp=_NEVER_EXPIRES)
 
 
 def _is_short(text: str) -> bool:
@@ -177,8 +224,32 @@ OTHER_SCHEMES = (
 """Schemes that stand before the access token itself: never with a real transaction code."""
 
 
+_LIKELY_WORDS = ("test", "admin", "dev")
+_WORDS = ("secret", "token", "password", "changeme", "123", "demo", "true")
+"""Words that developers leave in a check of the token."""
+_ANOTHER_KEY = {"kid": f"{MARK}key"}
+
+
+def _word(word: str) -> Form:
+    return Form(f"the text {word}", scheme=f"Bearer {word}")
+
+
+FORMS_FOR_NOBODY = (
+    *map(_word, _LIKELY_WORDS),
+    Form("an unsigned token (none) with other claims", _unsigned),
+    Form("a token of another issuer", _of_another_issuer),
+    Form("a token with another key id, signed with an empty key", _signed_anew(b"", _ANOTHER_KEY)),
+    Form("a token signed with the key secret", _signed_anew(b"secret", {})),
+    Form("a token of another user, signed with an empty key", _signed_anew(b"", {}, sub=f"{MARK}subject")),
+    Form("an expired token, signed anew with the key secret", _signed_anew(b"secret", {}, exp=_EXPIRED)),
+    *map(_word, _WORDS),
+)
+"""Forms that go with synthetic identifiers alone, the likeliest first: they are many, and a difference shows whether
+one is let in."""
+
+
 _RIGHT = Form(VALID)
-BY_NAME = {form.name: form for form in (_RIGHT, *FORMS, *OTHER_SCHEMES)}
+BY_NAME = {form.name: form for form in (_RIGHT, *FORMS, *FORMS_FOR_NOBODY, *OTHER_SCHEMES)}
 RESTORABLE = frozenset(form.name for form in BY_NAME.values() if form.restorable)
 """Forms that tell the token to all who read them: they need `fuzz`."""
 INVALID_CREDENTIALS: Mapping[str, str] = {
@@ -221,7 +292,7 @@ def authorization(credential: str, token: str) -> str | None:
 def wrong_tokens(token: str) -> Mapping[str, str]:
     """The wrong tokens for a right one, by the name of their form. Each differs from it in more than letter case that
     says nothing, white space, or spare bits of base64."""
-    made = {form.name: form.make(token) for form in FORMS if form.make}
+    made = {form.name: form.make(token) for form in (*FORMS, *FORMS_FOR_NOBODY) if form.make}
     return {name: wrong for name, wrong in made.items() if wrong and wrong != token}
 
 
@@ -229,7 +300,10 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 
 FOR_A_REGISTERED_KEY = "a key that is registered"
 _SCHEME = ("Authorization", r"^\w+ ?")
-WAYS: Mapping[str, tuple[str, str, str]] = {
+_PIX = "pix/(?=(keys/)?[^/]*$)"
+"""The segment `pix` of the documented path, whatever stands in the address before it."""
+Replacement = str | Callable[[re.Match[str]], str]
+WAYS: Mapping[str, tuple[str, str, Replacement]] = {
     "the scheme bearer": (*_SCHEME, "bearer "),
     "the scheme BEARER": (*_SCHEME, "BEARER "),
     "two spaces behind the scheme": (*_SCHEME, "Bearer  "),
@@ -238,7 +312,11 @@ WAYS: Mapping[str, tuple[str, str, str]] = {
     _CHUNKS: ("Transfer-Encoding", "", "chunked"),
     HTTP_1_0: ("", "", ""),  # the wire writes the version
     "two slashes": ("url", "(?<=/v1)/", "//"),
-    "an encoded letter": ("url", "pix/(?=(keys/)?[^/]*$)", "pi%78/"),
+    "an encoded letter": ("url", _PIX, "pi%78/"),
+    "another letter case": ("url", "/(execute/pix|pix/keys)/(?=[^/]*$)", lambda path: path[0].upper()),
+    "an encoded slash": ("url", "/(?=(pix|keys)/[^/]*$)", "%2F"),
+    "a dot segment": ("url", "(?<=/v1)/", "/./"),
+    "a matrix parameter": ("url", "$", MATRIX_PARAMETER),
     "another Accept": ("Accept", "^.*", "text/html, */*;q=0.1"),
     FOR_A_REGISTERED_KEY: ("", "", ""),
 }
@@ -248,14 +326,24 @@ and 11.4 permit; the interface document shows `Bearer`."""
 
 
 def write(request: PreparedRequest, way: str) -> None:
-    """Write a request in this way, too."""
-    part, pattern, text = WAYS[way]
+    """Write a request in this way, too. What is no row of the table is a name for headers that the caller writes."""
+    part, pattern, text = WAYS.get(way, ("", "", ""))
     if part == "url":
         request.url = re.sub(pattern, text, request.url or "", count=1)
     elif part:
         request.headers[part] = re.sub(pattern, text, request.headers.get(part, ""), count=1)
     if way == _CHUNKS:
         del request.headers["Content-Length"]
+
+
+def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
+    """The ways that leave the path, and the scheme, as they are documented."""
+    names = [name for name, (part, _, text) in WAYS.items() if part != "Authorization" and _keeps_the_path(part, text)]
+    return [name for name in names if name != FOR_A_REGISTERED_KEY and (has_a_body or name != _CHUNKS)]
+
+
+def _keeps_the_path(part: str, replacement: Replacement) -> bool:
+    return part != "url" or (isinstance(replacement, str) and replacement.startswith("?"))
 
 
 class Row(NamedTuple):
@@ -266,11 +354,12 @@ class Row(NamedTuple):
 
 
 def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
-    """The table, in pairs of a form and a way: the first form, no header in each way that is not about it, and each
-    form as documented; then the first form in each way; then the rest."""
+    """The table, in pairs of a form and a way: the first form, no header, and each form as documented; then no header
+    in each way that is not about it, and the first form in each way; then the rest. So each form and each way comes
+    before a pair of two that came already."""
     *written, _ = WAYS
     ways = [way for way in written if has_a_body or way != _CHUNKS]
     bare = [Row(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME]
     plain = list(map(Row, credentials))
     in_each_way = [Row(name, (way,)) for name in credentials for way in ways]
-    return [*dict.fromkeys((plain[0], Row(NO_HEADER), *bare, *plain, *in_each_way))]
+    return [*dict.fromkeys((plain[0], Row(NO_HEADER), *plain, *bare, *in_each_way))]

@@ -247,7 +247,8 @@ class Limits:
     """Transfers prepared, and PIX transactions created; on a sandbox by default as many as requests. Each operation
     gets an equal share."""
     wrong_tokens: Whole = 20
-    """Wrong tokens for each of the two documented operations; 0: none, to any operation."""
+    """Requests without the valid token to each of the two documented operations, with a real code or for an account of
+    the profile; wrong tokens that name nobody count, too, on a sandbox apart. 0: no wrong token to any operation."""
     requests: Count = 2000
     """Requests of all kinds."""
     duration: Seconds = 900

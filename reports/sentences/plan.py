@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from environments.door.limits import WANT_THE_TOKEN
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, forms
@@ -100,10 +101,15 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     with_a_token = [exchange for exchange in invalid if dict(exchange.request.headers).get("Authorization")]
     numbers = Counter(exchange.operation for exchange in with_a_token)
     limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
+    if profile.is_sandbox:
+        limit += ", and as many that name nobody"
     yield f"wrong tokens, {limit}; to others in requests that change nothing:" if numbers else "wrong tokens: none"
     for credential in dict.fromkeys(exchange.credential for exchange in invalid):
         if credential != NO_HEADER:
             yield f"  {credential}{'; tells the token, so it needs fuzz' if credential in RESTORABLE else ''}"
+    stand_ins = dict.fromkeys(chain(*(exchange.written for exchange in invalid)))
+    if stand_ins:
+        yield f"  written, or with: {', '.join(stand_ins)}"
     for name, number in numbers.items():
         credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
         yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"

@@ -36,8 +36,8 @@ from tests.traffic.judgements import (
     token_is_required,
 )
 from tests.traffic.observations import observed
-from tests.traffic.refused_credentials import tried_in_words
 from tests.traffic.scenario import Traffic
+from tests.traffic.trust.asking import granted_to_anybody, let_in, tried_with_stand_ins_in_words
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
@@ -104,13 +104,16 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     offers = executions_log.sent("executePix", Execution.OFFERED)
     asked_again = executions_log.sent("executePix", Execution.AFTER_EXECUTION)
     successes = successful_executions(executions_log)
+    to_anybody = granted_to_anybody(traffic, "executePix")
     granted_again = list(filter(grants_protected_result, asked_again))
-    judgement = token_is_required(offers, successes, "executed", ("answered-again", granted_again))
+    others = (("answered-again", granted_again), *let_in(traffic, "executePix"))
+    judgement = token_is_required([*offers, *to_anybody], successes, "executed", *others)
     require_supplied([*offers, *asked_again], "no request without a valid token was sent")
     require_supplied(
         judgement.deviates or not perhaps_spent(executions_log), "a code was perhaps spent by a wrong token"
     )
-    remark("executePix.token.required", tried_in_words("executePix", [*offers, *asked_again], traffic))
+    tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
+    remark("executePix.token.required", tried)
 
     assert_found("executePix.token.required", judgement)
 

@@ -43,13 +43,14 @@ from tests.traffic.keys.purposes import (
     body_sent,
     declined_types,
     first_registrations,
+    of_undocumented_types,
     registrations_for,
     repeated_registrations,
     valid_registrations,
 )
 from tests.traffic.keys.refused_types import type_is_accepted
 from tests.traffic.observations import observed
-from tests.traffic.refused_credentials import tried_in_words
+from tests.traffic.trust.asking import granted_to_anybody, let_in, tried_with_stand_ins_in_words
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
 OF_ANY_RESULT = (
@@ -69,9 +70,8 @@ def deletions_needed(profile):
     return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)
 
 
-def tried_with_effect(log, profile, purpose):
-    """Registrations of one purpose, without those that were granted although a list shows that there is no such key."""
-    answers = registrations_for(log, purpose)
+def with_effect(answers, log, profile):
+    """These registrations, without those that were granted although a list shows that there is no such key."""
     lost = lost_registrations(log, profile) if any(map(registered, answers)) else []
     return [exchange for exchange in answers if exchange not in lost]
 
@@ -88,9 +88,9 @@ def test_statement_holds_in_every_answer(requirement_id, registrations_log):
 @requirement("registerPixKey.status")
 def test_a_registration_is_answered_with_200(registrations_log, profile):
     """A successful registration has status 200: what is refused is not registered."""
-    with_effect = refused_with_effect(registrations_log, profile)
+    effects = refused_with_effect(registrations_log, profile)
 
-    assert_found("registerPixKey.status", no_refusal_had_an_effect(with_effect))
+    assert_found("registerPixKey.status", no_refusal_had_an_effect(effects))
     assert_holds("registerPixKey.status", valid_registrations(registrations_log))
     warn("registerPixKey.status", finding("lost"), lost_registrations(registrations_log, profile))
     warn("registerPixKey.status", finding("refused-and-listed"), refused_and_listed(registrations_log, profile))
@@ -134,10 +134,13 @@ def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types,
 def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, profile):
     """A request without a valid token does not register a key."""
     refusals = registrations_for(registrations_log, Registering.WITHOUT_A_TOKEN)
-    remark("registerPixKey.token.required", tried_in_words("registerPixKey", refusals, traffic))
+    tried = tried_with_stand_ins_in_words("registerPixKey", refusals, traffic)
+    remark("registerPixKey.token.required", tried)
 
     effects = ("refused-with-effect", let_in_with_effect(registrations_log, profile))
-    judgement = token_is_required(refusals, valid_registrations(registrations_log), "registered", effects)
+    others = (effects, *let_in(traffic, "registerPixKey"))
+    refused = [*refusals, *granted_to_anybody(traffic, "registerPixKey")]
+    judgement = token_is_required(refused, valid_registrations(registrations_log), "registered", *others)
     assert_found("registerPixKey.token.required", judgement)
     warn("registerPixKey.token.required", finding("refused-and-listed"), let_in_and_listed(registrations_log, profile))
 
@@ -179,7 +182,7 @@ def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(registrations_log, profile):
     """A key type that is not documented is not registered with Success true."""
-    answers = tried_with_effect(registrations_log, profile, Registering.UNDOCUMENTED_TYPE)
+    answers = with_effect(of_undocumented_types(registrations_log), registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, "undocumented-type"))
 
@@ -187,7 +190,8 @@ def test_undocumented_key_type_is_not_registered(registrations_log, profile):
 @requirement("registerPixKey.pixKeyType.EVP")
 def test_another_name_of_random_is_not_registered(registrations_log, profile):
     """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
-    answers = tried_with_effect(registrations_log, profile, Registering.OTHER_NAME)
+    sent = registrations_for(registrations_log, Registering.OTHER_NAME)
+    answers = with_effect(sent, registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, "type-EVP"))
 
@@ -195,8 +199,9 @@ def test_another_name_of_random_is_not_registered(registrations_log, profile):
 @requirement("registerPixKey.pixKeyType.letterCase")
 def test_key_type_in_lower_case(registrations_log, profile):
     """A key type in lower-case letters is not registered."""
-    require_supplied(registrations_for(registrations_log, Registering.LOWER_CASE), deletions_needed(profile))
-    answers = tried_with_effect(registrations_log, profile, Registering.LOWER_CASE)
+    sent = registrations_for(registrations_log, Registering.LOWER_CASE)
+    require_supplied(sent, deletions_needed(profile))
+    answers = with_effect(sent, registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
 

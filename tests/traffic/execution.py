@@ -40,8 +40,6 @@ _SHOWN_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
 """The requirements that codes with a wrong token are for."""
 _LEAST_WITH_A_PAIR = 4
 """Executions: one first, one that is offered with wrong tokens before, and the two at the same time."""
-_IN_COMPANY = slice(1, 3)
-"""The wrong tokens of a code that go beside a valid request: no header, and one of the other forms."""
 
 
 class Preparation(Purpose):
@@ -140,6 +138,15 @@ def _why_no_code(preparation: Exchange) -> Text:
         number=preparation.number,
         answer=answer,
     )
+
+
+def _rows_with_company(rows: Sequence[Row]) -> list[Row]:
+    """The rows of a code that go beside a valid request: no header, and one of the other forms. The first one goes
+    right behind the execution before."""
+    behind = rows[1:]
+    bare = [row for row in behind if row.credential == NO_HEADER]
+    wrong = [row for row in behind if row.credential != NO_HEADER]
+    return [*bare[:1], *wrong[:1]]
 
 
 class _Sender:
@@ -249,7 +256,7 @@ class _Sender:
         """Send a code with each of these, the first right behind the execution before, until one breaks the service. On
         a sandbox some have company with the valid token. True where the code is spent."""
         may_have_company = self._profile.is_sandbox and bool(successful_executions(self._log))
-        company = rows[_IN_COMPANY] if may_have_company else ()
+        company = _rows_with_company(rows) if may_have_company else []
         for row in rows:
             send = partial(self._send, code, **row._asdict(), purpose=Execution.OFFERED)
             if self._is_broken:

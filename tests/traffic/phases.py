@@ -4,7 +4,7 @@
 2. Alone and in order: the keys, then the executions, then transfers that are only prepared, then sequences of all
    three. Within this, wrong tokens, two registrations and two executions go side by side.
 3. Together: all that names nobody, or only reads.
-4. Side by side on purpose.
+4. Side by side on purpose; then what may stand in for a token, together.
 5. What the answers leave open, and what may have changed since; and the generated requests, together.
 6. Clean up.
 """
@@ -44,17 +44,20 @@ from tests.traffic.refused_credentials import credentials_of
 from tests.traffic.robustness import ask_for_unknown_accounts, ask_without_the_token, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
+from tests.traffic.trust.asking import ask_at_the_start, ask_in_place_of_a_token
 from tests.traffic.undescribed import prepare_transfers, read, read_again, read_beside_refusals
 
-IN_ORDER: tuple[Scenario, ...] = (register, execute, prepare_transfers)
-"""The keys, then the executions, then the transfers that are only prepared."""
+IN_ORDER: tuple[Scenario, ...] = (ask_at_the_start, register, execute, prepare_transfers)
+"""What needs the first second; the keys, then the executions, then the transfers that are only prepared."""
 AT_ONCE: tuple[Scenario, ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario, ...] = (read_beside_refusals,)
+WITH_STAND_INS: tuple[Scenario, ...] = (ask_in_place_of_a_token,)
+"""Wrong tokens that name nobody: behind all that a lock would keep from being answered."""
 IN_THE_END: tuple[Scenario, ...] = (read_again, ask_in_the_end, find_out)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
 LAST: tuple[Scenario, ...] = (ask_for_unknown_accounts,)
 """What the answers to invalid requests are compared with: it takes no place in limits.transfers from them."""
-ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END, *LAST)
+ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *IN_THE_END, *LAST)
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ def send_all(
         world.follow()
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
+    traffic.send(WITH_STAND_INS)
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
     traffic.send(LAST)

@@ -28,13 +28,17 @@ def _table(traffic: Traffic, operation: str) -> list[Row]:
 
 
 def wrong_token_rows(traffic: Traffic, operation: str) -> list[Row]:
-    """The rows that go with real codes or keys, as far as limits.wrong_tokens reaches. What goes apart, one with a
-    synthetic code or a registered key, has its room, but for the first; what is asked again, and a wrong token with
-    each key of a sandbox, has all of it."""
+    """The rows that go with real codes or keys, as far as limits.wrong_tokens reaches: all but the plain request
+    without a token. What goes apart, one with a synthetic code or three with keys, has its room, but for the first;
+    what is asked again, and a wrong token with each key of a sandbox, has all of it. Off a sandbox half of what the
+    forms leave is for wrong tokens that name nobody."""
     is_reserved = operation == "executePix" or traffic.profile.is_sandbox
     room = traffic.profile.limits.wrong_tokens - ASKED_AGAIN * is_reserved
-    most = count(max(min(room, 1), room - 1 - len(forms(traffic.profile, among=OTHER_SCHEMES))), -1)
-    return [row for row in _table(traffic, operation) if row.credential == NO_HEADER or next(most) > 0]
+    apart = (1 if operation == "executePix" else 3) + len(forms(traffic.profile, among=OTHER_SCHEMES))
+    if not traffic.profile.is_sandbox:
+        apart += max(0, room - apart - len(forms(traffic.profile, traffic.client.door.secrets.token()))) // 2
+    most = count(max(min(room, 1), room - apart), -1)
+    return [row for row in _table(traffic, operation) if row == Row(NO_HEADER) or next(most) > 0]
 
 
 def of_code(found: Sequence[Row], index: int, codes: int) -> list[Row]:

@@ -51,7 +51,7 @@ def profile_of(folder, base_url):
         requests={"transferInternal": {"json": {"to": {"number": PAYEE, "or": [PAYEES_KEY]}, "value": 1}}},
         headers={"X-Gateway": {"env": "GATEWAY"}},
         journal=str(folder / "journal.jsonl"),
-        limits={"requests": 80, "timeout": 60},
+        limits={"requests": 120, "timeout": 60},
     )
 
 
@@ -102,6 +102,32 @@ def test_nothing_leaves_of_a_signed_token_and_of_generated_traffic(tmp_path):
     assert len(sent & set(wrong_tokens(token).values())) > 8
     assert (tmp_path / "profile.observed.yaml").exists()
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+SESSION = "canary-session-447102"
+
+
+class TrustsItsSession(Service):
+    """The sandbox, which sets a cookie with each success, and lets in whoever sends it."""
+
+    def authorize(self, request, operation):
+        if SESSION not in request.header("Cookie"):
+            super().authorize(request, operation)
+
+    def finish(self, request, operation, response):
+        response = super().finish(request, operation, response)
+        cookie = ("Set-Cookie", f"SID={SESSION}; Path=/; HttpOnly")
+        return replace(response, headers=(*response.headers, cookie)) if response.status == 200 else response
+
+
+def test_no_session_leaves_that_a_service_has_set(tmp_path):
+    """The finding that it is let in shows the request, and a variable in the place of the cookie."""
+    with Server(TrustsItsSession(token=TOKEN)) as server:
+        profile = write_profile(tmp_path, server.base_url)
+        result = run(profile, *VERBOSE, "-k", "executePix.token.required", PIX_TOKEN=TOKEN)
+
+    assert set(result.rows("fail")) == {"executePix.token.required"}
+    assert leaks(result, tmp_path, (SESSION, TOKEN)) == []
 
 
 OLD_KEY = "0b8c7a5e-41d3-4f6a-9c27-5e1f60d2b934"

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from urllib.parse import unquote
 
 import pytest
 
@@ -173,6 +174,32 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
     assert "fuzz" in allow or {sent.split()[-1] for _, sent, _ in refused if sent} <= hiding | {"bearer", "BEARER"}
     assert all(b"pixconf-" in body for name, _, body in refused if name == "registerPixKey")
     assert verdict.startswith("credentials tried: ")
+
+
+@pytest.mark.parametrize("limit", [0, 3, 20])
+@pytest.mark.parametrize(
+    ("sandbox", "begin_journal"),
+    [(None, start_journal), (ADDRESS, lambda profile: None)],  # a sandbox has none
+    ids=["no sandbox", "a sandbox"],
+)
+def test_a_real_code_is_offered_as_often_as_the_limit_says(sandbox, begin_journal, limit, tmp_path):
+    """Requests without any token count, too, and those at an account of the profile; but for a plain one for each code and
+    each key type."""
+    bank = Bank()
+    profile = profile_with(tmp_path, CODES[:3], wrong_tokens=limit, sandbox=sandbox)
+    begin_journal(profile)
+    whole_run(bank, profile, "executePix.token.required or registerPixKey.token.required")
+    refused = [seen for seen in bank.seen if not bank.is_granted(seen)]
+    offers = [seen for seen in refused if any(code in unquote(seen.path) for code in CODES)]
+    plain_codes = {
+        seen.path for seen in offers if not seen.header("Authorization") and seen.path[len(EXECUTION) :] in CODES
+    }
+    reached = [(seen, operations_reached(seen.method, seen.path)) for seen in refused]
+    registrations = [seen for seen, names in reached if "registerPixKey" in names and "ac-0001" in seen.path]
+
+    assert len(offers) - len(plain_codes) <= limit
+    assert len(registrations) <= limit + (5 if sandbox else 1)
+    assert bool(offers)
 
 
 @pytest.mark.parametrize(

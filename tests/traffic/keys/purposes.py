@@ -31,6 +31,7 @@ class Registering(Purpose):
     WITH_A_DIFFERENCE = "a key in another form, to see what the service needs"
     WITHOUT_THE_DIFFERENCE = "the same key as documented, because another form was accepted"
     UNDOCUMENTED_TYPE = "a type that is not documented"
+    WITHOUT_A_TYPE = "no type, because an empty one was accepted"
     OTHER_NAME = "another name of RANDOM"
     LOWER_CASE = "a type in lower-case letters"
     NUMERIC = "a number as type"
@@ -73,8 +74,8 @@ def key_sent(exchange: Exchange) -> str:
 
 
 def type_sent(exchange: Exchange) -> str:
-    """The key type that a registration names."""
-    return str(body_sent(exchange)["pixKeyType"])
+    """The key type that a registration names, as text; None for one that names none."""
+    return str(body_sent(exchange).get("pixKeyType"))
 
 
 def is_understood(exchange: Exchange) -> bool:
@@ -118,6 +119,15 @@ def understood_registrations(log: Log) -> list[Exchange]:
 def accepted_registrations(log: Log) -> list[Exchange]:
     """The valid registrations that were granted."""
     return list(filter(registered, valid_registrations(log)))
+
+
+def of_undocumented_types(log: Log) -> list[Exchange]:
+    """The registrations with a key type that is not documented. The empty text and null are none if a registration
+    without a type is accepted as well: they stand for no type then."""
+    sent = registrations_for(log, Registering.UNDOCUMENTED_TYPE)
+    if not any(map(registered, registrations_for(log, Registering.WITHOUT_A_TYPE))):
+        return sent
+    return [exchange for exchange in sent if body_sent(exchange)["pixKeyType"]]
 
 
 def declined_types(log: Log) -> list[Exchange]:

@@ -105,6 +105,13 @@ class Registrar:
         request = {"json": body, "valid": valid, "purpose": purpose, **sent}
         return self.client.send("registerPixKey", self.account, **request)
 
+    def register_for_nobody(self, key_type: str, purpose: Purpose, **sent: Any) -> Exchange:
+        """Send a registration of a synthetic e-mail key, whatever its type says, at a synthetic account."""
+        self._look_before_all()
+        account = synthetic()
+        body = registration(PixKey(key_type, _synthetic_key().key), account)
+        return self.client.send("registerPixKey", account, json=body, purpose=purpose, **sent)
+
     def undo(self, exchange: Exchange) -> bool:
         """Delete at once what was registered, where the run may. True where the key is free again."""
         if not registered(exchange):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 from environments.door.door import NoteAbout
@@ -13,7 +14,6 @@ from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
 from spec.answers import answer_in_words, answers_in_words, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
-from spec.interface import MARK
 from spec.log import Log
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
@@ -23,11 +23,14 @@ from tests.traffic.keys.purposes import (
     KeyListing,
     Registering,
     accepted_registrations,
+    body_sent,
     is_refused_outright,
+    registrations_for,
     valid_registrations,
 )
 from tests.traffic.keys.refused_types import send_refused_types_again
 from tests.traffic.keys.registrar import FORGET_KEY, UNKNOWN_KEY, Registrar, given, registration
+from tests.traffic.keys.undocumented_types import EMPTY, undocumented_types
 from tests.traffic.refused_credentials import wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
 
@@ -35,8 +38,6 @@ _REGISTER = "registerPixKey"
 _NOTHING_TO_DELETE = say(
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
-UNDOCUMENTED_TYPES = {"IBAN": "RANDOM", "CELLPHONE": "PHONE", "MAIL": "EMAIL", "TAX_ID": "CNPJ", f"{MARK}type": "CPF"}
-"""Types that are not documented, and whose keys they may be taken for: a service may look whether a key fits."""
 _ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
 SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
 """The requirements that registrations with a wrong token are for."""
@@ -117,7 +118,7 @@ def _send_keys_without_a_token(scene: _Scene) -> None:
     keys = scene.own_keys or [registrar.key_of_nobody()]
     _send(registrar, purpose, [(key, Row(NO_HEADER)) for key in keys], company=True)
     others = [key for key in scene.own_keys if key.type != "EMAIL"]
-    _send(registrar, purpose, [(key, Row(ANOTHER)) for key in others])
+    _send(registrar, purpose, [(key, Row(ANOTHER)) for key in others], company=True)
 
 
 def _send_other_schemes(scene: _Scene) -> None:
@@ -148,14 +149,34 @@ def _register_keys_of_the_profile(scene: _Scene) -> None:
 
 def _send_undocumented_types(scene: _Scene) -> None:
     """Send types that are not documented, and the Central Bank's own name for RANDOM: on a sandbox with keys of the
-    profile, as far as there are any."""
+    profile, as far as there are any. Elsewhere no type that a service may make a key for, which nobody could name,
+    unless lists tell it."""
     registrar = scene.registrar
     own = {key.type: key for key in scene.own_keys} if registrar.deletes else {}
     made = [own["RANDOM"]] if "RANDOM" in own else []  # elsewhere nobody could name the key
     names = [replace(key, type="EVP") for key in (registrar.key_of_nobody(), *made)]
     _send(registrar, Registering.OTHER_NAME, _with_the_token(names))
-    others = [replace(own.get(fits, registrar.key_of_nobody()), type=name) for name, fits in UNDOCUMENTED_TYPES.items()]
-    _send(registrar, Registering.UNDOCUMENTED_TYPE, _with_the_token(others))
+    bodies = []
+    for undocumented in undocumented_types(with_empty_keys=bool(made)):
+        if undocumented.may_make_a_key and not registrar.keys.may_tell_random_by_lists:
+            continue
+        key = own.get(undocumented.fits) or registrar.key_of_nobody()
+        body = {**registration(key, registrar.account), "pixKeyType": undocumented.name}
+        if undocumented.with_an_empty_key:
+            body["pixKey"] = ""
+        bodies.append(body)
+    _send(registrar, Registering.UNDOCUMENTED_TYPE, _with_the_token(bodies))
+    _send_without_a_type(registrar)
+
+
+def _send_without_a_type(registrar: Registrar) -> None:
+    """Send a registration without pixKeyType if an empty type was accepted: then it stands for none, and whether a type
+    is required is not shown."""
+    sent = registrations_for(registrar.log, Registering.UNDOCUMENTED_TYPE)
+    accepted = [exchange for exchange in sent if registered(exchange) and body_sent(exchange)["pixKeyType"] in EMPTY]
+    for exchange in accepted[:1]:
+        body = {name: value for name, value in body_sent(exchange).items() if name != "pixKeyType"}
+        _send(registrar, Registering.WITHOUT_A_TYPE, _with_the_token([body]))
 
 
 def _register_keys_beside_each_other(scene: _Scene) -> None:
@@ -257,11 +278,17 @@ def _with_keys_of_nobody(registrar: Registrar, rows: list[Row]) -> list[tuple[Pi
     return [(registrar.key_of_nobody(), row) for row in rows]
 
 
-def _with_the_token(keys: list[PixKey]) -> list[tuple[PixKey, Row]]:
+def _with_the_token(keys: Sequence[PixKey | dict[str, Any]]) -> list[tuple[PixKey | dict[str, Any], Row]]:
     return [(key, Row(VALID)) for key in keys]
 
 
-def _send(registrar: Registrar, what: Registering, keys: list[tuple[PixKey, Row]], *, company: bool = False) -> None:
+def _send(
+    registrar: Registrar,
+    what: Registering,
+    keys: Sequence[tuple[PixKey | dict[str, Any], Row]],
+    *,
+    company: bool = False,
+) -> None:
     """Send keys, each with a row of the table, at the same time, and delete what is granted at once. With `company`,
     valid requests that do nothing are under way."""
     sends = [partial(registrar.register, key, what, valid=False, **row._asdict()) for key, row in keys]

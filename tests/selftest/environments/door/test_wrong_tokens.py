@@ -10,7 +10,9 @@ import pytest
 from environments.door.wrong_tokens import (
     ANOTHER,
     FORMS,
+    FORMS_FOR_NOBODY,
     NO_HEADER,
+    RESTORABLE,
     authorization,
     forms,
     rows,
@@ -40,7 +42,8 @@ each_token = pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
 def test_a_wrong_text_decodes_to_other_bytes(length):
     """Also for those who leave out padding of base64, what stands behind it, and a character too many."""
     data = bytes(range(200, 200 + length))
-    texts = {other.partition("=")[0] for other in wrong_tokens(b64encode(data).decode()).values()}
+    made = wrong_tokens(b64encode(data).decode())
+    texts = {made[form.name].partition("=")[0] for form in FORMS if form.name in made}
     whole = [text[:-1] if len(text) % 4 == 1 else text for text in texts]
 
     assert len(texts) == 6
@@ -97,11 +100,11 @@ def test_wrong_tokens_are_always_the_same_and_hide_the_right_one(token):
 def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(token):
     """Pieces of four characters or more count as those of the token."""
     told = {}
-    for form in FORMS:
+    for form in (*FORMS, *FORMS_FOR_NOBODY):
         blocks = SequenceMatcher(None, authorization(form.name, token), token, autojunk=False).get_matching_blocks()
         told[form.name] = sum(block.size for block in blocks if block.size > 3)
 
-    assert not [form.name for form in FORMS if not form.restorable and told[form.name] > len(token) - 16]
+    assert not [name for name in set(told) - RESTORABLE if told[name] > len(token) - 16]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +114,45 @@ def test_another_token_has_nothing_of_a_short_one(token):
     """Nor of one with a short signature, which would tell nearly all of it: it is random, with 128 bits."""
     assert re.fullmatch(f"{MARK}[0-9a-f]{{32}}", wrong_tokens(token)[ANOTHER])
     assert "the token without a signature (none)" not in wrong_tokens(token)
+
+
+class SignsWithAWord(Signing):
+    """Signs tokens with a key that anybody may guess."""
+
+    KEY = b"secret"
+
+
+def test_a_token_that_is_signed_with_a_word_is_not_signed_so_again():
+    """The suite would make a right token: who accepts that lets in nobody who has a wrong one."""
+    names = set(wrong_tokens(SignsWithAWord().token))
+    signed_with_it = {"a token signed with the key secret", "an expired token, signed anew with the key secret"}
+
+    assert signed_with_it <= set(wrong_tokens(SIGNED))
+    assert not signed_with_it & names
+    assert "a token with another key id, signed with an empty key" in names
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "claims"),
+    [
+        ("a token with another key id, signed with an empty key", b"", {}),
+        ("a token signed with the key secret", b"secret", {}),
+        ("a token of another user, signed with an empty key", b"", {"sub": f"{MARK}subject"}),
+        ("an expired token, signed anew with the key secret", b"secret", {"exp": 1_000_000_000}),
+    ],
+)
+def test_a_token_that_the_suite_signs_is_right_for_whoever_has_that_key(name, key, claims):
+    """Its signature fits, and its claims are those of the right token, but for what its name says."""
+
+    class SignsAnew(Signing):
+        KEY = key
+
+    wrong = wrong_tokens(SIGNED)[name]
+    of_another = json.loads(decoded(signed_parts(wrong_tokens(TEXT)[name])[1]))
+
+    assert "signature" not in SignsAnew().flaws_of(wrong)
+    assert json.loads(decoded(signed_parts(wrong)[1])) == {**CLAIMS, **claims}
+    assert MARK in of_another["iss"]
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
@@ -163,6 +205,7 @@ def test_after_the_second_lock_no_further_wrong_token_is_sent():
     assert service.locks <= 12
     assert message.startswith("credentials tried: ")
     assert any(
-        "locks the caller out after wrong tokens (tried: a wrong token (of a JWT: another signature), " in note
+        "locks the caller out after wrong tokens (tried: no header, a wrong token (of a JWT: another signature), "
+        in note
         for note in trial.notes
     )

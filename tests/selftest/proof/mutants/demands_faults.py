@@ -213,9 +213,38 @@ ACCEPTED = {
         lambda kind: kind.upper() in Service.KEY_FORMATS and kind.islower(),
     ),
 }  # fmt: skip
+_OTHER_NAMES = {
+    "AWordForPHONE": "CELULAR", "AWordForRANDOM": "ALEATORIA", "ADashedWord": "E-MAIL", "APlural": "EMAILS",
+    "ANumberBehindCNPJ": "CNPJ2", "TwoTypesInOne": "CPF_CNPJ", "ANumberInWords": "UM", "ABlankInside": "E MAIL",
+}  # fmt: skip
+ACCEPTED |= {
+    name: (f"the type {other}", ("undocumented",), (), lambda kind, other=other: kind == other)
+    for name, other in _OTHER_NAMES.items()
+}
+ACCEPTED["WhatBeginsLikeADocumentedType"] = (
+    "what begins like a documented type", ("undocumented",), (),
+    lambda kind: kind not in Service.KEY_FORMATS and kind.startswith(tuple(Service.KEY_FORMATS)),
+)  # fmt: skip
 for _name, (_types, _fails, _warns, _takes) in ACCEPTED.items():
     broken(
         "kind accepted", f"Registers{_name}", f"Keys of {_types} are registered.", RegistersAnyKind,
         *rows_of("registerPixKey.pixKeyType", *_fails), warns=rows_of("registerPixKey.pixKeyType", *_warns),
         takes=fixed(_takes),
+    )  # fmt: skip
+
+
+class RegistersEmptyKinds(Service):
+    """The sandbox, which takes `TYPE` for EMAIL, and needs a type."""
+
+    TYPE = ""
+
+    def key_type(self, body):
+        is_meant = "pixKeyType" in body and body["pixKeyType"] == self.TYPE
+        return "EMAIL" if is_meant else super().key_type(body)
+
+
+for _name, _type in (("AnEmptyKind", ""), ("NullAsKind", None)):
+    broken(
+        "kind accepted", f"Registers{_name}", f"A key of the type {_type!r} is registered.", RegistersEmptyKinds,
+        "registerPixKey.pixKeyType.undocumented", TYPE=_type,
     )  # fmt: skip

@@ -124,7 +124,13 @@ class LaxAboutAddresses(LaxService):
     """The sandbox, which knows its paths in other forms, too."""
 
     def routes_of(self, path):
-        return super().routes_of(re.sub("/+", "/", unquote(path)).rstrip("/"))
+        decoded = (
+            unquote(path)
+            .replace("/EXECUTE/PIX/", "/execute/pix/")
+            .replace("/PIX/KEYS/", "/pix/keys/")
+            .replace("/./", "/")
+        )
+        return super().routes_of(re.sub("/+", "/", re.sub(";[^/]*", "", decoded)).rstrip("/"))
 
     def is_registered(self, request):
         with self.database.transaction() as ledger:
@@ -145,12 +151,16 @@ for _operation in ("executePix", "registerPixKey"):
         ("BehindAQuery", "a query", LaxAboutAddresses, lambda self, request: request.query),
         ("BehindASlash", "a slash at the end", LaxAboutAddresses, lambda self, request: request.path.endswith("/")),
         ("BehindTwoSlashes", "two slashes", LaxAboutAddresses, lambda self, request: "//" in request.path),
-        ("BehindAnEncodedLetter", "a letter that is encoded", LaxAboutAddresses, lambda self, request: "%" in request.path),
+        ("BehindAnEncodedLetter", "a letter that is encoded", LaxAboutAddresses, lambda self, request: "%78" in request.path),
+        ("BehindACapitalLetter", "a letter in another case", LaxAboutAddresses, lambda self, request: "/PIX/" in request.path),
+        ("BehindAnEncodedSlash", "an encoded slash", LaxAboutAddresses, lambda self, request: "%2F" in request.path),
+        ("BehindADotSegment", "a dot segment", LaxAboutAddresses, lambda self, request: "/./" in request.path),
+        ("BehindAMatrixParameter", "a matrix parameter", LaxAboutAddresses, lambda self, request: ";" in request.path),
         ("ForABrowser", "another Accept", LaxAboutAddresses, lambda self, request: "html" in request.header("Accept")),
         ("OfHttp10", "HTTP/1.0", LaxAboutVersions, lambda self, request: request.version == "HTTP/1.0"),
         ("OfAChunkedBody", "a chunked body", LaxAboutAddresses, lambda self, request: request.header("Transfer-Encoding")),
         ("OfARegisteredKey", "a registered key", LaxAboutAddresses, LaxAboutAddresses.is_registered),
-    )[: None if _operation == "registerPixKey" else 6]:  # fmt: skip
+    )[: None if _operation == "registerPixKey" else 10]:  # fmt: skip
         breaks(
             "token not checked somewhere", _operation, f"{_name}NeedsNoToken", f"The token is not checked with {_text}.",
             _base, "token.required",

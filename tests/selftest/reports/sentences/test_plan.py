@@ -70,7 +70,7 @@ def test_the_plan_says_why_each_request_is_sent(tmp_path):
     lines = list(plan_lines(planned, profile, "", ""))
 
     assert [exchange for exchange in planned.exchanges if exchange.purpose is None] == []
-    assert f"  {'':<17} {5:>5}  a type that is not documented" in lines
+    assert f"  {'':<17} {22:>5}  a type that is not documented" in lines
 
 
 def test_the_plan_says_why_generated_requests_are_sent():
@@ -139,21 +139,30 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
     told = "  the token lengthened; tells the token, so it needs fuzz"
 
     assert (
-        "wrong tokens, at most 38 to each of executePix and registerPixKey (limits.wrong_tokens); to others in requests "
-        "that change nothing:"
+        "wrong tokens, at most 45 to each of executePix and registerPixKey (limits.wrong_tokens), and as many that name "
+        "nobody; to others in requests that change nothing:"
     ) in without
     assert (told in with_fuzz, "tells the token" in "\n".join(without)) == (True, False)
-    assert "  executePix: 27 requests with one, and 17 without any" in without
-    assert "  registerPixKey: 31 requests with one, and 19 without any" in without
+    assert "  executePix: 31 requests with one, and 14 without any" in without
+    assert "  registerPixKey: 30 requests with one, and 18 without any" in without
     assert "no room" not in "".join(with_fuzz)
-    assert "no room" not in "".join(plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 22}))
+    assert "no room" not in "".join(plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 24}))
     left_out = "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined"
     assert left_out in plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
     assert (
-        "  number 1 of transactions.codes: 40 times with no valid token first, when a lax service executes it"
+        "  number 1 of transactions.codes: 41 times with no valid token first, when a lax service executes it"
         in without
     )
     assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
+
+
+def test_the_plan_names_what_stands_in_for_a_token(plan):
+    """Beside the ways in which requests are written. None of it is sent without fuzz."""
+    with_fuzz, without = (plan("executePix.token", allow=["read", "execute", *more]) for more in (["fuzz"], []))
+    [line] = [line for line in with_fuzz if line.startswith("  written, or with: ")]
+
+    assert ", a loopback address as that of the client, " in line
+    assert "a loopback address" not in "\n".join(without)
 
 
 def test_codes_that_the_journal_holds_are_not_sent(plan, tmp_path):

@@ -1,0 +1,181 @@
+"""What may stand in for a token: what a service may trust because its gateway sets it, and what developers leave in.
+
+One table. Each stand-in is sent without the valid token, and names nobody. The headers of a family go in one request,
+because a service that trusts one of them shows that all the same; then its halves are asked, until one is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import cycle
+
+from environments.door.wrong_tokens import ANOTHER, FORMS_FOR_NOBODY, NO_HEADER, forms, ways_with_the_documented_path
+from environments.profiles.model import Profile
+from spec.exchange import VALID, Exchange, Headers
+from spec.interface import KEY_TYPES, MARK
+from spec.log import Log
+
+_ADDRESSES = (
+    "X-Forwarded-For", "X-Real-IP", "X-Client-IP", "Client-IP", "True-Client-IP", "X-True-Client-IP",
+    "CF-Connecting-IP", "Fastly-Client-IP", "X-Cluster-Client-IP", "X-Originating-IP", "X-Remote-IP", "X-Remote-Addr",
+    "X-Forwarded", "Forwarded-For", "X-ProxyUser-IP",
+)  # fmt: skip
+"""Headers that proxies set to the address of the client. `Forwarded` (RFC 7239) has a form of its own."""
+_FLAGS = (
+    "X-Internal", "X-Internal-Request", "X-Internal-Call", "X-Is-Internal", "X-Internal-Service", "X-Trusted",
+    "X-Gateway", "X-From-Gateway", "X-Gateway-Verified", "X-Authenticated", "X-Is-Authenticated", "X-Auth-Verified",
+    "X-Token-Verified", "X-Verified", "X-Authorized", "X-Skip-Auth", "X-Auth-Skip", "X-Bypass-Auth", "X-Auth-Bypass",
+    "X-No-Auth", "X-Admin", "X-Is-Admin", "X-Debug", "X-Test", "X-Test-Mode", "X-Health-Check", "X-Preview",
+)  # fmt: skip
+_NAMES = {
+    "X-Service-Name": "gateway", "X-Source": "internal", "X-Caller": "internal", "X-Env": "test",
+    "X-Environment": "test", "X-Requested-With": "XMLHttpRequest", "Origin": "http://localhost",
+    "Referer": "http://localhost/", "X-Forwarded-Host": "localhost", "User-Agent": "kube-probe/1.29",
+}  # fmt: skip
+"""Headers that name an internal caller."""
+_USERS = {
+    "X-User-Id": "1", "X-UserId": "1", "X-User": "admin", "X-Username": "admin", "X-User-Name": "admin",
+    "X-User-Email": "admin@localhost", "X-Authenticated-User": "admin", "X-Authenticated-Userid": "1",
+    "X-Auth-User": "admin", "X-Auth-User-Id": "1", "X-Auth-Username": "admin", "X-Auth-Request-User": "admin",
+    "X-Auth-Request-Email": "admin@localhost", "X-Forwarded-User": "admin", "X-Forwarded-Email": "admin@localhost",
+    "X-Forwarded-Preferred-Username": "admin", "X-Remote-User": "admin", "Remote-User": "admin",
+    "X-Webauth-User": "admin", "X-Consumer-Id": "1", "X-Consumer-Username": "admin", "X-Credential-Identifier": "admin",
+    "X-Client-Id": "1", "X-Customer-Id": "1", "X-Account-Id": "1", "X-Subject": "admin", "X-Sub": "admin",
+    "X-Principal": "admin", "X-Ms-Client-Principal-Name": "admin", "X-Amzn-Oidc-Identity": "admin", "X-Role": "admin",
+    "X-Roles": "admin", "X-User-Role": "admin", "X-User-Roles": "admin", "X-Scope": "pix", "X-Scopes": "pix",
+}  # fmt: skip
+_CERTIFICATES = {
+    "X-SSL-Client-Verify": "SUCCESS", "X-Client-Verify": "SUCCESS", "SSL-Client-Verify": "SUCCESS",
+    "X-Client-Cert-Verified": "true", "X-SSL-Client-S-DN": "CN=localhost", "X-Client-DN": "CN=localhost",
+    "X-Client-Cert-Subject": "CN=localhost", "X-Client-Cert": "localhost", "X-SSL-Cert": "localhost",
+    "X-Forwarded-Client-Cert": 'Subject="CN=localhost"',
+}  # fmt: skip
+_KEYS = {
+    "X-Api-Key": "test", "Api-Key": "test", "Apikey": "test", "X-Auth-Token": "test", "X-Access-Token": "test",
+    "X-Token": "test", "X-Auth-Key": "test", "X-Service-Token": "test", "X-Internal-Token": "test",
+    "X-Authorization": "Bearer test", "Proxy-Authorization": "Bearer test",
+}  # fmt: skip
+_PATHS = (
+    "X-Original-URL", "X-Original-URI", "X-Original-Path", "X-Rewrite-URL", "X-Rewrite-URI", "X-Override-URL",
+    "X-Forwarded-URI", "X-Forwarded-URL", "X-Forwarded-Path", "X-Request-URI", "X-Envoy-Original-Path",
+)  # fmt: skip
+_METHODS = ("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-Method", "X-Forwarded-Method")
+_PARTS_OF_A_QUERY = {
+    "debug": "true", "test": "true", "admin": "true", "internal": "true", "access_token": "test", "token": "test",
+    "api_key": "test", "apikey": "test", "user": "admin", "auth": "none",
+}  # fmt: skip
+_COOKIES = ("session", "sessionid", "SESSION", "JSESSIONID", "connect.sid", "sid", "auth", "token", "access_token")
+"""Usual names of a session, for a service that sets no cookie."""
+
+
+def _from(address: str) -> Headers:
+    return (*((name, address) for name in _ADDRESSES), ("Forwarded", f"for={address};proto=https"))
+
+
+def _all(names: Iterable[str], value: str) -> Headers:
+    return tuple((name, value) for name in names)
+
+
+_LOOPBACK, _USER = "a loopback address as that of the client", "a user whom a gateway has authenticated"
+_INTERNAL, _CERTIFICATE, _KEY = "marks of an internal caller", "a certificate that a gateway has verified", "other keys"
+FAMILIES: Mapping[str, Headers] = {
+    _LOOPBACK: _from("127.0.0.1"),
+    "a private address as that of the client": _from("10.0.0.1"),
+    _INTERNAL: (*_all(_FLAGS, "true"), *_NAMES.items()),
+    _USER: tuple(_USERS.items()),
+    _CERTIFICATE: tuple(_CERTIFICATES.items()),
+    _KEY: tuple(_KEYS.items()),
+    "another path, as if it was rewritten": _all(_PATHS, "/health"),
+    "another method, as if it was rewritten": _all(_METHODS, "OPTIONS"),
+}
+"""Headers by what a service may take them for."""
+_BESIDE_A_TOKEN = (_LOOPBACK, _INTERNAL, _USER, _CERTIFICATE, _KEY)
+"""Families that do not disturb each other: beside a wrong token they go in one request."""
+QUERY, COOKIE, EVERYTHING = "parts of a query", "a session cookie", "all that a gateway sets"
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A request without the valid token. `name` says what stands in for one beside the credential, if anything does.
+    `key_type` is that of a registration."""
+
+    credential: str = NO_HEADER
+    name: str = ""
+    headers: Headers = ()
+    query: Headers = ()
+    key_type: str = "EMAIL"
+
+    def parts(self) -> list[StandIn]:
+        """The same with one half of its headers, or of its query, and with the other half; of all that a gateway sets
+        each family. Nothing if it has no parts."""
+        if self.name == EVERYTHING:
+            return [self._of_a_family(name) for name in _BESIDE_A_TOKEN]
+        halves = [replace(self, headers=half) for half in _halves(self.headers)]
+        halves += [replace(self, query=half) for half in _halves(self.query)]
+        return [half.with_its_name() for half in halves]
+
+    def _of_a_family(self, name: str) -> StandIn:
+        of_the_family = dict(FAMILIES[name])
+        return replace(self, name=name, headers=tuple(pair for pair in self.headers if pair[0] in of_the_family))
+
+    def with_its_name(self) -> StandIn:
+        """The same, named by its one header or its one part of a query if it has no more."""
+        names = [*(name for name, _ in self.headers), *(f"?{name}=" for name, _ in self.query)]
+        return replace(self, name=names[0]) if len(names) == 1 and self.name != COOKIE else self
+
+
+def _halves(pairs: Headers) -> list[Headers]:
+    middle = (len(pairs) + 1) // 2
+    return [pairs[:middle], pairs[middle:]] if len(pairs) > 1 else []
+
+
+def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) -> list[StandIn]:
+    """The stand-ins for an operation, the likeliest first. Off a sandbox a user is a synthetic one, a cookie that the
+    service has set stays where it is, and registrations name e-mail keys alone."""
+    names = [form.name for form in forms(profile, token, among=FORMS_FOR_NOBODY)]
+    types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
+    families = dict(FAMILIES)
+    if not profile.is_sandbox:
+        families[_USER] = _all(_USERS, f"{MARK}user")
+    everything = tuple(header for name in _BESIDE_A_TOKEN for header in families[name])
+    cookie = (("Cookie", "; ".join(f"{name}={value}" for name, value in cookies)),)
+    return [
+        *(StandIn(name=name, headers=headers) for name, headers in families.items()),
+        StandIn(name=QUERY, query=tuple(_PARTS_OF_A_QUERY.items())),
+        StandIn(name=COOKIE, headers=cookie),
+        *_in_plain_ways(operation, profile),
+        StandIn(ANOTHER, name=COOKIE, headers=cookie),
+        StandIn(ANOTHER, name=EVERYTHING, headers=everything),
+        *_empty_ones_of_each_type(operation, profile),
+        *(StandIn(name, key_type=key_type) for name, key_type in zip(names, types, strict=False)),
+    ]
+
+
+def _in_plain_ways(operation: str, profile: Profile) -> list[StandIn]:
+    """Ways to write a request that leave its path as it is. On a sandbox they go with real codes and keys."""
+    ways = ways_with_the_documented_path(has_a_body=operation == "registerPixKey")
+    return [] if profile.is_sandbox else [StandIn(name=way) for way in ways]
+
+
+def _empty_ones_of_each_type(operation: str, profile: Profile) -> list[StandIn]:
+    if operation != "registerPixKey" or not profile.is_sandbox:
+        return []
+    return [StandIn("an empty bearer", key_type=key_type) for key_type in KEY_TYPES]
+
+
+def cookies_of(log: Log, profile: Profile) -> Headers:
+    """The cookies that the service has set in answers to requests with the token, the last of each name. Usual names
+    with a synthetic value where it has set none, and off a sandbox, where a session is worth as much as the token."""
+    latest: dict[str, str] = {}
+    answered = [exchange for exchange in log if exchange.response and exchange.credential == VALID]
+    for exchange in answered if profile.is_sandbox else ():
+        latest.update(_cookies_set_by(exchange))
+    return tuple(latest.items()) or _all(_COOKIES, f"{MARK}session")
+
+
+def _cookies_set_by(exchange: Exchange) -> Iterator[tuple[str, str]]:
+    for name, value in exchange.response.headers if exchange.response else ():
+        cookie, _, content = value.partition(";")[0].strip().partition("=")
+        if name.lower() == "set-cookie" and cookie and content:
+            yield cookie, content
