@@ -93,8 +93,9 @@ def suite(service: Apart, seed: int) -> Measured:
 
 
 def schemathesis(service: Apart, seed: int) -> Measured:
-    """`st run` with all of its phases but the stateful one, in a folder where it ran before, as the suite did here."""
-    phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure", "-w", "1"]
+    """`st run` with all of its phases but the stateful one and as many workers as the suite sends requests at once, in a
+    folder where it ran before, as the suite did here."""
+    phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure", "-w", "8"]
     command = [str(SCHEMATHESIS), "run", str(ROOT / "spec/openapi.yaml"), "--url", service.base_url, f"--seed={seed}"]
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(_tables().name, folder, dirs_exist_ok=True)

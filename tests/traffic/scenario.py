@@ -57,9 +57,7 @@ class Traffic:
         self.reproduction = reproduction or Reproduction()
         self.together = Together(client)
         self.missing: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
-        self.let_in: dict[
-            str, list[Exchange]
-        ] = {}  # by operation, what passed the check of the token
+        self.let_in: dict[str, list[Exchange]] = {}  # by operation, what passed the check of the token
         self._to_send_together: list[Sequence[Send]] = []
 
     @property
