@@ -2,7 +2,8 @@
 
 A hook says when something happens. What happens stands in the module of its concept, in a function that the hook calls.
 The hooks stand here because a reader of pytest looks for them in the conftest.py of the root, and because this file is
-outside the chain of folders: it may call tests/harness and tests/traffic, and the first does not import the second. One
+outside the chain of folders: it may call tests/harness and tests/traffic, and the first does not import the second.
+Modules have no hooks, because the order of a run would then follow from the order in which plugins are registered. One
 module is loaded before it, `tests/harness/process.py`. It has no hook: its import guards the output.
 """
 

@@ -25,7 +25,10 @@ _RESERVE, _MOST_RESERVED_S = 0.1, 60.0
 class Ending:
     """Tells whether the run still sends. When limits.duration is over but for a reserve, it cleans up and begins no
     more. When it is stopped, it sends nothing more, who waits wakes up, and what is on the wire has a last second to be
-    answered. `lock` is the one that guards the bookkeeping of all policies: who waits gives it away.
+    answered.
+
+    `lock` is the one that guards the bookkeeping of all policies. A thread gives it away while it waits, and while its
+    request is on the wire. A policy that sends a request of its own keeps it, so that nothing else leaves meanwhile.
     """
 
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:

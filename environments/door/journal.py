@@ -54,7 +54,7 @@ class Outcome(StrEnum):
     ANSWERED = "answered"  # closes PREPARING where no code was given: the report of the run says what was prepared
     PREPARED = "prepared"  # closes PREPARING when the run has a code, which it has not sent so far
     OFFERED = "offered"  # written before it is first sent, with any credential
-    SENT = "sent"  # written before it is sent with the valid token
+    SENT = "sent"  # written before it is sent with the valid token; an unknown outcome if nothing follows
     NOT_SENT = "not sent"  # closes SENT where there was no connection
     SUCCESS = "success"
     REFUSED = "refused"

@@ -1,7 +1,10 @@
 """Files of a run. Each is made from the document of the run; a further format is one line of `OUTPUTS`.
 
 Each run has a folder, and `latest` leads to the last one. Only their owner may read the files. SHA256SUMS has the
-digest of each.
+digest of each, so it is written last.
+
+If a file cannot be written, the run is not green. The others, except the page, are then written anew, so that they say
+so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""The run that recorded traffic makes: its tally as results, with the exchanges that show each finding."""
+"""The run that recorded traffic makes: its tally as results, with the exchanges that show each finding.
+
+The way of an entry of a file:
+
+1. `reading.py` finds the files, and has each judged, in any process.
+2. `har.py` gives the entries, one at a time.
+3. `entry.py` makes an exchange of each; `content.py` reads its bodies.
+4. `forms.py` judges the exchange by the rules of `spec/rules/`; `tally.py` counts.
+5. `take_tally` makes results, evidence and notes of the tally. From here on it is a run like any other.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 `document_of` in `reports/outputs/conformance_json.py` builds it once. conformance.json is its dump, and
 conformance.schema.json is its schema. A text is a message until one of the outputs renders it, and a deviation is a
-`Finding`.
+`Finding`. A text from the command line, the file system or a service has no form to be checked here: no such text costs
+a run its report.
 
 At the end is `EarlierRun`: the few members that are read of the conformance.json of another run.
 """

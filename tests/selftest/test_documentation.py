@@ -158,6 +158,17 @@ def test_the_way_to_the_wire_is_documented(title, operation, requirement_id, mos
     assert len(steps) <= most, "a reader needs fewer files"
 
 
+MOST_WORDS_OF_ARCHITECTURE = 1_250
+"""Words that are read in five minutes, at 250 a minute. More detail belongs in the docstring of a module."""
+
+
+def test_the_architecture_is_read_in_five_minutes():
+    """Names of files and cells of tables count as words."""
+    words = re.findall(r"[^\s|`]*\w[^\s|`]*", ARCHITECTURE)
+
+    assert len(words) <= MOST_WORDS_OF_ARCHITECTURE
+
+
 LINK = re.compile(r"\]\(((?!https?:)[^)\s]+)\)")
 
 
@@ -185,7 +196,7 @@ def test_links_lead_somewhere():
 
 MOST_WORDS = 30
 """Words of a sentence that a reader whose first language is not English follows at once."""
-PAGES_TO_READ = [README, ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]
+PAGES_TO_READ = [README, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]
 
 
 def sentences_of(text):
