@@ -39,15 +39,32 @@ OF_THE_EXAMPLES = (
 )
 
 
-def add(folder, path, how, anchor, text):
-    """Take a block into a file of the copy, at the place that its first line names, unless somebody followed it."""
-    file = folder / path
-    before = file.read_text("utf-8") if anchor else ""
-    if anchor and text.strip() in before:
-        return
-    assert anchor in before, f"{path} has no {anchor}"
+def blocks():
+    """The blocks of the page: file, how and where it takes the block in, and the text without its indentation."""
+    for indentation, *place, text in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8")):
+        yield *place, re.sub(f"(?m)^{indentation}", "", text)
+
+
+def with_block(before, how, anchor, text):
+    """The text of a file with a block at the place that its first line names, unless somebody followed it."""
+    if text.strip() in before:
+        return before
     block = {"in place of": text.rstrip(), "two lines below": f"{anchor}\n\n\n{text.rstrip()}"}
-    file.write_text(before.replace(anchor, block.get(how, text + anchor), 1), "utf-8")
+    return before.replace(anchor, block.get(how, text + anchor), 1)
+
+
+def test_each_block_has_its_place():
+    """The line that its first line names is in the file, or in a block before it."""
+    texts, without_a_place = {}, []
+    for path, how, anchor, text in blocks():
+        if path not in texts:
+            texts[path] = (ROOT / path).read_text("utf-8") if anchor else ""
+        if anchor not in texts[path]:
+            without_a_place.append(f"{path} has no {anchor}")
+        texts[path] = with_block(texts[path], how, anchor, text)
+
+    assert without_a_place == []
+    assert len(texts) > 5
 
 
 def of_limits(entry):
@@ -73,8 +90,9 @@ def test_the_worked_examples_can_be_followed(tmp_path):
         assert done.returncode == 0, done.stdout[-5000:] + done.stderr
         return done.stdout
 
-    for indentation, *place, text in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8")):
-        add(folder, *place, re.sub(f"(?m)^{indentation}", "", text))
+    for path, *place, text in blocks():
+        before = (folder / path).read_text("utf-8") if (folder / path).exists() else ""
+        (folder / path).write_text(with_block(before, *place, text), "utf-8")
     requirements = folder / "spec/requirements.yaml"
     if "listLimits" not in (entries := requirements.read_text("utf-8")):
         requirements.write_text(MODEL.sub(of_limits, entries), "utf-8")
