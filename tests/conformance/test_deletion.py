@@ -42,7 +42,7 @@ def test_what_is_granted_is_deleted(deletions, traffic):
     granted = list(filter(is_granted, deletions))
     require_supplied(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
 
-    warn("deletePixKey.exists", finding("kept"), keys.kept(granted))
+    warn("deletePixKey.exists", finding("kept"), keys.deletions_still_listed(granted))
     warn("deletePixKey.exists", finding("besides"), granted if keys.lists.gone_after_a_deletion else [])
 
 
