@@ -55,7 +55,7 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
 def close_record(session: Session) -> None:
     """Take over from the door how much was sent, what is left behind, and the notes."""
     run, door, foreign = session.run, session.door, session.display.foreign
-    run.requests, run.executions = len(door.exchanges), door.guard.sent
+    run.requests, run.executions = len(door.exchanges), door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
