@@ -374,6 +374,7 @@ class Door:
     # -- the exchange -----------------------------------------------------------------------------------------
 
     def _recorded(self, sending: Sending, request: Request, result: Response | Failure, started: float) -> Exchange:
+        """The exchange of an attempt. `started` is the time of its start, in seconds since 1970."""
         return Exchange(
             sending.number,
             request=request,
@@ -402,6 +403,7 @@ class Door:
 
 
 def _intent_of(exchange: Exchange) -> Intent:
+    """The intent to send the request of an exchange once more, without its purpose."""
     return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part, exchange.written)
 
 

@@ -1,7 +1,8 @@
 """The guard of real transaction codes: each is executed once, and never again after an unknown outcome.
 
-The door asks it before it sends a code. The interface document says that a call with a valid code moves money
-(GET /v1/execute/pix/{transactionId}, Rule), and not what a second call does, so none is sent.
+The door asks it before it sends a code. The interface document says that a call with a valid code confirms the transfer
+(GET /v1/execute/pix/{transactionId}, Rule). It does not say what a second call does, so off a sandbox a code is sent
+once.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _AMOUNT = "value"
 _MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
 """Key types whose empty key asks the service to make one. EVP is the name of the Central Bank for RANDOM."""
 _SYNTHETIC = re.compile(rb"%b[\w-]*" % MARK.encode())
-"""A synthetic identifier: the mark, and what follows it up to the next sign that is no letter, digit, _ or -."""
+"""A synthetic identifier: the mark, and all letters, digits, _ and - that follow it."""
 _MAY_BE_AN_IDENTIFIER = re.compile(rb"[\d@]")
 """Each key but a RANDOM one has a digit or an at sign, and so has an amount."""
 _RANDOM_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -117,7 +117,7 @@ class Identifiers:
             texts |= _texts_in(body)
         return texts
 
-    # -- what is malformed ------------------------------------------------------------------------------------
+    # -- malformed registrations and deletions ----------------------------------------------------------------
 
     def _refuse_malformed(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
         """Raises ForbiddenError for a registration or deletion whose effect cannot be told or undone.

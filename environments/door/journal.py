@@ -113,7 +113,7 @@ class Journal(EventLog):
         """The file with the number of lines."""
         return self.path.with_suffix(".count")
 
-    # -- whether it can be relied on --------------------------------------------------------------------------
+    # -- trust in the journal ---------------------------------------------------------------------------------
 
     def refusal(self) -> str:
         """Reason not to send the codes of a profile; empty if there is none. Raises JournalError."""
@@ -171,7 +171,7 @@ class Journal(EventLog):
     def _write_count(self, count: int) -> None:
         replace_file(self._count, self._signed(count).encode())
 
-    # -- what is written --------------------------------------------------------------------------------------
+    # -- writing ----------------------------------------------------------------------------------------------
 
     @as_journal_error()
     def write(self, code: str, event: str, **clear: str) -> None:
@@ -209,7 +209,7 @@ class Journal(EventLog):
         chain = _link(self.key.read(), last_event or {}, event)
         lines.append(json.dumps(event | {"chain": chain}))
 
-    # -- what it says -----------------------------------------------------------------------------------------
+    # -- reading ----------------------------------------------------------------------------------------------
 
     def entry(self, code: str) -> JournalEntry | None:
         """The entry of a code; None if the journal has none. Raises JournalError."""

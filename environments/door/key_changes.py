@@ -50,7 +50,8 @@ class KeyChanges:
         is_sandbox: bool,
         may_read: bool,
     ) -> None:
-        self._keys, self._ending, self._read_list = keys, ending, read_list
+        self._keys, self._ending = keys, ending
+        self._read_list = read_list
         self._is_sandbox, self._may_read = is_sandbox, may_read
         self._why_deletions_stopped: Text = ""
         self._compared_types: set[str] = set()  # key types after whose first registration the lists were read

@@ -87,6 +87,7 @@ class KeyRecord(EventLog):
         return not is_same_key or is_of_another_run
 
     def _of_this_address(self) -> list[Event]:
+        """The events of keys at the address of this record."""
         address = self._address()
         return [event for event in self.events() if event.get("address") == address]
 

@@ -56,7 +56,7 @@ UNSURE = (KeyState.MAYBE, KeyState.REFUSED)
 """States of keys of which no answer says if they are registered."""
 SENT_FOR_SURE = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT, KeyState.LATER)
 """States of keys that are, or were, perhaps registered by this run."""
-STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
+_STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
     KeyState.NOT_SENT: KeyState.BEFORE,
     KeyState.GONE: KeyState.MAYBE,
     KeyState.DELETED: KeyState.KEPT,
@@ -64,6 +64,8 @@ STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
     KeyState.LATER: KeyState.REGISTERED,
 }
 """By the state of a key that seems free, its state after a list that shows it."""
+SEEMING_FREE = frozenset(_STATE_IF_LISTED)
+"""States of keys that are not registered, as far as the answers tell."""
 _STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
 """By the state of a key, its state after a list that does not show it. The other states stay: a key whose registration
 was granted, or was not answered, may be listed later."""
@@ -196,7 +198,7 @@ def state_after_list(key: RunKey, sight: Sight, *, is_sandbox: bool) -> KeyState
     """
     may_be_there_before_run = key.state is KeyState.NOT_SENT and not is_sandbox and sight.may_be_shown
     if sight.is_shown or may_be_there_before_run:
-        return STATE_IF_LISTED.get(key.state, key.state)
+        return _STATE_IF_LISTED.get(key.state, key.state)
     if sight.is_absent:
         return _STATE_IF_NOT_LISTED.get(key.state, key.state)
     return key.state
@@ -232,7 +234,9 @@ def own_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing | N
         return before is not None or key.state not in UNSURE
     if before is None or before.incomplete or before.hides_keys:
         return False
-    return now is not None and not now.hides_keys and now.may_show(key.value or "")
+    if now is None or now.hides_keys:
+        return False
+    return now.may_show(key.value or "")
 
 
 def may_have_become(key: RunKey, text: str) -> bool:
@@ -245,7 +249,8 @@ def may_have_become(key: RunKey, text: str) -> bool:
     is_only_masked = has_mask(text) and not has_mask(key.value)
     if is_only_masked:
         return False
-    if not key.value.strip():
+    key_is_blank = not key.value.strip()
+    if key_is_blank:  # only a list of a synthetic account tells something of a blank key
         return key.is_for_nobody and not text.strip()
     both_are_synthetic = MARK in text and MARK in key.value
     plain_key, plain_text = plain(key.value), plain(text)

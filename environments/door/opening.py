@@ -64,6 +64,7 @@ def _door(
     journal: Journal | None,
     record: KeyRecord | None,
 ) -> Door:
+    """A door for the profile with these parts. On a sandbox all amounts and identifiers pass."""
     keys = Keys(
         profile.pix_keys,
         record,

@@ -35,13 +35,13 @@ def preflight(client: Client) -> str:
         return client.door.wire.connect(client.door.permission.base_url)
     first_failure = ""
     for operation, path_parameter in _harmless(client):
-        is_valid = operation == "listAccounts"
+        is_valid = operation == "listAccounts"  # the others name an account, which may be synthetic or wrong
         exchange = client.send(operation, path_parameter, valid=is_valid, purpose=Preflight.IS_IT_THERE)
         failure = exchange.failure
         if failure is None:
             _find_out_if_token_is_refused(client, exchange, path_parameter)
             return ""
-        if failure.kind is FailureKind.LIMIT:
+        if failure.kind is FailureKind.LIMIT:  # a limit of the suite says nothing of the target
             return ""
         first_failure = first_failure or str(failure.message)
         if failure.kind in NOT_CONNECTED:

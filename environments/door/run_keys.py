@@ -15,8 +15,8 @@ from environments.door.bodies import key_sent, names, texts_of
 from environments.door.key_record import GONE, MAYBE, REGISTERED, KeyRecord
 from environments.door.key_states import (
     EVENT_OF_STATE,
+    SEEMING_FREE,
     SENT_FOR_SURE,
-    STATE_IF_LISTED,
     UNSURE,
     KeyState,
     RunKey,
@@ -138,7 +138,7 @@ class Keys:
         return frozenset(key.value for key in self._keys if key.value and key.state in SENT_FOR_SURE)
 
     def of_runs(self) -> Iterator[PixKey]:
-        """The keys that this run sent or that a service made for it, and those that earlier runs left.
+        """The keys that this run sent or that a service made for it, and the keys that earlier runs left.
 
         Keys of unknown value are left out. Raises JournalError.
         """
@@ -159,10 +159,11 @@ class Keys:
         return still_listed
 
     def seems_free(self, value: str) -> bool:
-        """True if no answer so far says that the key is registered."""
-        return self._state_of(value) in STATE_IF_LISTED
+        """True if the key is not registered, as far as the answers tell."""
+        return self._state_of(value) in SEEMING_FREE
 
     def _state_of(self, value: str) -> KeyState:
+        """The state of the key with this value at the account at which the run registers."""
         key = self._key_with_value(value, self.account)
         return key.state if key else KeyState.NOT_SENT
 
@@ -315,6 +316,7 @@ class Keys:
             self._take_list(exchange)
 
     def _take_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
+        """Change the state of a key by the answer to its registration, and note its exchange if it may exist."""
         was_unsure = key.state in UNSURE
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
         may_be_registered_by_it = was_unsure and key.state in UNSURE and not was_not_sent(exchange)
@@ -322,6 +324,7 @@ class Keys:
             key.exchanges.append(exchange.number)
 
     def _take_deletion(self, exchange: Exchange) -> None:
+        """Change the state of each key that the answer to a deletion shows to be gone."""
         self.lists.note_deletion(exchange)
         for key in self.not_cleaned_up():
             if is_closed_by(key, exchange):
@@ -400,7 +403,7 @@ class Keys:
         event = self._event_of(key)
         if self._record is None or event == event_before:
             return
-        entries_left = [(left.account, left.type, left.value) for left in self.not_cleaned_up()]
+        entries_left = [(run_key.account, run_key.type, run_key.value) for run_key in self.not_cleaned_up()]
         is_shared_entry = (key.account, key.type, key.value) in entries_left
         if event == GONE and is_shared_entry:
             return

@@ -83,7 +83,8 @@ class Deadline:
     def __init__(
         self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_http_1_0: bool = False
     ) -> None:
-        self.afresh, self.sends, self.is_http_1_0 = afresh, sends, is_http_1_0
+        self.afresh, self.sends = afresh, sends
+        self.is_http_1_0 = is_http_1_0
         self.may_have_left = False
         """True once there is a connection to the target, or to a proxy that passes the request on."""
         self.expired = watchdog.ending.is_stopped  # after the stop of a run nothing is sent any more
@@ -152,7 +153,7 @@ class MalformedHeaderError(HTTPException):
 
 
 class _Head:
-    """The lines before a body, with those of interim answers. Raises LineTooLong beyond MOST_HEAD bytes.
+    """The lines before a body, interim answers included. Raises LineTooLong beyond MOST_HEAD bytes.
 
     `http.client` limits each line alone, and reads no header any more after a line with blanks before its colon. So
     these blanks are removed, as RFC 9112 section 5.1 asks of a proxy, and as curl and browsers do.
@@ -214,11 +215,13 @@ class _Watched:
     """Time of its last answer, by the monotonic clock; 0 if there was none."""
 
     def _new_conn(self) -> socket.socket:
+        """A new socket, which the deadline watches before anything is sent."""
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
         _of_this_thread.deadline.watch(sock)
         return sock
 
     def request(self, *args: Any, **kwargs: Any) -> None:
+        """Connect if need be, and send the request. Raises ConnectedError if only a connection is asked for."""
         deadline = _of_this_thread.deadline
         if self.sock is None:
             self.connect()  # type: ignore[attr-defined] # else `urllib3` connects while it sends
@@ -230,16 +233,21 @@ class _Watched:
         super().request(*args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:
+        """The answer. Its time shows later if the connection was idle for too long."""
         response = super().getresponse()  # type: ignore[misc]
         self.answered_at = time.monotonic()
         return response
 
 
 class _WatchedConnection(_Watched, HTTPConnection):
+    """A watched connection without TLS."""
+
     response_class = _FinalResponse
 
 
 class _WatchedTlsConnection(_Watched, HTTPSConnection):
+    """A watched connection with TLS."""
+
     response_class = _FinalResponse
 
 

@@ -137,7 +137,8 @@ class Wire(HTTPAdapter):
     ) -> Response | Failure:
         """Send a request and read its answer. If only the body cannot be read, the response says why."""
         raw: Any = None
-        body, cut, broken = b"", "", ""
+        body, cut = b"", ""  # what was read, and the limit that cut it short
+        broken = ""  # why the body cannot be read
         with deadline:
             try:
                 raw = self.send(request, **self._send_options).raw

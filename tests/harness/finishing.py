@@ -79,7 +79,7 @@ def close_record(session: Session) -> None:
 
 
 def keep_exchanges(session: Session, *, with_content: bool) -> None:
-    """Take over an outline of each exchange, and the whole content of those that the report cites.
+    """Take over an outline of each exchange, and the whole content of the exchanges that the report cites.
 
     An exchange is cited by a result, or by a key that is left behind. Without `with_content` only failures count.
     """

@@ -110,8 +110,8 @@ def refuse_options(config: pytest.Config) -> None:
 def _refuse_a_hidden_address(config: pytest.Config) -> None:
     """Raises UsageError for an address of the target in PYTEST_ADDOPTS or in a configuration file of pytest.
 
-    A person who reads the command line would take the address of the profile for that of the target. A file of
-    arguments (@file) is named on the command line, so it may have the address.
+    A person who reads the command line would believe that the run tests the address of the profile. A file of arguments
+    (@file) is named on the command line, so it may have the address.
     """
     if not hasattr(config.option, "base_url"):  # without pytest-base-url there is neither the option nor the setting
         return

@@ -220,6 +220,7 @@ class Reporter:
             )
 
     def _rewrite_because(self, why: str) -> None:
+        """Note why a part of the report is missing, and write the files again, so that they say so."""
         self.miss(why)
         self._write_files()
 

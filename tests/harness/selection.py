@@ -354,7 +354,7 @@ def permits(profile: Profile, operation: str) -> bool:
 
 
 def _subjects_of(requirement_id: str, profile: Profile) -> tuple[str, ...]:
-    """The operations that a requirement is about, or those that show a requirement about no operation.
+    """The operations that a requirement is about. For a requirement about no operation, the operations that show it.
 
     Empty if the profile permits no operation that shows it.
     """

@@ -93,11 +93,10 @@ def _profile(config: pytest.Config) -> Profile:
     return replace(profile, limits=limits, language=config.getoption("report_language") or profile.language)
 
 
-def code_from(where: str) -> str:
-    """The code in the file `where`, or for `-` the code that the user types. Raises ProfileError, which repeats none of
-    it."""
+def code_from(file: str) -> str:
+    """The code in a file, or for `-` the code that the user types. Raises ProfileError, which repeats none of it."""
     try:
-        text = getpass.getpass("transaction code: ") if where == "-" else Path(where).read_text("utf-8")
+        text = getpass.getpass("transaction code: ") if file == "-" else Path(file).read_text("utf-8")
         return text.strip()
     except (OSError, ValueError, EOFError):
         raise ProfileError("--resend-code: expected a file that holds one code, or - to be asked for it") from None

@@ -54,7 +54,7 @@ def judge_test(item: pytest.Item, session: Session, ended: DeviationError | Unte
 
 
 def take_assertions(item: pytest.Item, session: Session, ended: DeviationError | Untested | None = None) -> JudgedTest:
-    """Give the test that just ran its results: those of its assertions, and that of the assertion that ended it.
+    """Give the test that just ran its results, also the result of the assertion that ended it.
 
     Raises LookupError if the test asserted nothing of its own requirement, because then the test is wrong.
     """
