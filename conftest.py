@@ -1,17 +1,18 @@
 """The life of a run: every hook of pytest that the suite has, in the order in which pytest calls them.
 
-A hook says when something happens. What happens stands in the module of its concept, in a function that the hook calls.
-The hooks stand here because a reader of pytest looks for them in the conftest.py of the root, and because this file is
-outside the chain of folders: it may call tests/harness and tests/traffic, and the first does not import the second.
-Modules have no hooks, because the order of a run would then follow from the order in which plugins are registered. One
-module is loaded before it, `tests/harness/process.py`. It has no hook: its import guards the output.
+A hook says when something happens, and calls a function that does it, in the module of its concept. The hooks stand
+here because a reader of pytest looks for them in the conftest.py of the root, and because this file is outside the
+chain of folders: it may call both tests/harness and tests/traffic, of which the first does not import the second.
+Modules have no hooks, because the order of a run would then follow from the order in which plugins are registered.
+
+One module is loaded before this file, `tests/harness/process.py`. It has no hook: its import guards the output.
 """
 
 from __future__ import annotations
 
 from environments import early_signals
 
-# The first import says what a signal does during all others.
+# The first import decides what a signal does during all others.
 # isort: split
 from collections.abc import Generator
 from typing import Any
@@ -58,7 +59,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Open what the command line asks for, and register the hooks of it. UsageError, in one line, for wrong use."""
+    """Open what the command line asks for, and register its hooks. Raises UsageError, in one line, for wrong use."""
     early_signals.end_if_interrupted()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
@@ -69,6 +70,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _register_what_is_asked(config: pytest.Config) -> None:
+    """Register the hooks of a run, or of a session that prints something in the place of a run.
+
+    With an option such as --collect-only there are no hooks, because pytest runs no test.
+    """
     profile, resend = read_command_line(config)
     printing = what_to_print(config, profile, resend)
     if printing:
@@ -79,13 +84,13 @@ def _register_what_is_asked(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_metadata(metadata: dict[str, Any]) -> None:
-    """With -v, pytest-metadata prints variables of CI, of which some name people and projects."""
+    """Remove the variables of CI that pytest-metadata prints with -v, because some name people and projects."""
     metadata.clear()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Who registers last has the last word."""
+    """Register the last plugin. Its hooks wrap those of all others, so that it prints the last line."""
     plugins = session.config.pluginmanager
     conformance_run = plugins.get_plugin("conformance-run")
     plugins.register(_LastWord(conformance_run.reporter if conformance_run else None), "conformance-last-word")
@@ -93,7 +98,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what -k and --last-failed do not take."""
+    """Leave out the tests that -k and --last-failed do not select."""
     leave_out_unwanted(config, items)
 
 
@@ -101,14 +106,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class _Printing:
-    """The hook of a session that prints something in place of a run."""
+    """The hook of a session that prints something in the place of a run."""
 
     def __init__(self, printing: InPlaceOfTests) -> None:
         self._print = printing
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Print it. No test is run."""
+        """Print it, and tell pytest that no test is to be run."""
         self._print(session)
         return True
 
@@ -117,7 +122,7 @@ class _Printing:
 
 
 class ConformanceRun:
-    """The hooks of a run. One with --recorded has no session: it sends nothing, and judges files in place of tests."""
+    """The hooks of a run. With --recorded it has no session, sends nothing, and judges files in the place of tests."""
 
     def __init__(self, opened: Opened) -> None:
         self.run, self.reporter = opened.run, opened.reporter
@@ -125,38 +130,38 @@ class ConformanceRun:
         self._session = opened.session
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
-        """Stand before the terminal as soon as there is one: it also prints what fails before the session starts."""
+        """Guard the terminal as soon as there is one, because it also prints errors before the session starts."""
         if plugin_name == "terminalreporter":
             self._pen.guard(plugin._tw)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """From here on the suite has the word."""
+        """Begin the report. From here on only the suite prints."""
         self.reporter.begin(session.config)
         self._pen.take_the_word()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_report_title(self, report: Any) -> None:
-        """The page of pytest-html begins."""
+        """Begin the page of pytest-html."""
         self.reporter.page.begin(report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Let pytest say which test could not be read."""
+        """Let pytest print which test could not be imported."""
         if report.failed:
             self._pen.let_pytest_speak()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Check the target, if a test needs it. The run is about what is selected, also if `-x` ends it early."""
+        """Check the target, if there is a test. The run is about all selected tests, also if `-x` ends it early."""
         if self._session and session.items:
             check_target(self._session)
         self.run.selected.update(ids_tested(session.items))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Send everything before the first test judges; nothing if pytest runs no test. Then pytest runs the tests.
+        """Send everything before the first test judges. Then pytest runs the tests, because None is returned.
 
-        Recorded traffic is judged in place of the tests.
+        With --recorded, the recorded traffic is judged in the place of the tests.
         """
         if self._session is None:
             tally = tally_of_all(self._opened.files, self.run.profile, session.config.getoption("scheduler"))
@@ -168,41 +173,47 @@ class ConformanceRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """A test begins. It is skipped if the profile does not permit what it needs."""
+        """Begin a test. It is skipped if the profile lacks a permission for it."""
         begin_test(item, self.run.profile)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """The requirement of a test gets its verdict."""
-        ended = None
+        """Call a test, and give its requirement a verdict."""
+        last_assertion = None
         try:
             yield
         except (DeviationError, Untested) as error:
-            ended = error
-        judge_test(pyfuncitem, pyfuncitem.config.stash[SESSION], ended)
+            last_assertion = error
+        judge_test(pyfuncitem, pyfuncitem.config.stash[SESSION], last_assertion)
         return True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        """After each phase of a test: its report says why it failed or was skipped, and the record gets its results."""
+        """After each phase of a test, explain in its report why it failed or was skipped, and record its results."""
         report: Any = yield
         take_phase(item, call, report, item.config.stash[SESSION])
         return report
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
-        """A test gets its row in the page."""
+        """Fill the row of a test in the page."""
         self.reporter.page.fill_row(report, cells)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
-        """What stands in the page below the row of a test."""
+        """Fill the part of the page below the row of a test."""
         self.reporter.page.give_reason(report, data)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """Nothing more is sent. The verdict stands before pytest-html writes its page; the other files are written
-        after it. Wrong use, such as a path that is not there, leaves no file."""
+        """End the sending, and write the report.
+
+        1. The record is closed, and gets its verdict.
+        2. pytest-html writes the page, with the verdict.
+        3. The other files are written.
+
+        After wrong use, such as a path that does not exist, no file is left.
+        """
         if self._session:
             end_sending(self._session, was_interrupted=self._opened.was_interrupted)
             close_record(self._session)
@@ -221,13 +232,15 @@ class ConformanceRun:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
-        """pytest-html writes its page. Ours stands before the table of the tests."""
+        """Put the page of the suite before the table of tests, when pytest-html writes its page."""
         self.reporter.page.finish(prefix, session.config)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_terminal_summary(self) -> Generator[None, object, object]:
-        """Let others say what the user asked them for, such as --durations, or a plugin that -p names. What pytest says
-        of tests comes before and after it."""
+        """Let pytest and plugins print what the user asked for, such as --durations, or the summary of a plugin.
+
+        The lines of pytest about tests come before and after it, and are not printed.
+        """
         self._pen.let_pytest_speak()
         try:
             return (yield)
@@ -236,7 +249,7 @@ class ConformanceRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self) -> None:
-        """Let pytest say what failed in it or in the suite."""
+        """Let pytest print what failed in pytest or in the suite."""
         self._pen.let_pytest_speak()
 
 
@@ -244,15 +257,14 @@ class ConformanceRun:
 
 
 class _LastWord:
-    """Speaks after everybody else: what a plugin prints or decides at the end stands before the verdict, which is the
-    last line and the exit status."""
+    """Prints the verdict as the last line, and sets the exit status, after all other plugins printed and decided."""
 
     def __init__(self, reporter: Reporter | None) -> None:
         self._reporter = reporter
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """All files are written, and all summaries of others are printed. After wrong use there is no verdict."""
+        """Print the verdict when all files and the summaries of others are written. After wrong use there is none."""
         result = yield
         if self._reporter is None:
             end_without_a_verdict(session)

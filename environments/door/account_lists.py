@@ -1,4 +1,9 @@
-"""The lists of keys of the accounts of a profile: as they were before the run, as they are now, and what is gone."""
+"""The lists of keys of the accounts of a profile: before the run, now, and which keys have disappeared.
+
+`Keys` (run_keys.py) gives it every list and every deletion, and `KeyChanges` (key_changes.py) stops all registrations
+and deletions as soon as `gone` has a key. The interface document does not show the answer to GET
+/v1/pix/keys/{accountId}, so `Listing` (spec/key_list.py) finds the keys in it, and says if it cannot.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +16,10 @@ from spec.key_list import Listing, may_be_made, may_be_masked, plain
 
 
 class AccountLists:
-    """What lists say of the keys that were there before the run. `account` is the one at which the run registers.
+    """The keys that the accounts had before the run, and have now, as the lists show them.
 
-    What the door has seen is noted in order, under its lock.
+    `account` is the account at which the run registers. `key_at` is the JSON pointer from the profile to the keys of a
+    list. Its methods are called under the lock of the door, so that lists and deletions are noted in their order.
     """
 
     def __init__(self, account: str = "", *, is_sandbox: bool = False, key_at: str | None = None) -> None:
@@ -23,33 +29,38 @@ class AccountLists:
         self.last: dict[str, Listing | None] = {}
         """By account, the last list; None if it could not be read."""
         self.started = False
-        """The lists before the run were read, or a deletion or a key of the profile was sent, so that a list is no
-        longer the one before the run."""
+        """True once the next list of the account of the run does not show its state before the run any more: that state
+        was read already, or a deletion or a key of the profile was sent."""
         self.gone: frozenset[str] = frozenset()
-        """Keys that were there before, and that two lists of their account in a row do not show any more, although no
+        """Keys that existed before the run and are missing from two lists of their account in a row, although no
         deletion named them."""
         self.gone_after_a_deletion = False
-        """Since the last list that showed one of them, a deletion was sent."""
+        """True if a deletion was sent after the last list from which no key was missing."""
         self._account, self._is_sandbox = account, is_sandbox
         self._first_shown: dict[str, int] = {}  # by text, the number of the first list that had it
-        self._gone_by_the_last_list: dict[str, frozenset[str]] = {}  # by account
-        self._last_whole_list: dict[str, int] = {}  # by account, the number of the last list from which no key is gone
+        self._missing_from_last_list: dict[str, frozenset[str]] = {}  # by account
+        self._last_whole_list: dict[str, int] = {}  # by account, number of the last list from which no key is missing
         self._named_in_deletions: set[str] = set()
         self._all_may_be_deleted = False
         self._last_deletion = 0  # the number of its exchange
 
     def note_deletion(self, deletion: Exchange) -> None:
-        """A deletion was sent, whatever its answer. On a sandbox one that names no key may be one of all keys."""
+        """Note a deletion that was sent, whatever its answer.
+
+        A sandbox may delete all keys if a deletion names none. Elsewhere such a deletion goes to no account of the
+        profile (identifiers.py).
+        """
         texts = texts_of(deletion.request.body)
         self._last_deletion = deletion.number
         self._named_in_deletions.update(texts)
-        if self._is_sandbox and not any(texts) and is_granted(deletion):
+        names_no_key = not any(texts)
+        if self._is_sandbox and names_no_key and is_granted(deletion):
             self._all_may_be_deleted = True
 
     def note_list(self, exchange: Exchange) -> Listing | None:
-        """A list was asked for with the token. Gives it if it says which keys are there now.
+        """Note the answer to a request for a list with the token. Returns the list if it tells which keys exist now.
 
-        One that was read while a key was changed says nothing of it, so that only one that was alone is looked at.
+        A list that was read beside other requests does not tell, because one of them may have changed a key meanwhile.
         """
         account, listing = exchange.request.last_segment, Listing(exchange, self.key_at)
         was_granted = is_granted(exchange)
@@ -62,28 +73,33 @@ class AccountLists:
             self.last[account] = None
             return None
         self.last[account] = listing
-        if self._is_of_before(account):
+        if self._shows_state_before_run(account):
             self.before[account] = listing
-        self._note_what_is_gone(listing, account)
+        self._note_missing_keys(listing, account)
         return listing
 
-    def _is_of_before(self, account: str) -> bool:
-        """True if a list that was just read shows the account as it was before the run. The run registers at one
-        account: the first list of another one is of before whenever it is read."""
+    def _shows_state_before_run(self, account: str) -> bool:
+        """True if a list that was just read shows the account as it was before the run.
+
+        The first list of an account at which the run does not register shows that state whenever it is read.
+        """
         is_of_another_account = bool(self._account) and account != self._account
         return not self.started or (is_of_another_account and account not in self.before)
 
     def is_new_since(self, text: str, number: int) -> bool:
-        """True if no list before this exchange has the text, so the service may have made the key there."""
+        """True if no list before the exchange with this number has the text, and the service may have made the key."""
         return self._first_shown.get(text, number) >= number and may_be_made(text)
 
     def were_showing(self, value: str) -> bool:
-        """True if a list of before the run shows the key, of whatever account."""
+        """True if the list of any account before the run shows the key."""
         return any(listing.shows(value) for listing in self.before.values())
 
     def gone_from(self, listing: Listing, account: str) -> frozenset[str]:
-        """The keys at `key_at` that were there before the run, are not in the list, and were named by no deletion. None
-        if one of the lists says that it is not complete: then a new key may have taken the place of an old one."""
+        """The keys at `key_at` that existed before the run, are not in the list, and were named by no deletion.
+
+        No key if one of the two lists says that it is incomplete, because a new key may then have pushed an old one out
+        of the part that is shown.
+        """
         before = self.before.get(account)
         if before is None or before.incomplete or listing.incomplete:
             return frozenset()
@@ -91,15 +107,20 @@ class AccountLists:
         return frozenset(text for text in gone if not self._was_named(text))
 
     def _was_named(self, text: str) -> bool:
+        """True if a deletion of this run named the key, which a list may show masked or spelled otherwise."""
         return any(plain(text) == plain(key) or may_be_masked(text, key) for key in self._named_in_deletions)
 
-    def _note_what_is_gone(self, listing: Listing, account: str) -> None:
-        """Note the keys that are gone by this list of an account and by the one before it: one list may lag."""
-        gone = self.gone_from(listing, account)
-        gone_twice = gone & self._gone_by_the_last_list.get(account, frozenset())
-        if gone_twice and not self._all_may_be_deleted:
-            self.gone = self.gone | gone_twice
-            self.gone_after_a_deletion |= self._last_deletion > self._last_whole_list.get(account, 0)
-        if not gone:
+    def _note_missing_keys(self, listing: Listing, account: str) -> None:
+        """Note the keys that are missing from this list of an account and from the list before it.
+
+        A key must be missing twice, because one list may lag behind.
+        """
+        missing = self.gone_from(listing, account)
+        missing_twice = missing & self._missing_from_last_list.get(account, frozenset())
+        if missing_twice and not self._all_may_be_deleted:
+            self.gone = self.gone | missing_twice
+            if self._last_deletion > self._last_whole_list.get(account, 0):
+                self.gone_after_a_deletion = True
+        if not missing:
             self._last_whole_list[account] = listing.number
-        self._gone_by_the_last_list[account] = gone
+        self._missing_from_last_list[account] = missing

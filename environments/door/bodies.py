@@ -1,5 +1,8 @@
-"""What the body of a request names, as a lenient reader takes it: its texts and numbers, and the key of a
-registration."""
+"""Texts, numbers and keys in the body of a request, as a lenient service may read them.
+
+Policies of the door ask for them to decide whether a body may be sent. Such a service may accept a member that stands
+twice, numbers of any size, or a form in the place of JSON.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,27 @@ class NumberText(str):
     """A JSON number as it is written: some are beyond a float, or too long for an int."""
 
 
-class _Twice(dict[Any, Any]):
-    """The members of an object. A name that stands twice has a list of its values."""
+class _AllMembers(dict[Any, Any]):
+    """The members of a JSON object. If a name stands several times, each name has a list of all its values.
+
+    A parser keeps the last value alone, although the service may read the first one.
+    """
 
     def __init__(self, members: list[tuple[str, Any]]) -> None:
         super().__init__(members)
-        if len(self) < len(members):
-            self.update({name: [value for other, value in members if other == name] for name in self})
+        if len(self) == len(members):
+            return
+        values_by_name: dict[str, list[Any]] = {}
+        for name, value in members:
+            values_by_name.setdefault(name, []).append(value)
+        self.update(values_by_name)
 
 
 def leaves_in(body: bytes) -> list[tuple[JsonPath, Any]] | None:
-    """Every text, number, boolean and null of a body in JSON, with the names and places that lead to it. A member that
-    stands twice has all of its values. None if a lenient reader finds no JSON either."""
+    """Every text, number, boolean and null of a body in JSON, with its path of names and positions.
+
+    If a name stands twice in an object, all of its values are leaves. None if not even a lenient reader finds JSON.
+    """
     try:
         return leaves_of(_read_json(body))
     except (ValueError, RecursionError):
@@ -37,11 +49,12 @@ def leaves_in(body: bytes) -> list[tuple[JsonPath, Any]] | None:
 
 
 def bodies_of_the_profile(profile: Profile) -> Iterator[tuple[str, Any]]:
-    """Each body that the profile says, with its operation, before anything is filled in."""
+    """Each operation for which the profile has a body, and this body before its placeholders are filled in."""
     for operation, body in profile.requests.items():
         yield operation, body.json
-    if prepare := profile.transactions.prepare:
-        yield prepare.operation, prepare.json
+    preparation = profile.transactions.prepare
+    if preparation:
+        yield preparation.operation, preparation.json
 
 
 def texts_of(body: bytes) -> list[str]:
@@ -50,22 +63,29 @@ def texts_of(body: bytes) -> list[str]:
 
 
 def key_sent(body: bytes) -> tuple[str | None, str]:
-    """The key and the type in the body of a registration, a number as the text that it is. None where the service has
-    to make the key."""
+    """The key and the key type in the body of a registration. A number is given as its text.
+
+    The key is None if the body has none, or if the service has to make it: an empty key of type RANDOM, or of a type
+    that the interface document does not name.
+    """
     value = _read(body)
     members = value if isinstance(value, dict) else {}
-    key, key_type = (next(iter(_texts(members.get(name))), None) for name in ("pixKey", "pixKeyType"))
-    is_made = not key and (key_type == "RANDOM" or key_type not in KEY_TYPES)
-    return None if is_made else key, key_type or ""
+    key = _first_text(members.get("pixKey"))
+    key_type = _first_text(members.get("pixKeyType"))
+    service_makes_key = not key and (key_type == "RANDOM" or key_type not in KEY_TYPES)
+    return None if service_makes_key else key, key_type or ""
 
 
 def names(text: str, key: str) -> bool:
-    """True if the text names the key, and not a longer one that it is a part of."""
+    """True if the text has the key, and not only as a part of a longer word.
+
+    Without letters or digits around it: a deletion of the key 5511999990001 does not name the key 11999990001.
+    """
     return key in text and re.search(rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])", text) is not None
 
 
 def _read(body: bytes) -> Any:
-    """The body with each number as the text that it is: some are beyond a float, or too long for an int."""
+    """The value of a body in JSON, or else the fields of a form. Numbers stay texts: some are too great for a float."""
     try:
         return json.loads(body, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
@@ -73,13 +93,19 @@ def _read(body: bytes) -> Any:
 
 
 def _read_json(body: bytes) -> Any:
+    """The value of a body in JSON. Each number is a `NumberText`, each object has all of its members."""
     return json.loads(
-        body, object_pairs_hook=_Twice, parse_int=NumberText, parse_float=NumberText, parse_constant=NumberText
+        body, object_pairs_hook=_AllMembers, parse_int=NumberText, parse_float=NumberText, parse_constant=NumberText
     )
 
 
+def _first_text(value: Any) -> str | None:
+    return next(iter(_texts(value)), None)
+
+
 def _texts(value: Any) -> list[str]:
+    """Every text and number in a value, as text. None of a body that is nested too deep for any reader."""
     try:
         return [str(leaf) for _, leaf in leaves_of(value) if not isinstance(leaf, dict | list | bool | None)]
-    except RecursionError:  # nobody reads as deep a body
+    except RecursionError:
         return []

@@ -1,4 +1,8 @@
-"""Calls the documented operations: builds a request, sends it through the door, returns the exchange."""
+"""The client of the documented operations: it builds a request, sends it through the door, and returns the exchange.
+
+Every scenario in tests/traffic/ and every command that asks the service has one. Methods and paths come from
+spec/openapi.yaml.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +24,12 @@ from spec.json_text import as_bytes
 
 NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
-_NO_PURPOSE: Purpose | None = None
+
 _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 
 
 class Client:
-    """The documented operations of one target. Headers of the profile go with every request.
-
-    `part` is the part of the generated traffic that it sends, if any. `token_is_refused`: the preflight found no
-    operation that accepts the token.
-    """
+    """The documented operations of one target. Headers of the profile go with every request."""
 
     def __init__(
         self,
@@ -40,7 +40,11 @@ class Client:
     ) -> None:
         self.door = door
         self._headers, self._correlation_header = headers, correlation_header
-        self.part, self._purpose, self.token_is_refused = "", _NO_PURPOSE, False
+        self.part = ""
+        """Name of the part of the generated traffic that it sends; empty for other requests."""
+        self.token_is_refused = False
+        """True if the preflight found no operation that accepts the token."""
+        self._purpose: Purpose | None = None
 
     def of_part(self, name: str) -> Client:
         """The same client for a part of the generated traffic."""
@@ -49,7 +53,7 @@ class Client:
         return client
 
     def with_purpose(self, purpose: Purpose) -> Client:
-        """The same client, whose requests have this purpose unless they name another one."""
+        """The same client with another purpose for its requests, unless a request names its own."""
         client = copy(self)
         client._purpose = purpose
         return client
@@ -66,35 +70,44 @@ class Client:
         written: tuple[str, ...] = (),
         purpose: Purpose | None = None,
         unusual: tuple[str, str] = ("", ""),
-        **sent: Any,
+        **content: Any,
     ) -> Exchange:
-        """Call an operation. `path_parameter` goes into its path, if that has a place for it; `sent` is what else
-        `_request` takes: `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
+        """Call an operation, and return the exchange.
 
-        Characters in `safe` stay as they are in the path. `valid`, `written`, `purpose` and `unusual` are those of
-        Intent.
+        | argument | meaning |
+        |---|---|
+        | `path_parameter` | value in the path, if the path has a place for it |
+        | `safe` | characters of it that are not percent-encoded |
+        | `content` | `json` or `body` (bytes that go as they are), `content_type` and `headers`, as of `_request` |
+        | `valid`, `written`, `purpose`, `unusual` | members of `Intent` |
         """
         documented = operations()[operation]
         path = documented.path
         if path_parameter is not None:
             path = path.replace(f"{{{documented.path_parameter}}}", quote(path_parameter, safe=safe))
-        request = self._request(documented.method, path + query, credential=credential, **sent)
+        request = self._request(documented.method, path + query, credential=credential, **content)
         for way in written:
             write(request, way)
         intent = Intent(operation, credential, valid, self.part, written, purpose or self._purpose, unusual)
         return self.door.exchange(request, intent)
 
     def send_to_siblings(
-        self, operation: str, path_parameter: str | None, *, purpose: Purpose | None = None, **sent: Any
+        self, operation: str, path_parameter: str | None, *, purpose: Purpose | None = None, **content: Any
     ) -> list[Exchange]:
-        """Send the same request to two undocumented paths beside the documented one: a part of each answer may differ
-        from all others."""
+        """Send the same request to two undocumented paths beside the documented one, and return both exchanges.
+
+        Two answers show which parts, such as a time or a request id, differ from answer to answer.
+        """
         documented = operations()[operation]
-        static = [part for part in documented.path.split("/") if not part.startswith("{")]
-        ends = [quote(path_parameter, safe="")] if path_parameter else []
-        paths = ("/".join([*static[:-1], synthetic(), *ends]) for _ in range(2))
+        static_segments = [segment for segment in documented.path.split("/") if not segment.startswith("{")]
+        end_of_path = [quote(path_parameter, safe="")] if path_parameter else []
         intent = Intent("", purpose=purpose)
-        return [self.door.exchange(self._request(documented.method, path, **sent), intent) for path in paths]
+        exchanges = []
+        for _ in range(2):
+            path = "/".join([*static_segments[:-1], synthetic(), *end_of_path])
+            request = self._request(documented.method, path, **content)
+            exchanges.append(self.door.exchange(request, intent))
+        return exchanges
 
     def _request(
         self,
@@ -107,14 +120,16 @@ class Client:
         credential: str = VALID,
         headers: Iterable[tuple[str, str]] = (),
     ) -> requests.PreparedRequest:
+        """A request with the headers of the suite, then those of the profile, then `headers`; the last one counts."""
         if json is not NOTHING:
             body = as_bytes(json)
         request = requests.Request(method, self.door.permission.base_url + path, data=body).prepare()
         request.headers.update(_HEADERS)
         if body is not None and content_type:
             request.headers["Content-Type"] = content_type
-        if (sent := authorization(credential, self.door.secrets.token())) is not None:
-            request.headers["Authorization"] = sent
+        authorization_value = authorization(credential, self.door.secrets.token())
+        if authorization_value is not None:
+            request.headers["Authorization"] = authorization_value
         request.headers.update((*self._headers, *headers))
         if self._correlation_header:
             request.headers[self._correlation_header] = secrets.token_hex(16)

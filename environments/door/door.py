@@ -1,6 +1,7 @@
-"""The one way out: every byte to the target leaves through this door, over one `requests` transport adapter.
+"""The door: the only way by which requests leave for the target.
 
-It is an ordered list of small policies around one HTTP attempt (`Door._policies`). The order is the safety argument.
+A request passes an ordered list of small policies around one HTTP attempt (`Door._policies`). What is never sent, never
+executed and never deleted follows from that list and its order, so each place has its reason there.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from spec.interface import MARK, READS, operations
 from spec.log import Log
 from spec.message import Text
 
-T = TypeVar("T")
+Answer = TypeVar("Answer")
 _OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
-"""Headers that a request without a body does not have."""
+"""Headers, in lower case, that a request without a body does not have."""
 _MEETS_S = 1.0
-"""Time that a request waits for the one that it is to leave with."""
+"""Seconds that a request waits for the other request that is to leave at the same moment."""
 
 
 class OfTheDoor(Purpose):
@@ -55,41 +56,39 @@ class Channel(Protocol):
     """Connection to the service that a door sends through."""
 
     def attempt(self, sending: Sending) -> Response | Failure:
-        """Send once."""
+        """Send the request once, and give its answer."""
 
     def connect(self, base_url: str) -> str:
-        """Open a connection, and close it."""
+        """Open a connection, and close it. Gives the reason if that fails, else an empty text."""
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
 
 
 class NoteAbout(Enum):
-    """What a note is about that those who send leave at the door, for the report."""
+    """The subject of a note that a sender leaves at the door for the report."""
 
     SET_UP = "the token, the codes or the keys: somebody has to look at them"
     CUT = "an operation to which not all requests are sent"
 
 
 class _OfThisThread(threading.local):
-    """`meeting` is that of the next request of the thread."""
+    """Data that each thread has of its own."""
 
     meeting: threading.Barrier | None = None
+    """The barrier at which its next request waits for the request of another thread."""
 
 
 def let_pass(sending: Sending) -> None:
-    """On a sandbox nothing is worth anything, so every amount and every identifier passes."""
+    """The policy for amounts and identifiers of a sandbox: all pass, because nothing there has a value."""
 
 
 class Door:
-    """Guards one target. Several threads may send: one lock, that of `ending`, guards the bookkeeping of all policies.
-    It is given away while a thread waits, and while its request is on the wire. A policy that sends another request
-    keeps it, so that nothing else leaves meanwhile.
+    """Guards one target.
 
-    `exchanges` has every attempt in the order in which they ended; it only grows. `log` has the same, and the requests
-    that were not sent: those have no number. `sent_again` has the answers to
-    requests that were sent once more, by the number of the first exchange; None if it could not be sent. `unsent` has
-    the operations that a limit cut short, by the limit.
+    Several threads may send. One lock, that of `ending`, guards the bookkeeping of all policies. A thread releases it
+    while it waits, and while its request is on the wire. A policy that sends another request keeps it, so that nothing
+    else leaves meanwhile.
     """
 
     def __init__(
@@ -106,19 +105,25 @@ class Door:
         is_sandbox: bool = False,
     ) -> None:
         self.exchanges: list[Exchange] = []
+        """Every attempt, in the order in which the attempts ended. It only grows."""
         self.log = Log()
+        """The exchanges, and the requests that were not sent, which have no number."""
         self.sent_again: dict[int, Exchange | None] = {}
+        """By the number of an exchange, the answer to the same request sent once more; None if it was not sent."""
         self.unsent = defaultdict[Text, set[str]](set)
-        self.budget, self.secrets, self.keys = budget, target.secrets, keys or Keys()
-        token = target.secrets.token
-        self.guard = ExecutionGuard(budget, journal, token)
+        """By the limit that cut them short, the operations to which not all requests were sent."""
+        self.budget, self.secrets = budget, target.secrets
+        self.keys = keys or Keys()
+        self.guard = ExecutionGuard(budget, journal, target.secrets.token)
         self.permission = Permission(target.base_url, allow, target.secrets)
         self.ending = budget.ending
         if journal is not None:
             journal.ending = self.ending
         self.backoff = Backoff(budget, self.unsent)
-        self.token_monitor = TokenMonitor(target.secrets, target.refresh, self._ask, self.backoff.clear_the_wire)
-        self.liveness = Liveness(self._look_whether_gone)
+        self.token_monitor = TokenMonitor(
+            target.secrets, target.refresh, self._repeat_alone, self.backoff.clear_the_wire
+        )
+        self.liveness = Liveness(self._find_out_if_gone)
         self.guard.read_again = self._read_again
         self.key_changes = KeyChanges(
             self.keys, self.ending, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
@@ -135,32 +140,33 @@ class Door:
             self.check_amounts,  # Beside it: more money than the profile says would be a fault of the suite, too,
             self.check_identifiers,  # and so would an account or a key of somebody else.
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
-            self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
-            self.backoff.spare_the_caller,  # Before the turn: a wrong token too many costs no code and no budget.
+            self.liveness.refuse_unreachable,  # A target that is gone costs no budget and no transaction code.
+            self.backoff.refuse_if_locked_out,  # Before the turn: a wrong token too many costs no code and no budget.
             self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
-            self.backoff.spare_codes,  # Before the attempt: a code that waits, or is kept back, is not written down.
-            self.key_changes.ask,  # Last: it reads lists, so that a list and a deletion have nothing between them.
+            self.backoff.refuse_code_if_locked_out,  # Before the attempt: a code that is kept back is not written down.
+            self.key_changes.prepare_change,  # Last: it reads lists, so nothing is sent between a list and a deletion.
         )
         for_each_attempt = (
             self.ending.refuse,  # Again: the run may have ended while the request waited.
-            self.budget.refuse_transfer,  # Before the count of requests: what has no room costs none.
-            self.budget.take_wrong_token,  # Before the count of requests: one that is not sent costs none.
+            self.budget.refuse_transfer,  # Before the count of requests: a transfer without room costs no request.
+            self.budget.take_wrong_token,  # Before the count of requests: a token that is not sent costs no request.
             self.budget.take_request,  # Before the attempt: a code without room in the budget is not written down.
             self._attempt,  # Once, with a deadline, and a place on the wire. It is in `exchanges` whatever happens.
         )
         until_the_answer_stands = (
             self.ending.refuse,  # First: a run that ends asks nothing more of an answer, and it may have cut this one.
-            self.backoff.decide,  # Before the token: "come back later" says nothing about it.
-            self.token_monitor.watch,  # It has the token fetched, and the request sent with another one.
-            self.liveness.notice,  # After all that may send it again: an answer that stands shows a target.
-            self.key_changes.look_at_the_lists,  # Last: what is gone shows when the request is not sent again.
+            self.backoff.pause_and_retry,  # Before the token: "come back later" says nothing about the token.
+            self.token_monitor.watch,  # It fetches another token if this one expired, and has the request sent again.
+            self.liveness.notice,  # After all that may send it again: only an answer that stands shows a live target.
+            self.key_changes.read_lists_after_change,  # Last: the lists tell once the request is not sent again.
         )
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
 
     def exchange(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
-        """Send one request and give the outcome; a failure is part of the exchange.
+        """Send one request, and give its exchange with the response or the failure.
 
-        Raises ForbiddenError for what may not be sent. What a limit keeps, or a target that is gone, has no number.
+        Raises ForbiddenError if the profile does not permit the request. An exchange without a number was not sent,
+        because a limit kept it back or the target is gone.
         """
         exchange = self._send(self._sending(request, intent))
         if not exchange.number:
@@ -169,10 +175,10 @@ class Door:
         return exchange
 
     def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
-        """Send a request once more, and note its answer in `sent_again`. None if that might move money, or a limit
-        keeps it.
+        """Send a request once more, and note its answer in `sent_again`.
 
-        With `supersedes` the second answer counts in the place of the first one, and says of itself what that one does.
+        None if that might move money, or if a limit keeps the request back. With `supersedes`, the second answer counts
+        in the place of the first one, so it has the same purpose.
         """
         intent = replace(_intent_of(first), purpose=OfTheDoor.SHOWS_AGAIN)
         if supersedes:
@@ -184,20 +190,20 @@ class Door:
         else:
             sending.repeats = first.number
         answer = self._send(sending) if sending.repeatable else None
-        was_sent = answer is not None and answer.number > 0  # else a limit kept it
+        was_sent = answer is not None and answer.number > 0  # an answer without a number was kept back by a limit
         self.sent_again[first.number] = answer if was_sent else None
         return self.sent_again[first.number]
 
-    def meet(self, meeting: threading.Barrier, send: Callable[[], T]) -> T:
-        """Call what sends, so that its first request leaves at the same moment as that of another thread."""
+    def meet(self, meeting: threading.Barrier, send: Callable[[], Answer]) -> Answer:
+        """Call `send`, so that its first request leaves at the same moment as the first one of another thread."""
         self._of_this_thread.meeting = meeting
         try:
             return send()
         finally:
-            meeting.abort()  # the other one does not wait for what is not sent
+            meeting.abort()  # if nothing was sent, the other thread waits no longer
 
     def note(self, about: NoteAbout, text: Text, operation: str = "") -> None:
-        """Keep a line for the report. What is cut short names its operation."""
+        """Keep a line for the report. A note about a cut names the operation that is cut short."""
         if about is NoteAbout.CUT:
             self.unsent[text].add(operation)
         else:
@@ -206,13 +212,17 @@ class Door:
     # -- one request ------------------------------------------------------------------------------------------
 
     def _sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
-        credential = str(request.headers.get("Authorization", "")).strip()
-        with_token = credential.rpartition(" ")[2] in self.secrets.tokens  # under whatever scheme, and one of before
+        """A request before it is sent, with the facts that its policies ask for."""
+        authorization = str(request.headers.get("Authorization", "")).strip()
+        token = authorization.rpartition(" ")[2]  # the last word, under whatever scheme
+        with_token = token in self.secrets.tokens  # the present token, and those before it
         sending = Sending(request, intent, self.permission.code_in(request), with_token, self.permission.path(request))
-        sending.cleans_up = not intent.part and intent.credential == VALID and self.keys.are_cleaned_up_by(sending)
+        is_valid_and_not_generated = intent.credential == VALID and not intent.part
+        sending.cleans_up = is_valid_and_not_generated and self.keys.are_cleaned_up_by(sending)
         return sending
 
     def _send(self, sending: Sending) -> Exchange:
+        """Send a request through all policies, under the lock. If one of them refuses it, the exchange says why."""
         sending.meeting, self._of_this_thread.meeting = self._of_this_thread.meeting, None
         with self.ending.lock:
             try:
@@ -228,20 +238,32 @@ class Door:
         return sending.exchange
 
     def _send_until_the_answer_stands(self, sending: Sending) -> None:
+        """Send a request, and send it again as long as a decision on its answer asks for that."""
         goes_again = True
         while goes_again:
             for policy in self._for_each_attempt:
                 policy(sending)
-            goes_again = any(decides(sending) for decides in self._decisions)
+            goes_again = self._decide_on_answer(sending)
 
-    def _ask(self, before: Exchange) -> Exchange | None:
-        """Send a request of before once more, with nothing else on the wire. None where a limit keeps it."""
-        intent = replace(_intent_of(before), valid=False, part="", purpose=OfTheDoor.IS_STILL_GRANTED)
-        return self._send_alone(_prepared(before.request), intent)
+    def _decide_on_answer(self, sending: Sending) -> bool:
+        """True if the request goes again. The first decision that says so is the last one that is asked."""
+        for decision in self._decisions:
+            goes_again = decision(sending)
+            if goes_again:
+                return True
+        return False
+
+    def _repeat_alone(self, earlier: Exchange) -> Exchange | None:
+        """Send an earlier request once more, with nothing else on the wire. None if a limit keeps it back."""
+        intent = replace(_intent_of(earlier), valid=False, part="", purpose=OfTheDoor.IS_STILL_GRANTED)
+        return self._send_alone(_prepared(earlier.request), intent)
 
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
-        """Read the list of keys of an account, with the headers of a registration or deletion and the valid token,
-        with nothing else on the wire. None where a limit keeps it."""
+        """Read the list of keys of an account with the valid token, with nothing else on the wire.
+
+        The headers are those of the registration or deletion, so that the service treats both alike. None if a limit
+        keeps the request back.
+        """
         operation = operations()["listPixKeys"]
         path = operation.path.replace(f"{{{operation.path_parameter}}}", quote(account, safe=""))
         request = requests.Request(operation.method, self.permission.base_url + path).prepare()
@@ -252,12 +274,14 @@ class Door:
         return self._send_alone(request, Intent("listPixKeys", purpose=OfTheDoor.WHICH_KEYS_ARE_THERE))
 
     def _send_alone(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
-        """Send a request with nothing else on the wire. None where a limit keeps it."""
+        """Send a request with nothing else on the wire. None if a limit keeps it back."""
         sending = self._sending(request, intent)
-        sending.is_lost = bool(self.exchanges) and self.exchanges[-1].response is None  # then over a fresh connection
+        last_got_no_answer = bool(self.exchanges) and self.exchanges[-1].response is None
+        sending.is_lost = last_got_no_answer  # a lost request goes over a fresh connection
         self.backoff.clear_the_wire()
         try:
-            with self.ending.lock:  # once more than it is given away around the wire: nothing else may leave
+            # The lock is taken once more than it is released around the wire, so that nothing else may leave.
+            with self.ending.lock:
                 for policy in self._for_each_attempt:
                     policy(sending)
         except NotSentError:
@@ -265,51 +289,60 @@ class Door:
         return sending.exchange
 
     def _read_again(self) -> Exchange | None:
-        """Send the last read that succeeded once more. None where there was none, or a limit keeps it."""
-        return self._ask(self.token_monitor.witness) if self.token_monitor.witness else None
+        """Send the last read that succeeded once more. None if none succeeded, or if a limit keeps it back."""
+        return self._repeat_alone(self.token_monitor.witness) if self.token_monitor.witness else None
 
-    def _look_whether_gone(self) -> bool:
-        """Ask reads, and the execution of a synthetic code, that were answered before, one of each operation, until
-        one is answered again. True if none is, or if no connection can be made."""
-        before = self._answered_before()
-        if not before:
+    def _find_out_if_gone(self) -> bool:
+        """Send harmless requests that were answered before, until one is answered again. True if the target is gone.
+
+        It is gone if no request is answered, or if no connection can be made. If limits keep all of these requests
+        back, nothing is known, and it counts as there.
+        """
+        answered_before = self._answered_before()
+        if not answered_before:
             return self.wire.connect(self.permission.base_url) != ""
-        answers = []
-        for exchange in before:
-            answer = self._ask(exchange)
-            if answer is None:
-                continue  # a limit keeps it, so nothing is known
-            if answer.response is not None:
+        was_any_sent = False
+        for exchange in answered_before:
+            repetition = self._repeat_alone(exchange)
+            if repetition is None:
+                continue
+            if repetition.response is not None:
                 return False
-            answers.append(answer)
-            if answer.failure and answer.failure.kind in NOT_CONNECTED:
+            was_any_sent = True
+            if repetition.failure and repetition.failure.kind in NOT_CONNECTED:
                 break
-        return bool(answers)
+        return was_any_sent
 
     def _answered_before(self) -> list[Exchange]:
-        """The last harmless request to each operation that was answered, the newest first."""
+        """For each operation, the last harmless request that was answered; the newest first.
+
+        Reads are harmless, and so are executions of a synthetic code.
+        """
         newest = dict[str, Exchange]()
         for exchange in reversed(self.exchanges):
             if exchange.response is None or exchange.credential != VALID:
                 continue
             names_no_code = MARK in exchange.request.last_segment
-            if exchange.operation in READS or (exchange.operation == "executePix" and names_no_code):
+            is_harmless = exchange.operation in READS or (exchange.operation == "executePix" and names_no_code)
+            if is_harmless:
                 newest.setdefault(exchange.operation, exchange)
         return list(newest.values())
 
     def _attempt(self, sending: Sending) -> None:
-        if meeting := sending.meeting:  # before a place is taken: who waits for another one keeps nobody from the wire
+        """Wait until a request may leave, then send it once."""
+        if sending.meeting:  # before a place is taken: while it waits for the other request, others may use the wire
             with self._without_the_lock(), suppress(threading.BrokenBarrierError):
-                meeting.wait(_MEETS_S)
+                sending.meeting.wait(_MEETS_S)
             sending.meeting = None
         with self.backoff.place(sending):
             self.token_monitor.renew(sending)
-            self.ending.refuse(sending)  # it may have ended while the request waited for its turn,
-            self.liveness.refuse_the_dead(sending)  # or the target
+            self.ending.refuse(sending)  # the run may have ended while the request waited for its place,
+            self.liveness.refuse_unreachable(sending)  # or the target may be gone
             with self.budget.transfer(sending):
                 self._send_and_record(sending)
 
     def _send_and_record(self, sending: Sending) -> None:
+        """Send a request once. Its exchange is recorded whatever happens, also if this thread is interrupted."""
         number, started = next(self._numbers), time.time()
         result: Response | Failure = Failure(FailureKind.LIMIT, CUT.format(STOPPED))
         with (
@@ -317,19 +350,21 @@ class Door:
             self.guard.preparing(sending, number),
             self.keys.watching(sending),
         ):
-            sending.number, sent = number, sending.sent  # what could not be written down before it was not sent
+            sending.number = number  # set only now: if the journal cannot be written, the request was never sent
+            request = sending.sent
             try:
                 with self._without_the_lock():
                     result = self.ending.explain(self.wire.attempt(sending))
             finally:
                 sending.is_lost = isinstance(result, Failure)
-                sending.exchange = self._recorded(sending, sent, result, started)
-                sending.supersedes = number  # of the next attempt, if the request has to go again
+                sending.exchange = self._recorded(sending, request, result, started)
+                sending.supersedes = number  # the next attempt, if there is one, takes the place of this one
                 self.exchanges.append(sending.exchange)
                 self.log.add(sending.exchange)
 
     @contextmanager
     def _without_the_lock(self) -> Iterator[None]:
+        """Let other threads in meanwhile."""
         self.ending.lock.release()
         try:
             yield
@@ -338,10 +373,11 @@ class Door:
 
     # -- the exchange -----------------------------------------------------------------------------------------
 
-    def _recorded(self, sending: Sending, sent: Request, result: Response | Failure, started: float) -> Exchange:
+    def _recorded(self, sending: Sending, request: Request, result: Response | Failure, started: float) -> Exchange:
+        """The exchange of an attempt. `started` is the time of its start, in seconds since 1970."""
         return Exchange(
             sending.number,
-            request=sent,
+            request=request,
             response=result if isinstance(result, Response) else None,
             failure=result if isinstance(result, Failure) else None,
             started=started,
@@ -354,7 +390,10 @@ class Door:
         )
 
     def _not_sent(self, sending: Sending, why: Exception) -> None:
-        """An exchange without a number, which is in no list. One that was sent before keeps the answer that it has."""
+        """Give a request that was not sent an exchange without a number, which says why.
+
+        A request that was sent before, and was only not sent again, keeps the answer that it has.
+        """
         if sending.number:
             return
         reason: Text = why.args[0] if why.args else str(why)
@@ -364,12 +403,14 @@ class Door:
 
 
 def _intent_of(exchange: Exchange) -> Intent:
+    """The intent to send the request of an exchange once more, without its purpose."""
     return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part, exchange.written)
 
 
 def _prepared(request: Request) -> requests.PreparedRequest:
-    """The same request, to be sent once more."""
+    """The same request as `requests` takes it, to be sent once more."""
     prepared = requests.PreparedRequest()
-    prepared.method, prepared.url, prepared.body = request.method, request.url, request.body or None
+    prepared.method, prepared.url = request.method, request.url
+    prepared.body = request.body or None
     prepared.headers = requests.structures.CaseInsensitiveDict(request.headers)
     return prepared

@@ -1,4 +1,8 @@
-"""The end of a run: its time is over, or it is stopped. Whatever waits, waits here."""
+"""The end of a run: its time is over, or it is stopped.
+
+Every thread that waits for something waits here, so that it wakes up when the run ends. The policies of the door ask
+`refuse` before they begin something.
+"""
 
 from __future__ import annotations
 
@@ -17,74 +21,84 @@ from spec.message import Text, say
 STOPPED = "the run was stopped"
 CUT = "{}, and no answer came in time"
 _LAST_ANSWERS_S = 1.0
-"""Time for the answers to what is on the wire when the run ends: an execution that is cut has an unknown outcome."""
+"""Seconds in which requests on the wire may still be answered when the run ends: the outcome of an execution without an
+answer is unknown."""
 _RESERVE, _MOST_RESERVED_S = 0.1, 60.0
-"""Share of limits.duration that is kept for cleaning up, and the most seconds of it."""
+"""Share of limits.duration that is kept for cleaning up, and the most seconds of it: a minute is enough to delete the
+few keys of a run."""
 
 
 class Ending:
-    """Tells whether the run still sends. When limits.duration is over but for a reserve, it cleans up and begins no
-    more. When it is stopped, it sends nothing more, who waits wakes up, and what is on the wire has a last second to be
-    answered.
+    """Tells if the run still sends.
 
-    `lock` is the one that guards the bookkeeping of all policies. A thread gives it away while it waits, and while its
-    request is on the wire. A policy that sends a request of its own keeps it, so that nothing else leaves meanwhile.
+    | event | what follows |
+    |---|---|
+    | limits.duration is over but for a reserve | nothing begins but requests that clean up |
+    | limits.duration is over | nothing is sent any more |
+    | the run is stopped | the same; waiting threads wake up; requests on the wire have one more second |
     """
 
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self.lock, self.is_stopped = threading.Condition(), False
-        self._duration_s, self.clock, self._until = duration_s, clock, clock() + duration_s
+        self.lock = threading.Condition()
+        """Guards the bookkeeping of all policies. A thread that waits releases it."""
+        self.is_stopped = False
+        self.clock = clock
+        self._duration_s = duration_s
+        self._until = clock() + duration_s
         self._reserve_s = min(_RESERVE * duration_s, _MOST_RESERVED_S)
-        self._cuts_at = math.inf
+        self._cuts_at = math.inf  # by the clock, when requests on the wire are cut
 
     @property
     def limit(self) -> Text:
-        """The reason why the run has ended before its tests; empty while it sends."""
+        """The reason why the run begins nothing more; empty while it sends."""
         if self.is_stopped:
             return STOPPED
-        if self._rest_s > self._reserve_s:
+        if self._seconds_left > self._reserve_s:
             return ""
         return say("limits.{setting} ({limit} s) is over", setting="duration", limit=f"{self._duration_s:g}")
 
     def stop(self) -> None:
-        """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""
+        """Send nothing more, and wake all threads that wait. Any thread may call it, but no signal handler: it takes
+        the lock."""
         self._cuts_at = min(self._cuts_at, self.clock() + _LAST_ANSWERS_S)
         self.is_stopped = True
         self.wake()
 
     def refuse(self, sending: Sending) -> None:
-        """Raises NotSentError where the run begins nothing of that kind any more."""
-        cleans_up = sending.cleans_up and self._rest_s > 0 and not self.is_stopped
-        if self.limit and not cleans_up:
+        """Raises LimitError if the run has ended. While the time for cleaning up lasts, requests that clean up pass."""
+        may_clean_up = self._seconds_left > 0 and not self.is_stopped
+        if self.limit and not (sending.cleans_up and may_clean_up):
             raise LimitError(self.limit)
 
     def explain(self, result: Response | Failure) -> Response | Failure:
-        """The same; a request that was cut failed for the end of the run."""
-        late = isinstance(result, Failure) and result.kind is FailureKind.TIMEOUT
-        return Failure(FailureKind.LIMIT, CUT.format(self.limit)) if late and self.limit else result
+        """The result of a request. If it timed out because the run ended, the failure says so."""
+        timed_out = isinstance(result, Failure) and result.kind is FailureKind.TIMEOUT
+        if timed_out and self.limit:
+            return Failure(FailureKind.LIMIT, CUT.format(self.limit))
+        return result
 
-    # -- what waits -------------------------------------------------------------------------------------------
+    # -- how threads wait -------------------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Have everybody who waits look again."""
+        """Have each thread that waits ask again if its condition holds."""
         with self.lock:
             self.lock.notify_all()
 
-    def wait_for(self, is_so: Callable[[], bool]) -> None:
-        """Wait until something is so. Raises LimitError where the run is stopped meanwhile."""
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition holds. Raises LimitError if the run is stopped meanwhile."""
         with self.lock:
-            self.lock.wait_for(lambda: self.is_stopped or is_so())
+            self.lock.wait_for(lambda: self.is_stopped or condition())
         if self.is_stopped:
             raise LimitError(STOPPED)
 
     def sleep(self, seconds: float) -> None:
-        """Wait so long, or until the run ends."""
+        """Wait for this time, or until the run ends."""
         with self.lock:
-            self.lock.wait_for(lambda: self.is_stopped, max(0.0, min(seconds, self._left_s)))
+            self.lock.wait_for(lambda: self.is_stopped, max(0.0, min(seconds, self._seconds_to_next_end)))
 
     @contextmanager
     def holding(self, lock: FileLock) -> Iterator[None]:
-        """Wait for a lock that processes share, and keep it. Raises LimitError where the run ends meanwhile."""
+        """Wait for a lock that processes share, and keep it. Raises LimitError if the run ends meanwhile."""
         try:
             lock.acquire(cancel_check=lambda: bool(self.limit))
         except Timeout:
@@ -96,21 +110,23 @@ class Ending:
 
     @property
     def longest_answer_s(self) -> float:
-        """Seconds that an answer may take which is asked for now."""
-        return self._left_s + _LAST_ANSWERS_S
+        """Seconds that the answer to a request may take which is sent now."""
+        return self._seconds_to_next_end + _LAST_ANSWERS_S
 
     @property
     def cuts(self) -> bool:
-        """True where no answer is waited for any more."""
+        """True if requests on the wire are cut, and no answer is waited for any more."""
         return self.clock() >= self._cuts_at
 
     @property
-    def _rest_s(self) -> float:
-        """Seconds of limits.duration, those for cleaning up included."""
+    def _seconds_left(self) -> float:
+        """Seconds until limits.duration is over, with the time for cleaning up."""
         return self._until - self.clock()
 
     @property
-    def _left_s(self) -> float:
-        """Seconds until nothing but cleaning up is sent, then those until its end."""
-        rest = self._rest_s
-        return rest - self._reserve_s if rest > self._reserve_s else max(0.0, rest)
+    def _seconds_to_next_end(self) -> float:
+        """Seconds until nothing but cleaning up begins; during that time, seconds until it is over."""
+        seconds_left = self._seconds_left
+        if seconds_left > self._reserve_s:
+            return seconds_left - self._reserve_s
+        return max(0.0, seconds_left)

@@ -1,4 +1,7 @@
-"""Logs of events that outlive a run, in a file that is replaced whole."""
+"""Logs of events that outlive a run: one file each, which every change replaces as a whole.
+
+The journal of executions (journal.py) and the record of keys (key_record.py) are such logs.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,19 @@ from environments.door.ending import Ending
 from environments.profiles.model import ProfileError
 
 Event = dict[str, str]
+"""A line of a log. It has the members `at`, `environment`, `digest` and `event`, and others of each log."""
 _MOST_LINES = 4_096
-"""Lines that are read once. Each change reads the whole file again, and a run changes the state of hundreds of keys."""
+"""Lines that stay parsed in memory. Each change reads the whole file again, and a run changes hundreds of states."""
 
 
 class JournalError(ProfileError):
-    """The log cannot be used, so nothing is sent that would have to stand in it. The text says why and what to do."""
+    """The log cannot be used, so no request is sent that would have to stand in it. The text says why and what to
+    do."""
 
 
 @contextmanager
 def as_journal_error() -> Iterator[None]:
-    """Raises JournalError in place of an OSError of the file system."""
+    """Raises JournalError in the place of an OSError of the file system."""
     try:
         yield
     except OSError as error:
@@ -39,31 +44,36 @@ def as_journal_error() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class LogKey:
-    """The key of the digests: `given` by the environment, else in a file beside the logs."""
+    """The key of the digests, from a variable of the environment, or else from a file beside the logs."""
 
     file: Path
-    given: bytes | None = field(default=None, repr=False)
+    of_environment: bytes | None = field(default=None, repr=False)
 
     def read(self) -> bytes:
-        """The key; empty where there is none. OSError."""
-        return self.given or (self.file.read_bytes() if self.file.exists() else b"")
+        """The key; empty if there is none. Raises OSError."""
+        if self.of_environment:
+            return self.of_environment
+        return self.file.read_bytes() if self.file.exists() else b""
 
     def make(self) -> None:
-        """Make one where there is none. OSError."""
+        """Make a random key of 256 bits if there is none. Raises OSError."""
         if not self.read():
             replace_file(self.file, secrets.token_bytes(32))
 
 
 @dataclass(eq=False)
 class EventLog:
-    """Events that outlive a run: a line of JSON for each, by a digest of its subject, which itself is never written.
-    `environment` and `run` stand in clear. A change replaces the whole file."""
+    """Events that outlive a run: one line of JSON for each.
+
+    An event names its subject, such as a code, by a digest alone. `environment` and `run` stand in clear.
+    """
 
     path: Path
     key: LogKey
     environment: str = ""
     run: str = ""
     ending: Ending = field(default_factory=Ending)
+    """The end of the run, at which a thread stops to wait for its turn."""
 
     def __post_init__(self) -> None:
         self.lock = FileLock(f"{self.path}.lock", mode=0o600)
@@ -71,11 +81,13 @@ class EventLog:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Keep all other threads and processes out; a thread that has the turn may take it again. NotSentError where
-        the run ends meanwhile; JournalError where the folder cannot be written."""
+        """Keep all other threads and processes out. A thread that has the turn may take it again.
+
+        Raises LimitError if the run ends meanwhile, JournalError if the folder cannot be written.
+        """
         with ExitStack() as held:
             with as_journal_error():
-                self._refuse_what_is_no_file()
+                self._require_file()
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 held.enter_context(self.ending.holding(self.lock))
                 self.key.make()
@@ -83,27 +95,28 @@ class EventLog:
 
     @as_journal_error()
     def events(self) -> list[Event]:
-        """Events that can be read, whether or not the log is whole. Raises JournalError."""
-        return list(filter(None, map(event_in, self._lines())))
+        """The events that can be read, also if the log is damaged. Raises JournalError."""
+        events = map(event_in, self._lines())
+        return [event for event in events if event is not None]
 
     @as_journal_error()
     def digest(self, subject: str) -> str:
-        """Digest that stands for a subject in the log. Raises JournalError."""
+        """The digest that stands for a subject in the log. Raises JournalError."""
         return digest_of(self.key.read(), subject)
 
     def _new(self, subject: str, event: str, **clear: str) -> Event:
-        """An event of now; `clear` stands beside it."""
+        """An event that happens now. The members of `clear` stand beside it in clear text."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
         line = {"at": at, "environment": self.environment, "run": self.run, "digest": self.digest(subject)}
         return line | {"event": event} | clear
 
     def _lines(self) -> list[str]:
-        """The whole lines. Half a line at the end is what a killed run left: nothing was sent for it.
+        """The whole lines. A half line at the end does not count: its run was killed before it sent the request.
 
-        The file is read each time, because another run may have changed it, and taken apart only if it changed: a
-        synthetic key may have 100,000 characters.
+        The file is read each time, because another run may have changed it. It is taken apart only if it changed,
+        because a synthetic key may have 100,000 characters.
         """
-        self._refuse_what_is_no_file()
+        self._require_file()
         content = self.path.read_bytes() if self.path.exists() else b""
         last_content, lines = self._last_read
         if content != last_content:
@@ -113,21 +126,24 @@ class EventLog:
         return list(lines)
 
     def _write_lines(self, lines: Iterable[str]) -> None:
-        """Hold these lines alone. They are on the disk before this returns."""
-        written = list(lines)
-        content = "\n".join([*written, ""]).encode()
+        """Replace all lines by these. They are on the disk before this returns."""
+        new_lines = list(lines)
+        content = "\n".join([*new_lines, ""]).encode()
         replace_file(self.path, content)
-        self._last_read = content, written
+        self._last_read = content, new_lines
 
-    def _refuse_what_is_no_file(self) -> None:
-        """A device keeps nothing, a folder holds no line, and a link leads to what somebody else chose."""
+    def _require_file(self) -> None:
+        """Raises JournalError unless the path is a file, or nothing yet.
+
+        A device keeps nothing, a folder has no lines, and somebody else may have made the link.
+        """
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
             raise JournalError(f"{self.path} is no file: name another place in journal")
 
 
 @lru_cache(_MOST_LINES)
 def event_in(line: str) -> Event | None:
-    """The event of a line; None if the line has none. Nobody changes an event, because equal lines share one."""
+    """The event of a line; None if the line is damaged. An event must not be changed, because equal lines share it."""
     try:
         event = json.loads(line)
     except ValueError:
@@ -137,12 +153,15 @@ def event_in(line: str) -> Event | None:
 
 
 def digest_of(key: bytes, text: str) -> str:
+    """The digest of a text: HMAC with SHA-256, in hexadecimal."""
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a whole file, for its owner alone: a reader sees the old one or the new one. It is on the disk, and so is
-    its name, before this returns."""
+    """Replace a file by a new one that only its owner may read. A reader sees the old one or the new one, never a part.
+
+    The data and the name are on the disk before this returns, so that they outlive a crash of the machine.
+    """
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

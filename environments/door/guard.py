@@ -1,4 +1,9 @@
-"""The guard of real transaction codes: each is executed once, and never again after an unknown outcome."""
+"""The guard of real transaction codes: each is executed once, and never again after an unknown outcome.
+
+The door asks it before it sends a code. The interface document says that a call with a valid code confirms the transfer
+(GET /v1/execute/pix/{transactionId}, Rule). It does not say what a second call does, so off a sandbox a code is sent
+once.
+"""
 
 from __future__ import annotations
 
@@ -15,72 +20,84 @@ from spec.exchange import Exchange
 from spec.interface import PREPARING
 from spec.message import Text
 
-_MOST_UNKNOWN = _MOST_REFUSED_TOKENS = 2
-"""Unknown outcomes in a row, and executions that are refused with 401, after which no further code is sent."""
+_MOST_UNKNOWN = 2
+"""Unknown outcomes in a row after which no further code is sent. A single one may be a dropped connection."""
+_MOST_REFUSED_TOKENS = 2
+"""Executions refused with 401 after which no further code is sent. After the first one, another token may do."""
 _CAN_BE_SENT = (Outcome.OFFERED, Outcome.NOT_SENT)
+"""Outcomes of this run after which a code is not spent."""
 _STOPPED = f"the outcome of {_MOST_UNKNOWN} executions in a row is unknown: no further transaction code was sent"
 
 
 class ExecutionGuard:
-    """Decides whether a real code may be sent, counts executions by effect, and writes the journal. Without a journal,
-    on a sandbox, only what this run sends counts.
+    """Decides whether a real code may be sent, counts executions by their effect, and writes the journal.
 
-    `executed` counts the confirmed transfers, `first_executed` is the code of the first one, and `unknown` are the
-    exchanges that may have moved money.
-    `token_refused` are the executions that were answered 401. `barred` are the codes that an earlier run sent,
-    `offered` those that it offered with a wrong token; `earlier` are the unknown outcomes of earlier runs, and
-    `perhaps_prepared` the requests of which a run that was killed saw no answer.
-    `supplied_trouble` keeps the codes of the profile from being sent, `journal_trouble` all codes. `notes` are said
-    first.
+    Without a journal, on a sandbox, only what this run sends counts.
 
-    A real code is sent in the turn that the journal gives, from the question whether it may be sent until its outcome
-    is written down. The turn keeps other threads out as well as other processes: what is learned then needs no lock.
-    Two codes that are sent together have no turn: what they change is changed in single steps.
+    A thread that sends a real code has the turn of the journal, from the question whether the code may be sent until
+    its outcome is in the journal. The turn keeps out other threads and other processes, so the state here needs no lock
+    of its own. Two codes that are sent at the same moment, on a sandbox, have no turn: each changes the state in single
+    steps.
     """
 
     def __init__(self, budget: Budget, journal: Journal | None, token: Callable[[], str]) -> None:
         self.executed, self.first_executed = 0, ""
+        """The number of confirmed transfers, and the code of the first one that the valid token executed."""
         self.unknown: list[int] = []
+        """Numbers of the exchanges that may have moved money."""
         self.token_refused: list[int] = []
+        """Numbers of the executions that were answered 401."""
         self.barred: dict[str, JournalEntry] = {}
+        """By code of the profile that an earlier run sent, its entry in the journal."""
         self.offered: set[str] = set()
+        """Codes of the profile that an earlier run sent with a wrong token alone."""
         self.earlier: list[JournalEntry] = []
+        """Entries of earlier runs with an unknown outcome."""
         self.perhaps_prepared: list[JournalEntry] = []
+        """Entries of requests that prepare a transfer and whose run was killed before the answer."""
         self.supplied_trouble = self.journal_trouble = ""
+        """Reason why no code of the profile is sent, and why no code at all is sent; empty if there is none."""
         self.notes: list[Text] = []
+        """Lines for the beginning of the report."""
         self.prepared, self.journal = Prepared(), journal
         self.read_again: Callable[[], Exchange | None] = lambda: None
+        """Sends the last read that succeeded once more. The door sets it."""
         self._budget, self._token = budget, token
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, Outcome] = {}  # of this run, by code in its canonical form
         self._unknown_in_a_row = 0
-        self._refused_token = ""
-        self._granted_to_anybody = False
-        self._again: set[str] = set()
+        self._refused_token = ""  # the token with which an execution was answered 401; empty once it is replaced
+        self._is_granted_without_token = False  # True once a wrong token got the result of an execution
+        self._permitted_again: set[str] = set()  # spent codes that may be sent once more
 
     @property
-    def sent(self) -> int:
-        """Number of transfers that may have been executed, with whatever credential."""
+    def executions(self) -> int:
+        """Number of transfers that were executed, or may have been, with whatever credential."""
         return self.executed + len(self.unknown)
 
-    # -- whether it may be sent -------------------------------------------------------------------------------
+    # -- before a code is sent --------------------------------------------------------------------------------
 
     def open(self, supplied: Sequence[str] = ()) -> list[str]:
-        """Take a turn, before anything is prepared, to see that the journal can be written. Gives the codes of the
-        profile that it lets this run send."""
+        """The codes of the profile that the journal lets this run send.
+
+        It is called before anything is prepared. It takes a turn, so that a journal that cannot be written is noticed:
+        then there is no code, and `journal_trouble` says why.
+        """
         if self.journal is None:
             return list(supplied)
         try:
             with self.journal.turn():
-                return list(self._usable(self.journal, supplied))
+                return list(self._usable_codes(self.journal, supplied))
         except JournalError as error:
             self.journal_trouble = str(error)
             return []
 
-    def _usable(self, journal: Journal, supplied: Sequence[str]) -> Iterator[str]:
+    def _usable_codes(self, journal: Journal, supplied: Sequence[str]) -> Iterator[str]:
+        """The codes of the profile that may be sent. Notes the others in `barred`, and trouble with the journal."""
         self.supplied_trouble = journal.refusal() if supplied else ""
         for code in supplied:
-            if barring := journal.barring(code):
-                self.barred[code] = barring
+            barring_entry = journal.barring(code)
+            if barring_entry:
+                self.barred[code] = barring_entry
                 continue
             entry = journal.entry(code)
             if entry and entry.outcome is Outcome.OFFERED:
@@ -89,12 +106,16 @@ class ExecutionGuard:
                 yield code
 
     def repeat_unknown_outcomes(self) -> None:
-        """Learn what earlier runs of the environment left unknown, whatever this one may do. NotSentError."""
-        if (journal := self.journal) is None:
+        """Find the outcomes that earlier runs of the environment left unknown, whatever this run is permitted.
+
+        Raises NotSentError if the run ends meanwhile.
+        """
+        journal = self.journal
+        if journal is None:
             return
         try:
             if journal.entries():
-                with journal.turn():  # a code that another run sends now will have an outcome
+                with journal.turn():  # wait for a run that sends a code now, because its outcome is not unknown
                     entries = [entry for entry in journal.entries() if entry.environment == journal.environment]
                 self.earlier = [entry for entry in entries if entry.is_unknown]
                 self.perhaps_prepared = [entry for entry in entries if entry.is_perhaps_prepared]
@@ -103,9 +124,13 @@ class ExecutionGuard:
 
     @contextmanager
     def preparing(self, sending: Sending, number: int) -> Iterator[None]:
-        """Write down a valid request that prepares a transfer before it is sent, and after it the code in the answer: a
-        run that is killed leaves a record of either. Without one, no code is sent any more. JournalError."""
-        if self.journal is None or sending.intent.operation not in PREPARING or not sending.intent.valid:
+        """Write a valid request that prepares a transfer to the journal before it is sent, and the code in its answer
+        afterwards, so that a run that is killed leaves a record of either.
+
+        Raises JournalError if the request cannot be written: then it is not sent.
+        """
+        prepares = sending.intent.valid and sending.intent.operation in PREPARING
+        if self.journal is None or not prepares:
             yield
             return
         request = f"exchange {number} of run {self.journal.run}"
@@ -116,6 +141,10 @@ class ExecutionGuard:
             self._close_preparation(self.journal, request, sending.exchange)
 
     def _close_preparation(self, journal: Journal, request: str, exchange: Exchange) -> None:
+        """Write that a request that prepares was answered. If it gave a code to execute, the code takes its place.
+
+        If the journal cannot be written, no code is sent any more.
+        """
         operation, code_at = self._budget.prepares
         code = ""
         if exchange.response and is_granted(exchange) and exchange.operation == operation:
@@ -131,16 +160,20 @@ class ExecutionGuard:
             return  # the run ended while it waited for the journal; the report lists the transfer
 
     def take_turn(self, sending: Sending) -> None:
-        """Until the outcome of a real code stands, no other process sends one. NotSentError for a code that was sent
-        before, or is kept back; JournalError. The first one that was executed may be asked for without the token:
-        nothing is left to be executed."""
-        if not (code := sending.code):
+        """Take the turn of the journal for a real code, so that no other process sends one before its outcome stands.
+
+        Raises NotSentError for a code that was sent before or is kept back, JournalError if the journal cannot be used.
+        The code that was executed first may be sent again without the token, because nothing is left to execute.
+        """
+        code = sending.code
+        if not code:
             return
         if self.journal:
             sending.held.enter_context(self.journal.turn())
         sending.asks_again = not sending.executes and code == self.first_executed
         is_spent = self._outcomes.get(canonical(code), Outcome.OFFERED) not in _CAN_BE_SENT
-        if is_spent and not sending.asks_again and code not in self._again:
+        may_be_repeated = sending.asks_again or code in self._permitted_again
+        if is_spent and not may_be_repeated:
             raise NotSentError(
                 "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
             )
@@ -148,22 +181,33 @@ class ExecutionGuard:
             raise NotSentError(_STOPPED)
         if self.keep_codes_back():
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
-        if self._granted_to_anybody and not sending.executes:
+        if self._is_granted_without_token and not sending.executes:
             raise NotSentError("the result of a code was given without a valid token: one proof is enough")
         if self.journal and not sending.asks_again:
             self._refuse_by_journal(self.journal, code)
 
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:
-        if is_supplied := not self.prepared.has(code):
+        """Raises NotSentError if the journal cannot be relied on, or says that another run sent the code."""
+        is_supplied = not self.prepared.has(code)
+        if is_supplied:
             self.supplied_trouble = journal.refusal()
-        if trouble := self.journal_trouble or self.supplied_trouble * is_supplied:
+        trouble = self.journal_trouble
+        if not trouble and is_supplied:
+            trouble = self.supplied_trouble
+        if trouble:
             raise NotSentError(trouble)
-        if barring := journal.barring(code):
-            raise NotSentError(f"the journal says that this code was sent at {barring.at} ({barring.outcome})")
+        barring_entry = journal.barring(code)
+        if barring_entry:
+            raise NotSentError(
+                f"the journal says that this code was sent at {barring_entry.at} ({barring_entry.outcome})"
+            )
 
     def keep_codes_back(self) -> bool:
-        """Keep real codes back after a 401 to an execution, until there is another token and a read succeeded with it;
-        for good after the second one. False where codes may be sent."""
+        """True if no code may be sent now, because an execution was answered 401.
+
+        Codes may be sent again once there is another token and a read succeeded with it, which is sent here. After the
+        second 401 they are kept back for good.
+        """
         if not self._refused_token:
             return False
         if len(self.token_refused) >= _MOST_REFUSED_TOKENS or self._token() == self._refused_token:
@@ -175,26 +219,36 @@ class ExecutionGuard:
 
     @property
     def room(self) -> int:
-        """Codes that this run may still execute, as far as it is known before one is sent."""
-        stops = self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN or self.keep_codes_back()
-        return 0 if stops else self._budget.executions_left
+        """Number of codes that this run may still execute, as far as that is known before one is sent."""
+        if self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN:
+            return 0
+        if self.keep_codes_back():
+            return 0
+        return self._budget.executions_left
 
     def permit_again(self, *codes: str) -> bool:
-        """Let codes that the run prepared be executed at the same time, or one that succeeded a second time, to see
-        whether answers are mixed up, or money moves again. False where that is not permitted: only on a sandbox, and
-        after no unknown outcome."""
+        """Permit codes to be sent once more, and say if that is permitted: only on a sandbox, and if no outcome is
+        unknown.
+
+        They are codes that go at the same moment, to see if answers are mixed up, or a code that succeeded, to see if
+        money moves a second time.
+        """
         if self.journal or self.unknown:
             return False
-        self._again.update(codes)
+        self._permitted_again.update(codes)
         return True
 
-    # -- while it is sent -------------------------------------------------------------------------------------
+    # -- while a code is sent ---------------------------------------------------------------------------------
 
     @contextmanager
     def watching(self, sending: Sending, number: int) -> Iterator[None]:
-        """Take the room of an execution, which a request with a wrong token may turn out to be, and write it down
-        before it is sent. Until the answer is recorded, the outcome is unknown. LimitError; JournalError."""
-        if not (code := sending.code) or sending.asks_again:
+        """Count an execution and write it to the journal before it is sent, and its outcome afterwards.
+
+        A code with a wrong token counts as well, because the service may execute it. Until the answer is recorded, the
+        outcome is unknown. Raises LimitError, or JournalError: then nothing is sent.
+        """
+        code = sending.code
+        if not code or sending.asks_again:
             yield
             return
         self._budget.take("executions")
@@ -203,7 +257,7 @@ class ExecutionGuard:
             self._write(code, Outcome.OFFERED)
         if sending.executes:
             self._write(code, Outcome.SENT)
-        self._again.discard(code)
+        self._permitted_again.discard(code)
         self.unknown.append(number)
         self._outcomes[canonical(code)] = Outcome.UNKNOWN
         try:
@@ -211,33 +265,38 @@ class ExecutionGuard:
         finally:
             is_own = self.prepared.has(code)
             outcome = outcome_of(sending.exchange, executes=sending.executes, is_own=is_own, before=before)
-            self._settle(sending, code, outcome)
+            self._note_outcome(sending, code, outcome)
 
-    def _settle(self, sending: Sending, code: str, outcome: Outcome) -> None:
-        """Remember the outcome; it is in the journal before the next code is sent. Where it cannot be written, the
-        answer stands, and the journal says `sent`."""
+    def _note_outcome(self, sending: Sending, code: str, outcome: Outcome) -> None:
+        """Note the outcome of a code, and write it to the journal before the next code is sent.
+
+        If it cannot be written, the journal still says `sent`, so no run sends the code again.
+        """
         self._outcomes[canonical(code)] = outcome
         if outcome is not Outcome.UNKNOWN:
             self.unknown.remove(sending.exchange.number)
         if outcome in _CAN_BE_SENT:
             self._budget.release_execution()
         else:
-            self._learn(sending.exchange, code, outcome, executes=sending.executes)
+            self._note_effects(sending.exchange, code, outcome, executes=sending.executes)
         try:
             if outcome is not Outcome.OFFERED:
                 response = sending.exchange.response
-                self._write(code, outcome, **({"status": str(response.status)} if response else {}))
+                status = {"status": str(response.status)} if response else {}
+                self._write(code, outcome, **status)
         except JournalError as error:
             self.journal_trouble = str(error)
 
-    def _learn(self, exchange: Exchange, code: str, outcome: Outcome, *, executes: bool) -> None:
+    def _note_effects(self, exchange: Exchange, code: str, outcome: Outcome, *, executes: bool) -> None:
+        """Note what follows from the outcome of a code that was executed, or refused, or may have been executed."""
         if outcome is Outcome.SUCCESS:
             self.executed += 1
-            self.first_executed = self.first_executed or code * executes
+            if executes and not self.first_executed:
+                self.first_executed = code
         if not executes and grants_protected_result(exchange):
-            self._granted_to_anybody = True
+            self._is_granted_without_token = True
         why = f"its execution was refused ({answer_in_words(exchange)})" if outcome is Outcome.REFUSED else ""
-        self.prepared.settle(code, why)
+        self.prepared.note_outcome(code, why)
         if outcome is Outcome.UNKNOWN:  # with whatever token
             self._unknown_in_a_row += 1
             if self._unknown_in_a_row == _MOST_UNKNOWN:
@@ -249,5 +308,6 @@ class ExecutionGuard:
             self.token_refused.append(exchange.number)
 
     def _write(self, code: str, outcome: Outcome, **clear: str) -> None:
+        """Write an outcome to the journal, if there is one. `clear` stands beside it in clear text. JournalError."""
         if self.journal is not None:
             self.journal.write(code, outcome, **clear)

@@ -1,7 +1,9 @@
-"""Accounts and keys that a request names: off a sandbox they are those of the profile, or synthetic.
+"""Accounts and keys that a request may name off a sandbox: those of the profile, synthetic ones, and keys of runs.
 
-Whatever a generator draws or a list holds is looked at here, on its way out. A request that a service may take for one
-about all keys of an account, or about a key that nobody can delete again, goes to no account of the profile.
+The door asks `Identifiers.check` before it sends a request, so that generated requests are checked as well. A request
+goes to no account of the profile if a service may take it for a deletion of all keys, or for the registration of a key
+that nobody can delete again.
+Source: a rule of the suite; the interface document does not show which accounts and keys a service accepts.
 """
 
 from __future__ import annotations
@@ -24,35 +26,45 @@ from spec.json_text import JsonPath, as_bytes
 _REGISTER = "registerPixKey"
 _CHANGE_KEYS = (_REGISTER, "deletePixKey")
 _NAME_NOBODY = frozenset({"date", "pixKeyType", "description", "message"})
-"""Members that hold no account and no key. A number under `value` is an amount; a text there may be a key."""
+"""Names of members that hold no account and no key."""
 _AMOUNT = "value"
+"""Name of the member whose number is an amount. A text there may be a key."""
 _MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
 """Key types whose empty key asks the service to make one. EVP is the name of the Central Bank for RANDOM."""
 _SYNTHETIC = re.compile(rb"%b[\w-]*" % MARK.encode())
+"""A synthetic identifier: the mark, and all letters, digits, _ and - that follow it."""
 _MAY_BE_AN_IDENTIFIER = re.compile(rb"[\d@]")
 """Each key but a RANDOM one has a digit or an at sign, and so has an amount."""
 _RANDOM_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+"""A UUID of version 4, which is random (RFC 9562 section 5.4)."""
 Leaf = tuple[JsonPath, Any]
+"""The path of a text, number, boolean or null in a body, and its value."""
 
 
 class Identifiers:
-    """The identifiers that requests to a target may name. `keys` knows those that a run registered."""
+    """The accounts and keys that requests to a target may name. `keys` knows the keys that runs registered."""
 
     def __init__(self, profile: Profile, keys: Keys) -> None:
         self._profile, self._keys = profile, keys
         self._own_keys = frozenset(key.key for key in profile.pix_keys if key.key)
         self._own_accounts_in_paths = frozenset(chain(*map(_readings_of, profile.accounts)))
-        of_no_key = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
-        texts = chain(*map(self._texts_filled_in, (*profile.pix_keys, *of_no_key)))
-        self._own_texts = frozenset((*texts, *self._own_keys, *profile.accounts, *KEY_TYPES))
+        empty_keys = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
+        texts_in_bodies = chain(*map(self._texts_filled_in, (*profile.pix_keys, *empty_keys)))
+        self._own_texts = frozenset((*texts_in_bodies, *self._own_keys, *profile.accounts, *KEY_TYPES))
 
     def check(self, sending: Sending) -> None:
-        """Raises ForbiddenError for an account or a key that is neither of the profile nor synthetic, nor one that this
-        run or an earlier one registered; and for a malformed registration or deletion to an account of the
-        profile."""
-        in_path = self._accounts_in_path(sending)
-        own_in_path = in_path & self._own_accounts_in_paths
-        if any(MARK not in account for account in in_path - own_in_path):
+        """Raises ForbiddenError for a request that may name somebody else, or may change the keys of an account of the
+        profile in a way that cannot be undone.
+
+        | request | refused because of |
+        |---|---|
+        | any | an account in the path that is neither of the profile nor synthetic |
+        | registers, deletes or prepares | the same for an account or a key in the body; keys of runs are permitted |
+        | registers or deletes at an account of the profile | a malformed body, see `_refuse_malformed` |
+        """
+        accounts_in_path = self._accounts_in_path(sending)
+        own_in_path = accounts_in_path & self._own_accounts_in_paths
+        if any(MARK not in account for account in accounts_in_path - own_in_path):
             raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
         if sending.reaches.isdisjoint((*_CHANGE_KEYS, *PREPARING)):
             return
@@ -68,19 +80,22 @@ class Identifiers:
     # -- what a request names ---------------------------------------------------------------------------------
 
     def _accounts_in_path(self, sending: Sending) -> set[str]:
-        """Everything that a server may read as an account in the path."""
-        with_account = [name for name in sending.reaches if operations()[name].path_parameter == "accountId"]
-        return set(chain(*(path_parameters_reached(name, sending.path) for name in with_account)))
+        """Every text that a server may read as an account in the path."""
+        accounts: set[str] = set()
+        for name in sending.reaches:
+            if operations()[name].path_parameter == "accountId":
+                accounts |= path_parameters_reached(name, sending.path)
+        return accounts
 
     def _refuse_foreign(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
+        """Raises ForbiddenError if the body may name an account or a key of somebody else."""
         new_key = _new_uuid_in(sending)
         for path, leaf in leaves:
             if leaf != new_key and not self._is_permitted(path, leaf):
                 raise ForbiddenError("an account or a key in the body that is neither of the profile nor synthetic")
 
     def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
-        """True if a text or a number of a body names nobody, or somebody of the profile, or a key that a run
-        registered."""
+        """True if a text or a number of a body is no account and no key, or one that the request may name."""
         member_is_synthetic = any(MARK in str(name) for name in path)
         if not isinstance(leaf, str) or member_is_synthetic or not _NAME_NOBODY.isdisjoint(path):
             return True
@@ -89,9 +104,9 @@ class Identifiers:
             return True
         if isinstance(leaf, NumberText):
             is_amount = _AMOUNT in path
-            may_be_a_key = path and "account" not in path
-            is_below_nothing = float(leaf) < 0 and not may_be_a_key
-            return is_amount or float(leaf) == 0 or is_below_nothing
+            cannot_be_a_key = not path or "account" in path
+            is_no_account = float(leaf) < 0 and cannot_be_a_key  # no account is negative
+            return is_amount or float(leaf) == 0 or is_no_account
         return any(leaf in self._texts_filled_in(key) for key in self._keys.of_runs())
 
     def _texts_filled_in(self, key: PixKey) -> set[str]:
@@ -99,29 +114,36 @@ class Identifiers:
         texts = {key.key}
         for account, (_, template) in product(self._profile.accounts or ("",), bodies_of_the_profile(self._profile)):
             body = fill(template, account=account, key=key.key, type=key.type)
-            texts.update(leaf for _, leaf in leaves_in(as_bytes(body)) or () if isinstance(leaf, str))
+            texts |= _texts_in(body)
         return texts
 
-    # -- what is malformed ------------------------------------------------------------------------------------
+    # -- malformed registrations and deletions ----------------------------------------------------------------
 
     def _refuse_malformed(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
-        """A service may take a deletion without a key for one of all keys, and register a key that no list shows. A
-        deletion whose Content-Type is not that of JSON has no key for a service that looks at it."""
+        """Raises ForbiddenError for a registration or deletion whose effect cannot be told or undone.
+
+        A service may take a deletion without a key for a deletion of all keys. It may register a key that no list shows
+        and no deletion can name. A service that looks at the Content-Type finds no key in a deletion that is not sent
+        as JSON.
+        """
         keys = list(self._keys_in(sending, leaves))
-        can_be_deleted = bool(keys) and all(map(self._can_be_named, keys))
-        is_read = sending.reaches == {_REGISTER} or _is_sent_as_json(sending)
-        if is_read and can_be_deleted:
+        keys_can_be_named = bool(keys) and all(map(self._can_be_named, keys))
+        key_is_read = sending.reaches == {_REGISTER} or _is_sent_as_json(sending)
+        if key_is_read and keys_can_be_named:
             return
         if not _asks_for_a_new_key(sending) and not self._is_deletion_without_a_key(sending):
             raise ForbiddenError("a malformed registration or deletion to an account of the profile")
 
     def _keys_in(self, sending: Sending, leaves: Iterable[Leaf]) -> Iterator[str]:
-        """The texts of a body that may be a key. What the body of the profile has beside the key is none."""
+        """The texts of a body that may be a key.
+
+        Key types and accounts are no keys, nor are other texts of the body that the profile has for deletions.
+        """
         no_keys = {*KEY_TYPES, *self._profile.accounts}
         template = self._profile.requests.get("deletePixKey")
         if template and "deletePixKey" in sending.reaches:
-            without_a_key = fill(template.json, account="", key="", type="")
-            no_keys.update(leaf for _, leaf in leaves_in(as_bytes(without_a_key)) or () if isinstance(leaf, str))
+            body_without_key = fill(template.json, account="", key="", type="")
+            no_keys |= _texts_in(body_without_key)
         no_keys -= self._own_keys
         for path, leaf in leaves:
             if not isinstance(leaf, str) or leaf in no_keys:
@@ -132,15 +154,22 @@ class Identifiers:
                 yield leaf
 
     def _can_be_named(self, key: str) -> bool:
-        """True if a deletion of the key can take no other. The mark with blanks alone is a key only if a run registered
-        it: a service may cut a longer one."""
-        if not can_be_named(key.removeprefix(MARK)):
-            return can_be_named(key) and any(known.key == key for known in self._keys.of_runs())
-        return can_be_named(key)
+        """True if a deletion of the key can take no other key.
+
+        The mark alone, or with blanks, can be named only if a run registered it, because a service may have cut a
+        longer key to it.
+        """
+        if can_be_named(key.removeprefix(MARK)):
+            return can_be_named(key)
+        if not can_be_named(key):
+            return False
+        return any(run_key.key == key for run_key in self._keys.of_runs())
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:
-        """True for the deletion of the profile if that names no key, and no generator drew it: some services have one
-        key for each account."""
+        """True for the body that the profile has for deletions, if it names no key and no generator drew it.
+
+        Some services have one key for each account, so that a deletion need not name it.
+        """
         template = self._profile.requests.get("deletePixKey")
         if template is None or "{key}" in str(template.json) or sending.intent.part:
             return False
@@ -152,15 +181,20 @@ class Identifiers:
 
 
 def _refuse_unreadable(body: bytes) -> None:
-    """A lenient reader may find an identifier or an amount in what is no JSON."""
+    """Raises ForbiddenError if a lenient reader may find an identifier or an amount in a body that is not JSON."""
     if _MAY_BE_AN_IDENTIFIER.search(_SYNTHETIC.sub(b"", body)):
         raise ForbiddenError("a body that is no JSON, and that may hold an account, a key or an amount")
 
 
 def _readings_of(account: str) -> frozenset[str]:
-    """Everything that a server may read in a path as this account."""
+    """Every text that a server may read in a path that has this account."""
     operation = operations()["listPixKeys"]
     return path_parameters_reached(operation.id, operation.path.replace("{accountId}", quote(account, safe="")))
+
+
+def _texts_in(body: Any) -> set[str]:
+    """Every text and number in a body."""
+    return {leaf for _, leaf in leaves_in(as_bytes(body)) or () if isinstance(leaf, str)}
 
 
 def _is_sent_as_json(sending: Sending) -> bool:
@@ -170,12 +204,13 @@ def _is_sent_as_json(sending: Sending) -> bool:
 def _asks_for_a_new_key(sending: Sending) -> bool:
     """True for a registration that leaves the key to the service, and that no generator drew."""
     key, key_type = key_sent(sending.sent.body)
-    is_registration = sending.reaches == {_REGISTER}
-    return is_registration and key_type in _MADE_BY_THE_SERVICE and not key and not sending.intent.part
+    if sending.reaches != {_REGISTER} or sending.intent.part:
+        return False
+    return not key and key_type in _MADE_BY_THE_SERVICE
 
 
 def _new_uuid_in(sending: Sending) -> str | None:
-    """The key of a registration of the type RANDOM if it is a random UUID (RFC 9562 section 5.4): nobody has it."""
+    """The key of a registration of the type RANDOM, if it is a random UUID, which nobody else has; else None."""
     key, key_type = key_sent(sending.sent.body)
     is_registration = sending.reaches == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
     is_random = key is not None and _RANDOM_UUID.fullmatch(key) is not None

@@ -1,7 +1,8 @@
-"""The journal of executions: which codes were sent, so that no later run sends one again.
+"""The journal of executions: which transaction codes were sent, so that no later run sends one again.
 
-It is one file for each user of a machine, or the one that the profile names. A code stands in it by a digest of
-nothing else, so another spelling of the address, another profile or a copy meets the same entry.
+The guard (guard.py) asks it before it sends a code. It is one file for each user of a machine, or the file that the
+profile names. A code stands in it by a digest of the code alone, so that a run with another spelling of the address, or
+with another profile, finds the same entry.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from spec.answers import (
     refused_or_lost,
     says_done_in_words,
 )
-from spec.exchange import Exchange, FailureKind
+from spec.exchange import Exchange, FailureKind, Response
 
 _STARTED = "started by --new-journal"
 _UNSTARTED = "no --new-journal started it"
@@ -48,64 +49,71 @@ _WITHOUT_IT = (
 
 
 class Outcome(StrEnum):
-    """State of a code in the journal."""
+    """State of a code in the journal.
 
-    PREPARING = "preparing"  # written before a valid request that prepares, for the request: it has no code so far
-    ANSWERED = "answered"  # closes PREPARING where no code was given: the report of the run says what was prepared
-    PREPARED = "prepared"  # closes PREPARING when the run has a code, which it has not sent so far
-    OFFERED = "offered"  # written before it is first sent, with any credential
-    SENT = "sent"  # written before it is sent with the valid token; an unknown outcome if nothing follows
-    NOT_SENT = "not sent"  # closes SENT where there was no connection
+    PREPARING -> ANSWERED or PREPARED -> OFFERED -> SENT -> NOT_SENT, SUCCESS, REFUSED or UNKNOWN -> SETTLED
+    """
+
+    PREPARING = "preparing"  # for a valid request that prepares, written before it: there is no code so far
+    ANSWERED = "answered"  # closes PREPARING if no code was given: the report of the run says what was prepared
+    PREPARED = "prepared"  # closes PREPARING if a code was given, which was not sent so far
+    OFFERED = "offered"  # written before the code is first sent, with whatever credential
+    SENT = "sent"  # written before the code is sent with the valid token; an unknown outcome if nothing follows
+    NOT_SENT = "not sent"  # closes SENT if there was no connection
     SUCCESS = "success"
     REFUSED = "refused"
     UNKNOWN = "unknown"
-    SETTLED = "settled"  # somebody has looked an unknown outcome up
+    SETTLED = "settled"  # a person has looked the unknown outcome up
 
 
 NEVER_SENT = (Outcome.PREPARING, Outcome.ANSWERED, Outcome.PREPARED, Outcome.OFFERED)
-"""States of a code that was never sent with the valid token, as far as the journal knows: they bar nothing."""
+"""States of a code that was never sent with the valid token, as far as the journal knows. Such a code may be sent."""
 
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """Last outcome of one code, with its run, environment and time, and the status of the answer."""
+    """The last outcome of a code."""
 
-    digest: str
-    environment: str
-    at: str
-    run: str
+    digest: str  # of the code, or of the request in the state PREPARING
+    environment: str  # name of the profile
+    at: str  # time of the event, as ISO 8601 writes it
+    run: str  # the run that wrote it
     outcome: Outcome
-    status: str = ""
+    status: str = ""  # HTTP status of the answer; empty if there was none
 
     @property
     def name(self) -> str:
-        """Names an entry whose code is not at hand: no report shows a code that a run prepared."""
+        """Name of the entry for people, because no report shows a code that a run prepared."""
         return self.digest[:12]
 
     @property
     def is_unknown(self) -> bool:
-        """True where money may have moved, and nobody has looked it up. A run that was killed ends at SENT."""
+        """True if money may have moved, and nobody has looked it up. After a run that was killed, SENT is the last."""
         return self.outcome in (Outcome.SENT, Outcome.UNKNOWN)
 
     @property
     def is_perhaps_prepared(self) -> bool:
-        """True for a request that prepared a transfer when its run was killed. It moved no money."""
+        """True if the run was killed while it prepared the transfer, which moves no money yet."""
         return self.outcome is Outcome.PREPARING
 
 
 @dataclass(eq=False)
 class Journal(EventLog):
-    """Codes sent by all runs. `resend` has the code that this run may send although an earlier one did. Each line has a
-    digest over the one before, and a file beside the journal has their number, signed with the key of the digests. So a
-    journal that was edited, shortened or emptied is noticed."""
+    """The codes that all runs sent.
+
+    Each line has a digest that also covers the digest of the line before. A file beside the journal has the number of
+    lines, signed with the key of the digests. So the suite notices a journal that was edited, shortened or emptied.
+    """
 
     resend: Container[str] = ()
+    """The code that this run may send although an earlier run sent it."""
 
     @property
     def _count(self) -> Path:
+        """The file with the number of lines."""
         return self.path.with_suffix(".count")
 
-    # -- whether it can be relied on --------------------------------------------------------------------------
+    # -- trust in the journal ---------------------------------------------------------------------------------
 
     def refusal(self) -> str:
         """Reason not to send the codes of a profile; empty if there is none. Raises JournalError."""
@@ -115,21 +123,27 @@ class Journal(EventLog):
                 f"transactions.codes are not sent: others can write to {folder}, which holds the journal: chmod go-w it"
             )
         is_started = any(event["event"] == _STARTED for event in self.events())
-        if fault := self.fault() or ("" if is_started else _UNSTARTED):
+        fault = self.fault()
+        if not fault and not is_started:
+            fault = _UNSTARTED
+        if fault:
             return f"transactions.codes are not sent: {self.path} does not say which were sent ({fault}): {_WITHOUT_IT}"
         return ""
 
     @as_journal_error()
     def fault(self) -> str:
-        """Reason not to rely on the journal; empty if it is whole. One line more than the count is right: the run was
-        killed between the two."""
+        """Reason not to rely on the journal; empty if it is whole.
+
+        One line more than the count is right, because a run may be killed after it wrote the line and before the count.
+        Raises JournalError.
+        """
         lines, counted = self._lines(), self._counted()
         if counted is None:
             return f"{self._count} is missing, edited, or not signed with the key of the journal"
         if not counted <= len(lines) <= counted + 1:
             return f"it has {len(lines)} lines and had {counted}"
-        for number, fits in enumerate(_links(self.key.read(), lines), 1):
-            if not fits:
+        for number, is_whole in enumerate(_whole_lines(self.key.read(), lines), 1):
+            if not is_whole:
                 return f"line {number} was edited, or written with another key"
         return ""
 
@@ -140,8 +154,10 @@ class Journal(EventLog):
         return folder.exists() and bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
     def _counted(self) -> int | None:
-        """Number of lines that was signed last; None if the count is missing, or was not written by a run. The number
-        alone, as versions before wrote it, could be edited to fit a journal that was cut."""
+        """The number of lines that was signed last. None if it is missing, or was not written by a run.
+
+        The number alone, which earlier versions wrote, does not count: it could be edited to fit a cut journal.
+        """
         if not self._count.exists():
             return None if self._lines() else 0
         count = self._count.read_text("utf-8", "replace").partition(" ")[0]
@@ -149,13 +165,13 @@ class Journal(EventLog):
         return int(count) if is_signed else None
 
     def _signed(self, count: int) -> str:
-        """The number of lines, with its digest. No digest of a code or of a line is one of such a text."""
+        """The number of lines, and its digest. No code and no line has the text of which this is the digest."""
         return f"{count} {digest_of(self.key.read(), f'{count} lines')}"
 
     def _write_count(self, count: int) -> None:
         replace_file(self._count, self._signed(count).encode())
 
-    # -- what is written --------------------------------------------------------------------------------------
+    # -- writing ----------------------------------------------------------------------------------------------
 
     @as_journal_error()
     def write(self, code: str, event: str, **clear: str) -> None:
@@ -164,13 +180,15 @@ class Journal(EventLog):
             lines, counted = self._lines(), self._counted()
             self._chain(lines, self._new(canonical(code), event, **clear))
             self._write_lines(lines)
-            if counted is not None:  # one that was shortened stays short
-                self._write_count(max(counted + 1, len(lines)))
+            if counted is not None:  # a count that is missing stays missing, so that the fault is not hidden
+                self._write_count(max(counted + 1, len(lines)))  # a journal that was cut stays shorter than its count
 
     @as_journal_error()
     def start(self) -> None:
-        """Start a journal, with all that can be read of one that is damaged, which is kept. Raises JournalError where
-        the journal is whole."""
+        """Start a new journal with the events that can be read of the old one, and keep the old file beside it.
+
+        Raises JournalError if the old journal is whole.
+        """
         with self.turn():
             if self._others_write_its_folder():
                 raise JournalError(self.refusal())
@@ -186,19 +204,23 @@ class Journal(EventLog):
             self._write_count(len(lines))
 
     def _chain(self, lines: list[str], event: Event) -> None:
-        before = event_in(lines[-1]) if lines else None
-        lines.append(json.dumps(event | {"chain": _link(self.key.read(), before or {}, event)}))
+        """Append an event to the lines, with its digest over the line before."""
+        last_event = event_in(lines[-1]) if lines else None
+        chain = _link(self.key.read(), last_event or {}, event)
+        lines.append(json.dumps(event | {"chain": chain}))
 
-    # -- what it says -----------------------------------------------------------------------------------------
+    # -- reading ----------------------------------------------------------------------------------------------
 
     def entry(self, code: str) -> JournalEntry | None:
-        """Entry of a code; None if the journal has none. Raises JournalError."""
+        """The entry of a code; None if the journal has none. Raises JournalError."""
         digest = self.digest(canonical(code))
         return next((entry for entry in self.entries() if entry.digest == digest), None)
 
     def barring(self, code: str) -> JournalEntry | None:
-        """Entry that keeps this run from sending the code: another run sent it, unless it was refused and --resend-code
-        names it. None if the code may be sent. Raises JournalError."""
+        """The entry because of which this run may not send the code: another run sent it.
+
+        None if the code may be sent, also if it was refused and --resend-code names it. Raises JournalError.
+        """
         entry = self.entry(code)
         if entry is None or entry.outcome in NEVER_SENT or entry.run == self.run:
             return None
@@ -206,89 +228,132 @@ class Journal(EventLog):
         return None if is_sent_again else entry
 
     def entries(self) -> list[JournalEntry]:
-        """Entries of all codes, the oldest first. Raises JournalError."""
-        stands: defaultdict[str, list[JournalEntry]] = defaultdict(list)
+        """The entries of all codes, the oldest first. Raises JournalError."""
+        states_by_digest: defaultdict[str, list[JournalEntry]] = defaultdict(list)
         for event in self.events():
             if event["event"] in list(Outcome):
-                _add(stands[event["digest"]], event)
-                stands.pop(event.get("closes", ""), None)
-        return [of_a_code[-1] for of_a_code in stands.values() if of_a_code]
+                _add_state(states_by_digest[event["digest"]], event)
+                states_by_digest.pop(event.get("closes", ""), None)
+        return [states[-1] for states in states_by_digest.values() if states]
 
 
 class ReadJournal(Journal):
-    """A journal that is read and never written."""
+    """A journal that is only read, for a plan, which sends nothing."""
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Nothing is sent, so nobody has to wait."""
+        """Wait for nobody, because nothing is sent."""
         yield
 
     def write(self, code: str, event: str, **clear: str) -> None:
-        """Nothing is written."""
+        """Write nothing."""
 
 
 def canonical(code: str) -> str:
-    """A code in the one form by which it is known: services may ignore letter case and width."""
+    """The form of a code that is the same for all its spellings: services may ignore letter case and width."""
     return unicodedata.normalize("NFKC", code).casefold()
 
 
 def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, before: Outcome | None = None) -> Outcome:
-    """Outcome of a transfer, by the answer to its code. With a wrong token, a code that is neither executed nor lost
-    was only offered; a 5xx says as little as no answer, but for 501 and 505, and a redirect leads to a page to log in.
-    `is_own`: the run prepared the code itself. `before` is its outcome until then in this run.
+    """Outcome of a code, by the answer to it.
 
-    A refusal that carries an execution result contradicts itself. It tells of the transfer that was just executed if
-    its status is DONE and nothing else can have executed it. Otherwise the outcome is unknown, unless this run saw the
-    code succeed before: then the result is that of the first execution. A refusal that is not read whole may carry a
-    result, and one in words may say DONE. An answer that a limit of the suite cut may refuse in a 200, too.
+    `executes` is true if it was sent with the valid token, `is_own` if this run prepared the code itself. `before` is
+    its outcome in this run before the exchange. The first row that fits counts:
+
+    | answer | outcome |
+    |---|---|
+    | no connection | NOT_SENT; with a wrong token OFFERED |
+    | none | UNKNOWN |
+    | unless the code succeeded before: a refusal with an execution result | see `_outcome_of_contradiction` |
+    | unless the code succeeded before: not read whole, or a refusal that says DONE in words | UNKNOWN |
+    | any other answer to a wrong token | see `_outcome_with_wrong_token` |
+    | success | SUCCESS |
+    | a refusal by a status 4xx of the service, or by the envelope | REFUSED |
+    | any other refusal, such as 5xx or a redirect | UNKNOWN |
     """
     response, kind = exchange.response, refused_or_lost(exchange)
     if response is None:
-        unsent = Outcome.NOT_SENT if executes else Outcome.OFFERED
-        return unsent if kind is FailureKind.NO_CONNECTION else Outcome.UNKNOWN
-    if kind is not None and before is not Outcome.SUCCESS and (results := execution_results(response)):
-        is_first = is_own and before in (None, Outcome.NOT_SENT)
-        return Outcome.SUCCESS if is_first and any(map(is_done, results)) else Outcome.UNKNOWN
-    may_say_more = is_partly_unread(response) or says_done_in_words(response)
-    is_unread = bool(response.json.limit) or (kind is not None and may_say_more)
-    if is_unread and before is not Outcome.SUCCESS:
-        return Outcome.UNKNOWN
-    gave_up = response.status >= 500 or response.status in NO_ANSWER_OF_THE_SERVICE
+        if kind is not FailureKind.NO_CONNECTION:
+            return Outcome.UNKNOWN
+        return Outcome.NOT_SENT if executes else Outcome.OFFERED
+    if before is not Outcome.SUCCESS:  # else a result in a refusal is that of the first execution
+        results = execution_results(response) if kind is not None else []
+        if results:
+            is_first = is_own and before in (None, Outcome.NOT_SENT)
+            return _outcome_of_contradiction(any(map(is_done, results)), is_first=is_first)
+        if _may_say_more(response, is_refusal=kind is not None):
+            return Outcome.UNKNOWN
+    has_no_answer_of_service = response.status >= 500 or response.status in NO_ANSWER_OF_THE_SERVICE
     if not executes:
-        granted = Outcome.SUCCESS if grants_protected_result(exchange) else Outcome.OFFERED
-        is_uncertain = gave_up and response.status not in NOT_SUPPORTED
-        return Outcome.UNKNOWN if is_uncertain and granted is Outcome.OFFERED else granted
+        return _outcome_with_wrong_token(exchange, response, has_no_answer_of_service=has_no_answer_of_service)
     if kind is None:
         return Outcome.SUCCESS
-    is_certain = 400 <= response.status < 500 and not gave_up
-    return Outcome.REFUSED if is_certain or kind is RefusalKind.ENVELOPE else Outcome.UNKNOWN
+    is_clear_refusal = 400 <= response.status < 500 and not has_no_answer_of_service
+    return Outcome.REFUSED if is_clear_refusal or kind is RefusalKind.ENVELOPE else Outcome.UNKNOWN
 
 
-def _add(stands: list[JournalEntry], event: Event) -> None:
-    """Add an event of a code to those that stand: the last one counts."""
+def _outcome_of_contradiction(says_done: bool, *, is_first: bool) -> Outcome:
+    """Outcome of a code if a refusal carries an execution result.
+
+    The result tells of this execution if its status is DONE and no earlier request can have executed the code.
+    """
+    return Outcome.SUCCESS if is_first and says_done else Outcome.UNKNOWN
+
+
+def _may_say_more(response: Response, *, is_refusal: bool) -> bool:
+    """True if the answer may say that the code was executed, in a part that is not read or in words.
+
+    If a limit of the suite cut the answer, it may also be a refusal with status 200.
+    """
+    if response.json.limit:
+        return True
+    return is_refusal and (is_partly_unread(response) or says_done_in_words(response))
+
+
+def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_answer_of_service: bool) -> Outcome:
+    """Outcome of a code that was sent with a wrong token: a code that was not executed was only offered.
+
+    A status from 500 on says as little as no answer, except 501 and 505: with these the service did nothing.
+    """
+    if grants_protected_result(exchange):
+        return Outcome.SUCCESS
+    is_uncertain = has_no_answer_of_service and response.status not in NOT_SUPPORTED
+    return Outcome.UNKNOWN if is_uncertain else Outcome.OFFERED
+
+
+def _add_state(states: list[JournalEntry], event: Event) -> None:
+    """Add an event of a code to its states, of which the last one counts. ANSWERED and NOT_SENT take states away."""
     outcome = Outcome(event["event"])
     if outcome is Outcome.ANSWERED:
-        stands.clear()
+        states.clear()
         return
     if outcome is Outcome.NOT_SENT:
-        if stands and stands[-1].outcome is Outcome.SENT:
-            stands.pop()
+        if states and states[-1].outcome is Outcome.SENT:
+            states.pop()
         return
-    was_offered = any(entry.outcome is not Outcome.PREPARED for entry in stands)
-    if outcome not in NEVER_SENT or not was_offered:
-        of = (event["digest"], event["environment"], event["at"], event.get("run", ""))
-        stands.append(JournalEntry(*of, outcome, event.get("status", "")))
+    was_offered = any(entry.outcome is not Outcome.PREPARED for entry in states)
+    if outcome in NEVER_SENT and was_offered:
+        return  # an earlier event already says more of the code
+    entry = JournalEntry(
+        event["digest"],
+        event["environment"],
+        event["at"],
+        event.get("run", ""),
+        outcome,
+        event.get("status", ""),
+    )
+    states.append(entry)
 
 
-def _link(key: bytes, before: Event, event: Event) -> str:
-    """The digest of an event over the one before."""
-    own = {name: value for name, value in event.items() if name != "chain"}
-    return digest_of(key, f"{before.get('chain', '')}\n{json.dumps(own)}")
+def _link(key: bytes, previous: Event, event: Event) -> str:
+    """The digest of an event, which covers the digest of the previous event."""
+    members = {name: value for name, value in event.items() if name != "chain"}
+    return digest_of(key, f"{previous.get('chain', '')}\n{json.dumps(members)}")
 
 
-def _links(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
-    """True for each line that is as it was written, after the one before it."""
-    before: Event = {}
+def _whole_lines(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
+    """True for each line that is as it was written, behind the line that it was written behind."""
+    previous: Event = {}
     for event in map(event_in, lines):
-        yield event is not None and event.get("chain") == _link(key, before, event)
-        before = event or {}
+        yield event is not None and event.get("chain") == _link(key, previous, event)
+        previous = event or {}

@@ -1,8 +1,11 @@
-"""Permission to register and to delete keys, and the look at what is gone: a service may take another key than the
-named one, replace the key of an account by a new one, or change the keys of another account.
+"""Permission to register and to delete keys, off a sandbox, by the lists of keys before and after each change.
 
-Every registration and deletion asks, whoever sends it: a test, a generated request, a sequence, `cleanup`. Deletions go
-one after the other.
+A service may delete another key than the named one, replace the key of an account by a new one, or change the keys of
+another account. So the lists of all accounts of the profile are read around the changes, and as soon as a key that
+existed before the run is missing, nothing more is registered or deleted.
+
+The door asks before every registration and deletion, whoever sends it: a scenario, a generated request, a sequence,
+`cleanup`. Deletions go one after the other.
 """
 
 from __future__ import annotations
@@ -27,14 +30,15 @@ STILL_THERE = say(
 )
 _LIST_LOST = say("the list of keys could not be read after a deletion, so no further key is deleted")
 _WAITS_S = (1, 2, 4)
-"""Seconds after a deletion at which the list is read again, while it still shows the key."""
+"""Seconds after the first read at which the list is read again, if it still shows the key, because a list may lag."""
 
 
 class KeyChanges:
-    """Guards the registrations and deletions of one run. `read_list` sends a request for the list of an account, with
-    nothing else on the wire; it gives None if a limit keeps it.
+    """Guards the registrations and deletions of one run. On a sandbox every request passes.
 
-    On a sandbox every request passes. The methods are called under the lock of the door.
+    `read_list` sends a request for the list of an account, with nothing else on the wire, and gives None if a limit
+    keeps the request back. `may_read` is true if the profile permits that. The methods are called under the lock of the
+    door.
     """
 
     def __init__(
@@ -46,53 +50,64 @@ class KeyChanges:
         is_sandbox: bool,
         may_read: bool,
     ) -> None:
-        self._keys, self._ending, self._read_list = keys, ending, read_list
+        self._keys, self._ending = keys, ending
+        self._read_list = read_list
         self._is_sandbox, self._may_read = is_sandbox, may_read
         self._why_deletions_stopped: Text = ""
-        self._types_looked_at: set[str] = set()  # key types after whose registration the lists were read
-        self._is_under_way = False  # a deletion
+        self._compared_types: set[str] = set()  # key types after whose first registration the lists were read
+        self._is_deleting = False  # true from the reads before a deletion until the reads after it
 
     @property
     def stopped(self) -> Text:
-        """Reason why no further key is deleted, nor registered if a key is gone; empty while the run goes on."""
+        """Reason why no further key is deleted; empty if there is none. KEY_GONE also stops registrations."""
         return KEY_GONE if self._keys.lists.gone else self._why_deletions_stopped
 
-    def ask(self, sending: Sending) -> None:
-        """Read the lists before the first change of a key. Wait until no other deletion is under way. Raises LimitError
-        if a registration or a deletion may not be sent."""
+    def prepare_change(self, sending: Sending) -> None:
+        """Read the lists before the first change of a key, and before a deletion wait until no other one is under way.
+
+        Raises LimitError if a registration or a deletion may not be sent.
+        """
         if self._is_sandbox:
             return
         if _registers(sending):
-            self._read_before(sending)
+            self._read_lists_before_run(sending)
             if self._keys.lists.gone:
                 raise LimitError(KEY_GONE)
         elif _may_delete(sending):
-            self._ending.wait_for(lambda: not self._is_under_way)
-            self._is_under_way = True
-            sending.held.callback(self._end)
-            self._read_before(sending)
-            reason = self._reason_against(sending)
-            if reason := self.stopped or reason:
+            self._ending.wait_for(lambda: not self._is_deleting)
+            self._is_deleting = True
+            sending.held.callback(self._end_deletion)
+            self._read_lists_before_run(sending)
+            trouble_with_lists = self._trouble_with_lists(sending)
+            reason = self.stopped or trouble_with_lists  # asked second: the reads above may have shown a missing key
+            if reason:
                 raise LimitError(reason)
 
-    def look_at_the_lists(self, sending: Sending) -> None:
-        """Read the lists of all accounts after a deletion, and after the first registration of each key type; a list
-        that lacks a key is read again, whoever asked for it. If a key that was there before the run is gone, nothing
-        more is registered or deleted. If the key that a deletion named is still there, nothing more is deleted."""
+    def read_lists_after_change(self, sending: Sending) -> None:
+        """Read the lists after a deletion, and after the first registration of each key type.
+
+        | what the lists show | what follows |
+        |---|---|
+        | a key that existed before the run is missing, twice in a row | nothing more is registered or deleted |
+        | the key that a deletion named is still there | nothing more is deleted |
+
+        A list from which a key is missing is read a second time, whoever asked for it.
+        """
         if self._is_sandbox:
             return
         if _may_delete(sending):
-            self._look_after_a_deletion(sending)
+            self._read_lists_after_deletion(sending)
         elif _registers(sending):
-            self._look_after_a_registration(sending)
+            self._read_lists_after_registration(sending)
         elif sending.intent.operation == "listPixKeys":
             account = sending.sent.last_segment
             last = self._keys.lists.last.get(account)
-            if last is not None and last.number == sending.number and self._keys.lists.gone_from(last, account):
+            is_this_list = last is not None and last.number == sending.number
+            if last is not None and is_this_list and self._keys.lists.gone_from(last, account):
                 self._read_once(sending, account)
 
-    def _read_before(self, sending: Sending) -> None:
-        """Read the lists of the accounts as they are before the first change."""
+    def _read_lists_before_run(self, sending: Sending) -> None:
+        """Read the lists of the accounts that were not read yet, once, before the first change."""
         if self._keys.lists.started:
             return
         if self._may_read:
@@ -101,39 +116,45 @@ class KeyChanges:
                     self._read(sending, account)
         self._keys.lists.started = True
 
-    def _look_after_a_registration(self, sending: Sending) -> None:
-        """A key type may have room for one key alone, so that a new one replaces the old one."""
+    def _read_lists_after_registration(self, sending: Sending) -> None:
+        """Read all lists after the first registration of a key type, because an account may have room for one key of a
+        type alone, so that a new key replaces the old one."""
         key_type = key_sent(sending.exchange.request.body)[1]
         has_effect = registered(sending.exchange) or may_be_registered(sending.exchange)
         can_compare = self._may_read and self._keys.lists.key_at is not None
-        if has_effect and can_compare and key_type not in self._types_looked_at:
-            self._types_looked_at.add(key_type)
+        if has_effect and can_compare and key_type not in self._compared_types:
+            self._compared_types.add(key_type)
             self._read_all(sending)
 
-    def _look_after_a_deletion(self, sending: Sending) -> None:
+    def _read_lists_after_deletion(self, sending: Sending) -> None:
+        """Read all lists after a deletion. Stop deletions if the list of its account cannot be read, or if the list
+        keeps showing the key whose deletion was granted."""
         account = self._account_of(sending)
         self._read_all(sending)
         listing = self._keys.lists.last.get(account)
         if listing is None:
             self._why_deletions_stopped = _LIST_LOST
         elif is_granted(sending.exchange) and sending.exchange.request.last_segment == account:
-            self._wait_for_its_end(sending, account, listing)
+            self._wait_until_not_listed(sending, account, listing)
 
-    def _wait_for_its_end(self, sending: Sending, account: str, listing: Listing | None) -> None:
-        """Read the list until it does not show the deleted key any more."""
-        named = texts_of(sending.exchange.request.body)
+    def _wait_until_not_listed(self, sending: Sending, account: str, listing: Listing | None) -> None:
+        """Read the list until it does not show the deleted key any more. Stop deletions if it still does at last."""
+        texts_of_deletion = texts_of(sending.exchange.request.body)
         waited_s = 0
         for at_s in _WAITS_S:
-            if listing is None or not _shows_any(listing, named):
+            if listing is None or not _shows_any(listing, texts_of_deletion):
                 return
             self._ending.sleep(at_s - waited_s)
             waited_s = at_s
             listing = self._read(sending, account)
-        if listing is not None and _shows_any(listing, named):
+        if listing is not None and _shows_any(listing, texts_of_deletion):
             self._why_deletions_stopped = STILL_THERE.of(seconds=waited_s)
 
-    def _reason_against(self, sending: Sending) -> Text:
-        """Reason why nothing may be deleted now; empty if the lists can show what a deletion takes."""
+    def _trouble_with_lists(self, sending: Sending) -> Text:
+        """Reason why the lists cannot show which keys a deletion takes; empty if they can.
+
+        Reads the list of the account if its last list is older than the last registration.
+        """
         if self._keys.lists.key_at is None:
             return NO_KEY_AT
         if not self._may_read:
@@ -149,34 +170,41 @@ class KeyChanges:
         return say("{why}, so no key is deleted", why=incomplete) if incomplete else ""
 
     def _account_of(self, sending: Sending) -> str:
-        """The account of the profile whose list may change: a service may delete at that of the token instead."""
-        named = sending.sent.last_segment
-        return named if named in self._keys.accounts else self._keys.account
+        """The account of the profile whose list may change.
+
+        For an account in the path that is not of the profile, it is the account at which the run registers, because the
+        service may delete at the account of the token instead.
+        """
+        account_in_path = sending.sent.last_segment
+        return account_in_path if account_in_path in self._keys.accounts else self._keys.account
 
     def _read_all(self, sending: Sending) -> None:
-        """Read the list of each account: a service may change the keys of another one than the named one. Accounts
-        whose list could not be read before the run are left out."""
-        named = self._account_of(sending)
+        """Read the list of each account, because a service may change the keys of another account than the named one.
+
+        Accounts without a list of before the run are left out, because nothing can be compared.
+        """
+        changed_account = self._account_of(sending)
         for account in self._keys.accounts:
-            if account == named or account in self._keys.lists.before:
+            if account == changed_account or account in self._keys.lists.before:
                 self._read(sending, account)
 
     def _read(self, sending: Sending, account: str) -> Listing | None:
-        """Read the list of an account, and once more if it could not be read or lacks a key: one list may lag, or
-        fail."""
+        """Read the list of an account, and once more if that failed or a key is missing, because one list may lag."""
         listing = self._read_once(sending, account)
         if listing is None or self._keys.lists.gone_from(listing, account):
             listing = self._read_once(sending, account)
         return listing
 
     def _read_once(self, sending: Sending, account: str) -> Listing | None:
+        """Read the list of an account. None if it was not sent, or does not tell which keys exist now."""
         with suppress(LimitError):  # the run ends: then nothing else is sent, either
             if self._read_list(sending, account) is not None:
                 return self._keys.lists.last.get(account)
         return None
 
-    def _end(self) -> None:
-        self._is_under_way = False
+    def _end_deletion(self) -> None:
+        """Let the next deletion in."""
+        self._is_deleting = False
         self._ending.wake()
 
 
@@ -185,10 +213,10 @@ def _registers(sending: Sending) -> bool:
 
 
 def _may_delete(sending: Sending) -> bool:
-    """True for whatever may delete: also for a DELETE to a path that is not documented."""
+    """True for every DELETE, also for one to a path that is not documented, because the service may delete there."""
     return sending.request.method == "DELETE"
 
 
 def _shows_any(listing: Listing, texts: list[str]) -> bool:
-    """True if one of the texts stands in the list as a key."""
+    """True if the list has keys, and one of the texts is among them."""
     return bool(listing.keys) and any(map(listing.shows, texts))

@@ -1,7 +1,10 @@
-"""The state of a key that a run registers, and how an answer changes it. Pure: no request, no file.
+"""The states of a key that a run registers, and how an answer changes them. Pure functions: no request, no file.
 
-A key is not registered because a service says so, and not gone because it refuses: each function takes the state and
-what was seen, and gives the state that is sure by both.
+`Keys` (run_keys.py) asks after every exchange. An answer alone proves little: a service may grant a registration and
+forget the key, or refuse it and keep the key. So each function takes the state and the answer or the list, and gives
+the state that both of them permit. If in doubt, the key counts as perhaps registered, so that the run tells of it.
+
+    NOT_SENT -> MAYBE (just before it is sent) -> REGISTERED or REFUSED -> DELETED -> KEPT if a list still shows it
 """
 
 from __future__ import annotations
@@ -20,14 +23,15 @@ from spec.key_list import Listing, has_mask, plain
 from spec.message import Text
 
 _NOT_TO_BE_NAMED = re.compile(r"\s*|.{201,}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
-"""Keys that a service may read as another one: empty, long, or with control characters or halves of surrogate pairs."""
+"""Keys that a service may read as another key: empty or blank, longer than 200 characters, or with control characters
+(C0, DEL, C1) or halves of surrogate pairs. A PIX key has at most 77 characters (an e-mail address)."""
 _WHOLE_PIECE = 12
-"""Letters and digits of a synthetic key from which it is known where a service cut it: its mark, and five more."""
+"""Fewest letters and digits by which the beginning of a synthetic key is recognised: its mark, and five more."""
 _NOTHING_WAS_SENT = (FailureKind.NO_CONNECTION, FailureKind.TLS)
 
 
 class KeyState(Enum):
-    """State of a key. The text says why one is not cleaned up."""
+    """State of a key. If the key is not cleaned up, the report shows the text as the reason."""
 
     NOT_SENT = "not sent"
     BEFORE = "there before the run"
@@ -47,35 +51,40 @@ EVENT_OF_STATE: Mapping[KeyState, str] = {
     KeyState.REFUSED: MAYBE,
     KeyState.LATER: LATER,
 }
-"""The states of keys that may still be there, with the event that the record holds."""
+"""The states of keys that may still be registered, each with its event in the key record."""
 UNSURE = (KeyState.MAYBE, KeyState.REFUSED)
+"""States of keys of which no answer says if they are registered."""
 SENT_FOR_SURE = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT, KeyState.LATER)
-STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
+"""States of keys that are, or were, perhaps registered by this run."""
+_STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
     KeyState.NOT_SENT: KeyState.BEFORE,
     KeyState.GONE: KeyState.MAYBE,
     KeyState.DELETED: KeyState.KEPT,
     KeyState.REFUSED: KeyState.MAYBE,
     KeyState.LATER: KeyState.REGISTERED,
 }
-"""The state after a list that shows the key, of one that is not registered by all that the answers say."""
+"""By the state of a key that seems free, its state after a list that shows it."""
+SEEMING_FREE = frozenset(_STATE_IF_LISTED)
+"""States of keys that are not registered, as far as the answers tell."""
 _STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
-"""The state after a list that does not. One that was granted, or is not answered, may be listed later."""
+"""By the state of a key, its state after a list that does not show it. The other states stay: a key whose registration
+was granted, or was not answered, may be listed later."""
 
 
 @dataclass(eq=False)
 class RunKey:
-    """One key that the run registers, or may."""
+    """A key that the run registers, or may register."""
 
-    name: Text  # for people
+    name: Text  # for people; the value of a key of the profile is not in it
     type: str
-    value: str | None  # None where no answer tells what the service made
+    value: str | None  # None if the service made the key and no answer tells it
     account: str
-    owned: bool = False  # it is in the profile
-    disposable: bool = True  # the run may delete it
+    owned: bool = False  # True for a key of the profile, false for a synthetic one
+    disposable: bool = True  # True if the profile lets the run delete it
     state: KeyState = KeyState.NOT_SENT
-    exchanges: list[int] = field(default_factory=list)  # they show its state
-    was_listed: bool = False  # a list showed it
-    was_missed: bool = False  # a list did not show it, although its registration was granted
+    exchanges: list[int] = field(default_factory=list)  # numbers of the exchanges that show its state
+    was_listed: bool = False  # True if a list showed it
+    was_missed: bool = False  # True if a list did not show it, although its registration was granted
 
     @property
     def is_for_nobody(self) -> bool:
@@ -89,23 +98,23 @@ class RunKey:
 
     @property
     def was_never_listed(self) -> bool:
-        """True if it was granted, and a list that could show it did not."""
+        """True if its registration was granted, a list did not show it afterwards, and none has shown it since."""
         return self.was_missed and not self.was_listed
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What a list says of a key. It may say neither that the key is there nor that it is absent."""
+    """Tells if a list shows a key. A list that masks keys may show neither that the key exists nor that it does not."""
 
     is_shown: bool
     is_absent: bool
-    """The list does not show the key, and masks no key that may be this one."""
+    """True if the list does not show the key, and masks no key that may be this one."""
     may_be_shown: bool
-    """Something in the list may be the key; only asked of keys of the profile."""
+    """True if a text in the list may be the key, masked or spelled otherwise. For a synthetic key it is `is_shown`."""
 
 
 def sight_of(key: RunKey, value: str, listing: Listing, before: Listing | None) -> Sight:
-    """What a list says of a key with this value. `before` is the list of the account before the run."""
+    """The sight of a key with this value in a list. `before` is the list of the account before the run."""
     is_shown = listing.shows(value)
     return Sight(
         is_shown,
@@ -118,10 +127,15 @@ def sight_of(key: RunKey, value: str, listing: Listing, before: Listing | None) 
 
 
 def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyState, *, is_sandbox: bool) -> KeyState:
-    """The state after a registration. `state_before` is that before the request was sent.
+    """The state after a registration. `state_before` is the state before the request was sent.
 
-    A key that is refused may be registered nevertheless. A status from 500 on says nothing of the key. Without a
-    connection nothing was sent.
+    | answer | state |
+    |---|---|
+    | success | REGISTERED |
+    | anything else, if the key was registered before | unchanged |
+    | no connection | that before the request if the key may be there, else GONE, because nothing was sent |
+    | none, or a refusal after which it may be registered | unchanged: MAYBE, as `Keys` set it before the request |
+    | another refusal | REFUSED, until a list shows that the key is not there |
     """
     if registered(exchange):
         return KeyState.REGISTERED
@@ -131,22 +145,26 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
         return state_before if state_before in EVENT_OF_STATE else KeyState.GONE
     if exchange.response is None or may_be_registered(exchange):
         return key.state
-    # No list shows a key that nobody can name for a synthetic account. On a sandbox such a key is looked for only if
-    # its request was valid.
+    # A refused key without a known value, for a synthetic account, counts as gone: no list could show it. On a sandbox
+    # the same holds for invalid requests. A status from 500 on is no clear refusal.
     is_for_nobody = key.is_for_nobody or (is_sandbox and not exchange.valid)
-    if key.value is None and is_for_nobody and exchange.response.status < 500:
+    is_clear_refusal = exchange.response.status < 500
+    if key.value is None and is_for_nobody and is_clear_refusal:
         return KeyState.GONE
     return KeyState.REFUSED
 
 
 def was_not_sent(exchange: Exchange) -> bool:
-    """True if there was no connection."""
+    """True if the request never left, because there was no connection."""
     return exchange.failure is not None and exchange.failure.kind in _NOTHING_WAS_SENT
 
 
 def is_closed_by(key: RunKey, deletion: Exchange) -> bool:
-    """True if a deletion says that a key which may be there is not: it names the key at its account, and succeeded. So
-    does the answer that there is no such key, if the key was not sure."""
+    """True if the answer to a deletion says that the key is not registered any more.
+
+    The deletion names the key at its account, and it succeeded. If the key was only perhaps registered, the answer that
+    there is no such key says the same.
+    """
     if deletion.response is None or key.account != deletion.request.last_segment:
         return False
     refusal = refusal_kind(deletion.response)
@@ -155,13 +173,17 @@ def is_closed_by(key: RunKey, deletion: Exchange) -> bool:
 
 
 def _is_named(key: RunKey, texts: list[str]) -> bool:
+    """True if the texts of a body name the key. An empty key must stand there as an empty text."""
     if not key.value:
         return key.value in texts
     return any(names(text, key.value) for text in texts)
 
 
 def state_after_deletion(key: RunKey, deletion: Exchange) -> KeyState:
-    """The state after a deletion that closes the key. One that no list has shown may be registered after it."""
+    """The state after a deletion that closes the key, see `is_closed_by`.
+
+    A key whose registration was granted and that no list has shown may still be registered after its deletion.
+    """
     if deletion.response is not None and is_refusal(deletion.response):
         return KeyState.GONE
     may_come_later = key.state is KeyState.LATER or key.was_never_listed
@@ -169,18 +191,21 @@ def state_after_deletion(key: RunKey, deletion: Exchange) -> KeyState:
 
 
 def state_after_list(key: RunKey, sight: Sight, *, is_sandbox: bool) -> KeyState:
-    """The state after a list of the account of the key. Before it is sent, a key of the profile was there already if
-    anything in the list may be it; a sandbox has nothing to lose."""
-    may_be_of_before = key.state is KeyState.NOT_SENT and not is_sandbox and sight.may_be_shown
-    if sight.is_shown or may_be_of_before:
-        return STATE_IF_LISTED.get(key.state, key.state)
+    """The state after a list of the account of the key.
+
+    Off a sandbox, a key of the profile that was not sent yet counts as there before the run if a text in the list may
+    be the key.
+    """
+    may_be_there_before_run = key.state is KeyState.NOT_SENT and not is_sandbox and sight.may_be_shown
+    if sight.is_shown or may_be_there_before_run:
+        return _STATE_IF_LISTED.get(key.state, key.state)
     if sight.is_absent:
         return _STATE_IF_NOT_LISTED.get(key.state, key.state)
     return key.state
 
 
 def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
-    """The state when nothing more is sent, as far as the lists tell."""
+    """The state of a key when nothing more is sent, as far as the lists tell."""
     if key.state is KeyState.REFUSED and key.is_for_nobody and not was_any_list_read:
         return KeyState.GONE
     if key.state is KeyState.REGISTERED and key.was_never_listed:
@@ -192,16 +217,16 @@ def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
 
 
 def can_be_named(value: str) -> bool:
-    """True if no service may read the key as another one: a deletion of it can take no other."""
+    """True if no service may read the key as another one, so that a deletion of it can take no other key."""
     return not _NOT_TO_BE_NAMED.fullmatch(value)
 
 
 def own_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing | None, *, is_sandbox: bool) -> bool:
-    """True if the run may delete a key of the profile: it is disposable, was not there before, and this run or an
-    earlier one registered it.
+    """True if the run may delete a key of the profile: the key is disposable and was not there before the run.
 
-    Off a sandbox two lists of its account must say so: a whole one of before the run, and that of now. A list that
-    masks keys cannot tell, nor can one that does not show the key now.
+    `before` and `now` are the lists of its account before the run and now. Off a sandbox both must have been read and
+    mask no key, the first one must be complete, and the second one must show the key. On a sandbox one list before the
+    run, or a granted registration, is enough.
     """
     if not key.disposable or key.state is KeyState.BEFORE:
         return False
@@ -209,16 +234,25 @@ def own_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing | N
         return before is not None or key.state not in UNSURE
     if before is None or before.incomplete or before.hides_keys:
         return False
-    return now is not None and not now.hides_keys and now.may_show(key.value or "")
+    if now is None or now.hides_keys:
+        return False
+    return now.may_show(key.value or "")
 
 
 def may_have_become(key: RunKey, text: str) -> bool:
-    """True if a service may have made this text of a synthetic key: it cut the key, or left signs out. A list that
-    masks the key shows no other one."""
-    if key.value is None or key.owned or (has_mask(text) and not has_mask(key.value)):
+    """True if a service may have made this text of a synthetic key: it cut the key, or left signs such as dots out.
+
+    A masked text is no other key, unless the key itself has signs that look like a mask.
+    """
+    if key.value is None or key.owned:
         return False
-    if not key.value.strip():
+    is_only_masked = has_mask(text) and not has_mask(key.value)
+    if is_only_masked:
+        return False
+    key_is_blank = not key.value.strip()
+    if key_is_blank:  # only a list of a synthetic account tells something of a blank key
         return key.is_for_nobody and not text.strip()
-    sent, shown = plain(key.value), plain(text)
-    is_cut = len(shown) >= _WHOLE_PIECE and sent.startswith(shown)
-    return MARK in text and MARK in key.value and (sent == shown or is_cut)
+    both_are_synthetic = MARK in text and MARK in key.value
+    plain_key, plain_text = plain(key.value), plain(text)
+    is_cut = len(plain_text) >= _WHOLE_PIECE and plain_key.startswith(plain_text)
+    return both_are_synthetic and (plain_key == plain_text or is_cut)

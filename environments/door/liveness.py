@@ -1,4 +1,8 @@
-"""Whether the target is still there, and which of its operations do not answer."""
+"""Whether the target can still be reached, and which of its operations do not answer.
+
+The door asks before each request, so that a run against a target that is gone ends soon, and an operation that does not
+answer costs few waits of limits.timeout.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from spec.exchange import FailureKind
 from spec.message import say
 
 NOT_CONNECTED = (FailureKind.NO_CONNECTION, FailureKind.TLS)
-"""Failures before anything was sent."""
+"""Kinds of failures before anything was sent."""
 _MOST_TIMEOUTS = 2
+"""Timeouts in a row after which an operation gets no more requests. A single one may be a passing trouble."""
 _MOST_FAILED_IN_A_ROW = 5
+"""Requests in a row without an answer after which the suite finds out if the target is gone."""
 
 
 class UnreachableError(NotSentError):
@@ -20,19 +26,25 @@ class UnreachableError(NotSentError):
 
 
 class Liveness:
-    """Ends the run when the target is gone, and leaves an operation alone that does not answer. `unreachable` says why
-    the target is gone; empty while it is there. `look_whether_gone` asks what was answered before."""
+    """Ends the run when the target is gone, and sends no more to an operation that does not answer.
 
-    def __init__(self, look_whether_gone: Callable[[], bool]) -> None:
+    `find_out_if_gone` sends requests that were answered before, and gives true if none is answered any more.
+    """
+
+    def __init__(self, find_out_if_gone: Callable[[], bool]) -> None:
         self.unreachable = ""
-        self._look_whether_gone = look_whether_gone
-        self._timeouts = Counter[str]()
-        self._timed_out_alone: set[str] = set()
-        self._failed_in_a_row = 0
+        """Reason why the target is gone; empty while it can be reached."""
+        self._find_out_if_gone = find_out_if_gone
+        self._timeouts = Counter[str]()  # in a row, by operation
+        self._timed_out_alone: set[str] = set()  # operations of which a request timed out with nothing beside it
+        self._failed_in_a_row = 0  # requests to any operation
 
-    def refuse_the_dead(self, sending: Sending) -> None:
+    def refuse_unreachable(self, sending: Sending) -> None:
         """Raises UnreachableError if the target is gone, LimitError if the operation has timed out twice in a row.
-        Beside others that may be the load, so one request goes once more alone."""
+
+        If each of these requests went beside others, the load may be the cause: then a request that is sent once more,
+        alone, may pass.
+        """
         if self.unreachable:
             raise UnreachableError(f"the target cannot be reached any more: {self.unreachable}")
         operation = sending.intent.operation
@@ -47,9 +59,12 @@ class Liveness:
             )
 
     def notice(self, sending: Sending) -> None:
-        """Take note of an answer, or of none; a limit of the suite counts as an answer. After several of none, or
-        without a connection, ask: a target that still answers only drops requests to some operations, or one
-        handshake."""
+        """Count a request without an answer, and start to count anew after an answer. A limit of the suite that cut the
+        answer counts as an answer.
+
+        After several requests without an answer, or without a connection, find out if the target is gone. A target that
+        still answers drops only requests to some operations, or dropped one handshake.
+        """
         failure, operation = sending.exchange.failure, sending.intent.operation
         if failure is None or failure.kind is FailureKind.LIMIT:
             self._failed_in_a_row = self._timeouts[operation] = 0
@@ -58,8 +73,10 @@ class Liveness:
         self._failed_in_a_row += 1
         if failure.kind is FailureKind.TIMEOUT:
             self._timeouts[operation] += 1
-            self._timed_out_alone |= {operation} if not sending.beside else set()
+            if not sending.beside:
+                self._timed_out_alone.add(operation)
         if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED:
             self._failed_in_a_row = 0
-            if self._look_whether_gone():
+            is_gone = self._find_out_if_gone()
+            if is_gone:
                 self.unreachable = str(failure.message)

@@ -1,4 +1,8 @@
-"""Opens the door of a run, with budget and journal, and the client that calls the operations through it."""
+"""Opens the door of a run, with its budget, journal and key record, and the client that goes through it.
+
+It also decides where the journal and the record are: in the folder of the user's state (XDG Base Directory
+Specification), or beside the journal that the profile names.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,10 @@ from environments.secret_values import listed_secrets
 
 
 def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) -> Door:
-    """The door to the target, which says what earlier runs of the environment left unknown."""
+    """The door to the target. Its guard has the outcomes that earlier runs of the environment left unknown.
+
+    `resend` has the code that this run may send although an earlier run sent it.
+    """
     run = secrets.token_hex(8)
     record = record_of_keys(profile, run=run) if profile.base_url != EMBEDDED else None
     journal = None if profile.is_sandbox else journal_of(profile, run=run, resend=resend)
@@ -39,11 +46,13 @@ def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) 
 def open_planned_door(
     profile: Profile, token: str, connections: Channel, *, resend: Container[str], new_journal: bool = False
 ) -> Door:
-    """A door to these connections, which asks the journal of the profile, unless a new one is to be started, and writes
-    nothing."""
-    known = listed_secrets(profile)
-    known.learn_token(token)
-    target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", known)
+    """A door for a plan. It sends through these connections, reads the journal of the profile, and writes nothing.
+
+    With `new_journal` it has no journal, because the run would start a new one.
+    """
+    secret_values = listed_secrets(profile)
+    secret_values.learn_token(token)
+    target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", secret_values)
     journal = None if profile.is_sandbox or new_journal else journal_of(profile, resend=resend, kind=ReadJournal)
     budget = Budget(replace(profile.limits, rate=None), is_sandbox=profile.is_sandbox)
     return _door(profile, target, connections, budget, journal, None)
@@ -57,6 +66,7 @@ def _door(
     journal: Journal | None,
     record: KeyRecord | None,
 ) -> Door:
+    """A door for the profile with these parts. On a sandbox all amounts and identifiers pass."""
     keys = Keys(
         profile.pix_keys,
         record,
@@ -84,21 +94,25 @@ def _door(
 def journal_of(
     profile: Profile | None, *, run: str = "", resend: Container[str] = (), kind: type[Journal] = Journal
 ) -> Journal:
-    """The journal of a target that is no sandbox, or of this user of the machine. Raises ProfileError where the profile
-    names a variable that is not set."""
+    """The journal for a profile; for None, the journal of this user of the machine.
+
+    Raises ProfileError if the profile names a variable that is not set.
+    """
     path, key = _logs_of(profile)
     return kind(path, key, environment=profile.name if profile else "", run=run, resend=resend)
 
 
 def _logs_of(profile: Profile | None) -> tuple[Path, LogKey]:
-    """The file of the journal, one for each user of a machine, or the one that the profile names; and its key. Raises
-    ProfileError."""
+    """The file of the journal and its key: that of the profile, or else that of this user of the machine.
+
+    Raises ProfileError.
+    """
     path = (profile and profile.journal) or _state_folder() / "pix-conformance" / "journal.jsonl"
     return path, LogKey(path.with_suffix(".key"), journal_key_of(profile) if profile else None)
 
 
 def _state_folder() -> Path:
-    """The folder of what belongs to this user of the machine. Raises ProfileError for a user without one."""
+    """The folder in which programs of this user keep their state. Raises ProfileError for a user without a home."""
     try:
         return Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser()
     except RuntimeError:  # neither HOME nor an entry in passwd, as in a container
@@ -106,14 +120,18 @@ def _state_folder() -> Path:
 
 
 def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
-    """The journal that a run would use and the codes that it holds, in words; why no code of the profile is sent, if
-    none is; and the codes that earlier runs sent. Nothing is written."""
+    """Three facts for a plan; nothing is written:
+
+    - the journal that a run would use, and its number of codes, in words
+    - the reason why no code of the profile is sent; empty if there is none
+    - the codes that earlier runs sent
+    """
     codes = profile.transactions.codes
     if profile.is_sandbox:
         return "none, as the target is a sandbox: only what the run itself sends counts", "", []
     try:
         journal = journal_of(profile)
-        trouble = journal.refusal() if codes else ""  # a prepared code needs no journal of before
+        trouble = journal.refusal() if codes else ""  # prepared codes are new, so they need no earlier journal
         barred = [] if trouble else [code for code in codes if journal.barring(code)]
         return f"codes in {journal.path}: {len(journal.entries())}", trouble, barred
     except ProfileError as error:
@@ -121,7 +139,7 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
 
 
 def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
-    """The record of the keys that runs registered at the target, beside the journal. Raises ProfileError."""
+    """The record of the keys that runs of the profile registered. It is beside the journal. Raises ProfileError."""
     path, key = _logs_of(profile)
     file = path.with_name(f"keys-{profile.name}.jsonl")
     return KeyRecord(file, key, run=run, environment=profile.name, base_url=profile.base_url)

@@ -1,4 +1,4 @@
-"""A request on its way through the door, and what its policies need to know of it."""
+"""A request on its way through the door (`Sending`), and the facts that the policies need about it."""
 
 from __future__ import annotations
 
@@ -21,69 +21,71 @@ class NotSentError(Exception):
 
 
 class LimitError(NotSentError):
-    """A request is not sent, for a limit of the profile or of the suite. The report names the operations that it cut
-    short."""
+    """A request is not sent because of a limit of the profile or of the suite. The report names the operations to which
+    not all requests were sent."""
 
 
 @dataclass(frozen=True)
 class Intent:
-    """What a request is meant as: the operation ("" for an undocumented path), the credential, and `valid`, true if the
-    interface document promises success. `part` names the part of the generated traffic that judges its answer,
-    `written` the unusual ways in which it is written, `purpose` says why it is sent, and `unusual` what makes a request
-    of a class of invalid ones invalid: the part, and how. Its exchange has all of these."""
+    """What a request is meant as. Its exchange has the same members."""
 
-    operation: str
-    credential: str = VALID
-    valid: bool = False
-    part: str = ""
-    written: tuple[str, ...] = ()
-    purpose: Purpose | None = None
-    unusual: tuple[str, str] = ("", "")
+    operation: str  # empty for an undocumented path
+    credential: str = VALID  # the name of a form of wrong_tokens.py
+    valid: bool = False  # True if the interface document promises success
+    part: str = ""  # name of the part of the generated traffic that judges its answer
+    written: tuple[str, ...] = ()  # unusual ways in which it is written, such as two slashes
+    purpose: Purpose | None = None  # why it is sent
+    unusual: tuple[str, str] = ("", "")  # of an invalid request: the part that is invalid, and in which way
 
 
 @dataclass(eq=False)
 class Sending:
-    """One request from the moment it is asked for until its answer stands. It may be sent several times: then `number`,
-    `beside`, `is_lost` and `exchange` are those of the last attempt."""
+    """One request, from the moment it is asked for until its answer stands.
+
+    It may be sent several times: then `number`, `beside`, `is_lost` and `exchange` are those of the last attempt.
+    """
 
     request: requests.PreparedRequest
     intent: Intent
     code: str | None = None
-    """The real transaction code in its path."""
+    """The real transaction code in its path; None if there is none."""
     with_token: bool = False
-    """It carries the access token, under whatever scheme."""
+    """True if it carries the access token, under whatever scheme."""
     path: str = ""
-    """Its path below base_url, as it goes over the wire."""
+    """The path below base_url, as it goes over the wire."""
     cleans_up: bool = False
-    """It deletes a key of the run that may still be there, or lists the keys of an account that may have one. What the
-    limits keep for the end is for these requests alone."""
+    """True if it deletes a key of the run that may still be there, or lists the keys of an account that may have one.
+    The requests and the time that the limits keep for the end are for these requests alone."""
     meeting: threading.Barrier | None = None
-    """Barrier at which it waits for another request, to leave at the same moment."""
+    """The barrier at which it waits for another request, so that both leave at the same moment."""
     held: ExitStack = field(default_factory=ExitStack)
-    """Resources that are closed when the answer stands."""
+    """Resources, such as the turn of the journal, that are released when the answer stands."""
     once_more: bool = False
-    """It was sent before, and goes once more with nothing else on the wire."""
+    """True if it was sent before, and is sent once more with nothing else on the wire."""
     asks_again: bool = False
-    """It has the first code that this run executed, and no valid token."""
+    """True if it has the first code that this run executed, and no valid token."""
     supersedes: int = 0
-    """Number of the exchange whose answer the next one takes the place of; 0 if there is none."""
+    """Number of the exchange whose answer is replaced by the next one; 0 if there is none."""
     repeats: int = 0
-    """Number of the exchange whose request this is once more, to see whether its answer stays the same."""
+    """Number of the exchange whose request it repeats, to see if the answer stays the same; 0 if there is none."""
     number: int = 0
+    """Number of its exchange; 0 while it was not sent."""
     beside: int = 0
-    """The other requests that were on the wire at any time of it."""
+    """Number of other requests that were on the wire at any time while it was there."""
     window: int = 0
-    """The number of places there were when it got its own."""
+    """Number of places on the wire when it got its own."""
     is_lost: bool = False
-    """It was sent, and got no answer."""
+    """True if it was sent and got no answer."""
     put_off: int = 0
+    """Number of attempts that were answered "later"."""
     lost: int = 0
-    """Attempts that were answered "later", or not at all."""
+    """Number of attempts that got no answer."""
     exchange: Exchange = field(init=False)
+    """The exchange of the last attempt, or of a request that was not sent. It is set when the door is done with it."""
 
     @cached_property
     def reaches(self) -> frozenset[str]:
-        """The operations that a server could take it for."""
+        """The operations that a server could take the request for."""
         return operations_reached(self.request.method or "", self.path)
 
     @property
@@ -93,9 +95,11 @@ class Sending:
 
     @property
     def repeatable(self) -> bool:
-        """True if sending it again cannot move money a second time."""
+        """True if sending it again cannot move money a second time, nor prepare a second transfer."""
         operation = operations().get(self.intent.operation)
-        return not (self.code or (self.intent.valid and operation and operation.permission in MONEY))
+        moves_money = operation is not None and operation.permission in MONEY
+        is_valid_for_money = self.intent.valid and moves_money
+        return not self.code and not is_valid_for_money
 
     @property
     def sent(self) -> Request:
@@ -113,4 +117,5 @@ Decision = Callable[[Sending], bool | None]
 
 
 def _text(value: object) -> str:
+    """The value of a header: `requests` keeps some as bytes, in Latin-1 as RFC 9110 section 5.5 reads them."""
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)

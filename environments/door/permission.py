@@ -1,11 +1,14 @@
-"""Permission to send a request, decided on its final path, by operation and never by method."""
+"""Permission to send a request, by `allow` of the profile, the address and the transaction code.
+
+It is the first policy of the door. It decides on the final path, by every operation that a server may read in it, and
+never by the method alone. Source: a rule of the suite, `x-permission` in spec/openapi.yaml.
+"""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Set
 from dataclasses import dataclass
-from itertools import chain
 from urllib.parse import quote, unquote, urlsplit
 
 import requests
@@ -20,56 +23,87 @@ _EXECUTION = "executePix"
 
 
 def synthetic() -> str:
-    """A synthetic identifier, which names nobody: MARK and eight random hex digits."""
+    """A new synthetic identifier, which names nobody: MARK and eight random hexadecimal digits."""
     return f"{MARK}{secrets.token_hex(4)}"
 
 
 class ForbiddenError(Exception):
-    """The suite tried to send what the profile does not permit. A fault of the suite, never of the service."""
+    """The suite tried to send a request that the profile does not permit. A fault of the suite, never of the
+    service."""
 
 
 @dataclass(frozen=True)
 class Permission:
-    """The address and the permissions of a profile. `secrets` knows the real transaction codes."""
+    """The address and the permissions of a profile."""
 
     base_url: str
     allow: Set[str]
+    """The permissions, such as `read` and `execute`."""
     secrets: Secrets
+    """They have the real transaction codes."""
 
     def check(self, sending: Sending) -> None:
-        """Raises ForbiddenError for another origin, a missing permission, an unknown code that is not synthetic, or a
-        credential that tells the token."""
-        request, codes = sending.request, self.secrets.codes
-        path = sending.path
-        if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:
+        """Raises ForbiddenError for a request that the profile does not permit:
+
+        - to another origin than that of base_url
+        - with a credential from which the token can be restored, without `fuzz`
+        - that may reach an operation without its permission
+        - to an undocumented path that is not synthetic
+        - with a transaction code that is neither known nor synthetic
+        """
+        request, path = sending.request, sending.path
+        if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:  # scheme, host and port
             raise ForbiddenError("a request to another origin than base_url")
         if sending.intent.credential in RESTORABLE and "fuzz" not in self.allow:
             raise ForbiddenError("a credential that the token can be restored from needs fuzz in allow")
         reached = sending.reaches
-        if missing := {operations()[op].permission for op in reached} - self.allow:
+        missing = {operations()[operation].permission for operation in reached} - self.allow
+        if missing:
             raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing))} in allow")
         if not reached and MARK not in unquote(path):
             raise ForbiddenError("an undocumented path that is not synthetic")
-        before, _, last = path.rpartition("/")
-        read, execution = path_parameters_reached(_EXECUTION, path), operations()[_EXECUTION].path  # however it is read
-        is_known = unquote(last) in codes and f"{before}/{{transactionId}}" == execution
-        known = (
-            path_parameters_reached(_EXECUTION, execution.replace("{transactionId}", quote(code, safe="")))
-            for code in codes
-        )
-        is_synthetic = all(MARK in code for code in read)
-        if not sending.with_token:  # in whatever way the path is written
-            may_be_meant = frozenset(chain(*known))
-            is_known |= all(code in may_be_meant or MARK in code for code in read)
-        if _EXECUTION in reached and not is_known and not is_synthetic:
+        if _EXECUTION in reached and not self._may_execute(path, with_token=sending.with_token):
             raise ForbiddenError("a transaction code that is neither known nor synthetic")
+
+    def _may_execute(self, path: str, *, with_token: bool) -> bool:
+        """True if each code that a server may read in the path is known or synthetic.
+
+        With the token, the path of a known code must be exactly the documented one. Without it, the path may be written
+        in an unusual way, because the request is to be refused.
+        """
+        codes_reached = path_parameters_reached(_EXECUTION, path)
+        if all(MARK in code for code in codes_reached):
+            return True
+        documented_path = operations()[_EXECUTION].path
+        before_code, _, last_segment = path.rpartition("/")
+        is_documented_path = f"{before_code}/{{transactionId}}" == documented_path
+        if is_documented_path and unquote(last_segment) in self.secrets.codes:
+            return True
+        if with_token:
+            return False
+        known_codes = self._readings_of_known_codes()
+        return all(code in known_codes or MARK in code for code in codes_reached)
+
+    def _readings_of_known_codes(self) -> set[str]:
+        """Every text that a server may read as a code in the documented path of a known code."""
+        documented_path = operations()[_EXECUTION].path
+        readings: set[str] = set()
+        for code in self.secrets.codes:
+            path_of_code = documented_path.replace("{transactionId}", quote(code, safe=""))
+            readings |= path_parameters_reached(_EXECUTION, path_of_code)
+        return readings
 
     def path(self, request: requests.PreparedRequest) -> str:
         """The path below base_url, as it goes over the wire."""
         return urlsplit(request.url or "").path.removeprefix(urlsplit(self.base_url).path.rstrip("/"))
 
     def code_in(self, request: requests.PreparedRequest) -> str | None:
-        """The real transaction code that stands in the path, in whatever segment."""
-        path, codes = self.path(request).removesuffix(MATRIX_PARAMETER), self.secrets.codes
-        segments = [*map(unquote, reversed(path.split("/"))), *unquote(path).split("/")]
-        return next((segment for segment in segments if segment in codes), None)
+        """The real transaction code in the path, in whatever segment; None if there is none.
+
+        A server may decode the path before or after it splits it, so both ways are read.
+        """
+        path = self.path(request).removesuffix(MATRIX_PARAMETER)
+        split_first = [unquote(segment) for segment in reversed(path.split("/"))]
+        decoded_first = unquote(path).split("/")
+        segments = [*split_first, *decoded_first]
+        return next((segment for segment in segments if segment in self.secrets.codes), None)

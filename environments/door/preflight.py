@@ -1,4 +1,7 @@
-"""The preflight: whether the target can be reached, and whether it accepts the token."""
+"""The preflight: before all else, a run finds out if the target can be reached and if it accepts the token.
+
+A run asks it (tests/traffic/phases.py), and so does `environments check`. It sends nothing that changes anything.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +24,24 @@ class Preflight(Purpose):
 
 
 def preflight(client: Client) -> str:
-    """Send reads and the execution of a synthetic code until one is answered, or only connect where no read is
-    permitted. Gives the reason why the target cannot be reached, else nothing: no connection can be made, or none
-    of these is answered. One operation that does not answer says nothing of the others."""
+    """Send harmless requests until one is answered. Gives the reason why the target cannot be reached, else an empty
+    text.
+
+    The target cannot be reached if no connection can be made, or if no request is answered: a single operation that
+    does not answer says nothing of the others. If the profile permits no read, the suite only connects. If the first
+    answer turns the token away, `client.token_is_refused` is set.
+    """
     if "read" not in client.door.permission.allow:
         return client.door.wire.connect(client.door.permission.base_url)
     first_failure = ""
     for operation, path_parameter in _harmless(client):
-        is_valid = operation == "listAccounts"
+        is_valid = operation == "listAccounts"  # the others name an account, which may be synthetic or wrong
         exchange = client.send(operation, path_parameter, valid=is_valid, purpose=Preflight.IS_IT_THERE)
         failure = exchange.failure
         if failure is None:
-            _look_whether_the_token_is_refused(client, exchange, path_parameter)
+            _find_out_if_token_is_refused(client, exchange, path_parameter)
             return ""
-        if failure.kind is FailureKind.LIMIT:
+        if failure.kind is FailureKind.LIMIT:  # a limit of the suite says nothing of the target
             return ""
         first_failure = first_failure or str(failure.message)
         if failure.kind in NOT_CONNECTED:
@@ -51,22 +58,27 @@ def _harmless(client: Client) -> Iterator[tuple[str, str]]:
         yield "executePix", synthetic()
 
 
-def _look_whether_the_token_is_refused(client: Client, answered: Exchange, path_parameter: str) -> None:
-    """If the first answer turns the token away, ask all, until one answers neither that the token is refused, nor
-    with 403, a redirect or a page as a wrong token gets."""
-    if answered.response is None or not turns_away(answered.response):
+def _find_out_if_token_is_refused(client: Client, first: Exchange, path_parameter: str) -> None:
+    """Set `client.token_is_refused` if no harmless operation accepts the token.
+
+    Nothing is sent if the first answer does not turn the token away. Else the same request goes with a wrong token, and
+    the harmless ones with the right token, until one of these is answered otherwise than the wrong token.
+    """
+    if first.response is None or not turns_away(first.response):
         return
-    without = ANOTHER if client.door.budget.limits.wrong_tokens else NO_HEADER
-    # The end of the run compares the two answers.
+    invalid_credential = ANOTHER if client.door.budget.limits.wrong_tokens else NO_HEADER
+    # The same purpose for all of them, because the end of the run compares their answers.
     purpose = Preflight.IS_THE_TOKEN_ACCEPTED
-    wrong = client.send(answered.operation, path_parameter, credential=without, purpose=purpose)
-    for operation, place in _harmless(client):
-        if not _is_refused(client.send(operation, place, purpose=purpose), wrong):
+    with_wrong_token = client.send(first.operation, path_parameter, credential=invalid_credential, purpose=purpose)
+    for operation, its_path_parameter in _harmless(client):
+        with_token = client.send(operation, its_path_parameter, purpose=purpose)
+        if not _is_refused(with_token, with_wrong_token):
             return
     client.token_is_refused = True
 
 
-def _is_refused(sent: Exchange, wrong: Exchange) -> bool:
-    """True if the answer says that the token is refused, or refuses the caller as one with a wrong token."""
-    mine, other = (each.response and refusal_of_the_caller(each.response) for each in (sent, wrong))
-    return mine is not None and mine in (RefusalKind.TOKEN, other)
+def _is_refused(with_token: Exchange, with_wrong_token: Exchange) -> bool:
+    """True if the answer says that the token is refused, or refuses the caller in the same way as a wrong token."""
+    refusal = with_token.response and refusal_of_the_caller(with_token.response)
+    refusal_of_wrong_token = with_wrong_token.response and refusal_of_the_caller(with_wrong_token.response)
+    return refusal is not None and refusal in (RefusalKind.TOKEN, refusal_of_wrong_token)

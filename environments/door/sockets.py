@@ -1,5 +1,8 @@
-"""Connections whose socket is known to the deadline of their request: a watchdog shuts it down when the time is up, or
-the run ends. `requests` knows a deadline for the next byte only.
+"""Connections of `urllib3` with a deadline for the whole answer.
+
+`requests` has a timeout for the next byte alone, so a service that sends one byte a second could hold a run for hours.
+Here the deadline of a request knows its socket, and a watchdog shuts the socket down when the time is up or the run
+ends. `Wire` (wire.py) uses `POOLS`, `Watchdog` and `Deadline`.
 """
 
 from __future__ import annotations
@@ -20,10 +23,11 @@ from environments.door.ending import Ending
 from spec.exchange import HTTP_1_0
 
 KEPT_S = 3.0
-"""A connection that was idle for longer may be closed by now: services keep one for seconds."""
+"""Seconds of idleness after which a connection is not used again. Node.js and uvicorn close one after 5 seconds."""
 _HANGS_UP_S = 0.5
-"""Seconds that a service may take to see that a connection is closed, and to close its end."""
+"""Seconds that the suite waits for a service to notice that a connection is closed, and to close its end."""
 _LOOKS_EVERY_S = 0.05
+"""Seconds between two looks of the watchdog. A timeout may be late by as much."""
 MOST_HEAD = 65_536
 """Bytes of a status line and headers together. A run keeps the headers of every answer. Servers and proxies send and
 accept 8 to 32 kB, as a rule."""
@@ -34,17 +38,19 @@ class ConnectedError(Exception):
 
 
 class Watchdog:
-    """Looks at the deadlines of all requests, in one thread: a thread for each would cost a twentieth of a run. Each
-    has so many seconds, unless `ending` cuts what is on the wire."""
+    """Looks at the deadlines of all requests, in one thread. A thread for each request would cost a twentieth of a run.
+
+    `seconds` is the time of each request, unless `ending` cuts the requests on the wire.
+    """
 
     def __init__(self, seconds: float, ending: Ending) -> None:
         self.seconds, self.ending = seconds, ending
-        self.deadlines: list[Deadline] = []
+        self.deadlines: list[Deadline] = []  # of the requests on the wire
         self._thread: threading.Thread | None = None
         self._is_over = threading.Event()
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Start the thread, unless it runs already."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
             self._thread.start()
@@ -58,35 +64,46 @@ class Watchdog:
     def _run(self) -> None:
         while not self._is_over.wait(_LOOKS_EVERY_S):
             for deadline in list(self.deadlines):
-                deadline.look()
+                deadline.shut_down_if_over()
 
 
 class Deadline:
-    """Shuts down the socket of this thread's request when its time is up; `sock` is None until there is one.
+    """Shuts down the socket of a request when its time is up. It is a context, in which its thread sends the request.
 
-    `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
-    `afresh`: the request goes over a connection that is opened for it. `sends`: False to open a connection alone.
-    `is_old`: the request is one of HTTP/1.0. `head` is the answer so far, once its status and headers are there."""
+    | argument | meaning |
+    |---|---|
+    | `afresh` | the request goes over a connection that is opened for it |
+    | `sends` | false to open a connection and send nothing |
+    | `is_http_1_0` | the request says that it is one of HTTP/1.0 |
+    """
 
     head: Any = None
+    """The response of `http.client`, as soon as its status and headers are read."""
 
-    def __init__(self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_old: bool = False) -> None:
-        self.afresh, self.sends, self.sending, self.is_old = afresh, sends, False, is_old
-        self.expired = watchdog.ending.is_stopped  # it was not sent yet, and is not
+    def __init__(
+        self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_http_1_0: bool = False
+    ) -> None:
+        self.afresh, self.sends = afresh, sends
+        self.is_http_1_0 = is_http_1_0
+        self.may_have_left = False
+        """True once there is a connection to the target, or to a proxy that passes the request on."""
+        self.expired = watchdog.ending.is_stopped  # after the stop of a run nothing is sent any more
         self.sock: socket.socket | None = None
+        """The socket of the request; None until there is one."""
         self._until = time.monotonic() + min(watchdog.seconds, watchdog.ending.longest_answer_s)
         self._watchdog = watchdog
 
-    def look(self) -> None:
-        """Shut down the socket, also one that comes later, if the time is up."""
-        self.expired |= time.monotonic() >= self._until or self._watchdog.ending.cuts
+    def shut_down_if_over(self) -> None:
+        """Shut down the socket if the time is up. If there is none yet, `watch` shuts it down as soon as it comes."""
+        if time.monotonic() >= self._until or self._watchdog.ending.cuts:
+            self.expired = True
         if self.expired and self.sock is not None:
             _shut_down(self.sock)
 
     def watch(self, sock: socket.socket | None) -> None:
-        """Shut down this socket. The time may have passed while the connection was made."""
+        """Watch this socket from now on. The time may have passed while the connection was made."""
         self.sock = sock
-        self.look()
+        self.shut_down_if_over()
 
     def __enter__(self) -> Deadline:
         _of_this_thread.deadline = self
@@ -99,52 +116,55 @@ class Deadline:
 
 
 _of_this_thread = threading.local()
-"""`deadline` is that of the request that the thread sends."""
+"""Its member `deadline` is the deadline of the request that the thread sends."""
 
 
 def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
-    """Let nobody read or write any more. Not by the method of a TLS socket: what is written next would go in plain text
-    if it came before the end of the connection."""
-    with suppress(OSError):  # the peer has closed it already
-        socket.socket.shutdown(_inner(sock), how)
+    """Let nobody read from the socket or write to it any more.
+
+    The method of a plain socket is called, because that of a TLS socket also takes the encryption away: bytes that
+    another thread writes next would then go in plain text.
+    """
+    with suppress(OSError):  # the service has closed it already
+        socket.socket.shutdown(_socket_below_tls(sock), how)
 
 
-def _inner(sock: Any) -> socket.socket:
-    """The socket below TLS; `urllib3` wraps TLS within TLS."""
-    inner: socket.socket = sock if isinstance(sock, socket.socket) else sock.socket
-    return inner
+def _socket_below_tls(sock: Any) -> socket.socket:
+    """The socket itself, or the one below TLS within TLS, as `urllib3` wraps it for a proxy."""
+    below: socket.socket = sock if isinstance(sock, socket.socket) else sock.socket
+    return below
 
 
 def _hang_up(connection: Any) -> None:
-    """Close a connection, and see that the service has closed its end: it may take few at a time."""
-    _of_this_thread.deadline.watch(connection.sock)  # a service that sends on is not listened to for ever
+    """Close a connection, and wait until the service has closed its end, because a service may accept few at a time."""
+    _of_this_thread.deadline.watch(connection.sock)  # ends the loop below if the service keeps sending
     _shut_down(connection.sock, socket.SHUT_WR)
-    inner = _inner(connection.sock)
-    inner.settimeout(_HANGS_UP_S)
+    sock = _socket_below_tls(connection.sock)
+    sock.settimeout(_HANGS_UP_S)
     with suppress(OSError):  # the service has reset it, or takes too long
-        while socket.socket.recv(inner, 65_536):
+        while socket.socket.recv(sock, 65_536):
             pass
     connection.close()
     _of_this_thread.deadline.sock = None
 
 
 class MalformedHeaderError(HTTPException):
-    """A line of the headers is none. `http.client` reads no header after it, and takes no notice."""
+    """A line of the headers is no header. `http.client` silently ignores such a line and all lines after it."""
 
 
 class _Head:
-    """The lines before a body, those of interim answers included: at most MOST_HEAD bytes, because `http.client` limits
-    each line alone. Raises LineTooLong.
+    """The lines before a body, interim answers included. Raises LineTooLong beyond MOST_HEAD bytes.
 
-    The lines are without the blanks before the colon of a header: RFC 9112 section 5.1 has a proxy remove them, and
-    curl and browsers do. `http.client` reads no header from such a line on."""
+    `http.client` limits each line alone, and reads no header any more after a line with blanks before its colon. So
+    these blanks are removed, as RFC 9112 section 5.1 asks of a proxy, and as curl and browsers do.
+    """
 
     def __init__(self, file: Any) -> None:
         self._file = file
         self._bytes_left = MOST_HEAD
 
     def readline(self, limit: int = -1) -> bytes:
-        """One line of at most so many bytes."""
+        """The next line, or `limit` bytes of it."""
         line = self._file.readline(limit)
         self._bytes_left -= len(line)
         if self._bytes_left < 0:
@@ -152,18 +172,22 @@ class _Head:
         return _BLANKS_BEFORE_COLON.sub(rb"\1:", line)
 
     def __getattr__(self, name: str) -> Any:
+        """Everything else is that of the file."""
         return getattr(self._file, name)
 
 
 _BLANKS_BEFORE_COLON = re.compile(rb"^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:")
-"""The name of a header (RFC 9110 section 5.6.2), and the blanks after it."""
+"""The name of a header (RFC 9110 section 5.6.2), then the blanks before the colon."""
 
 
 class _FinalResponse(HTTPResponse):
-    """Reads past interim answers (RFC 9110 section 15.2), of which `http.client` knows 100 alone; and no answer with a
-    malformed header, nor with a length that is no number, which `http.client` ignores."""
+    """Reads the final answer, behind interim ones (RFC 9110 section 15.2), of which `http.client` knows 100 alone.
+
+    It raises an error for a malformed header, and for a length that is no number. `http.client` ignores both.
+    """
 
     def begin(self) -> None:
+        """Read status and headers. Raises MalformedHeaderError or InvalidHeader."""
         file: Any = self.fp
         self.fp = _Head(file)  # type: ignore[assignment]  # as much of a file as reads a head
         super().begin()
@@ -175,6 +199,7 @@ class _FinalResponse(HTTPResponse):
             raise InvalidHeader
 
     def _read_status(self) -> tuple[str, int, str]:
+        """The status line of the first answer that is not an interim one; `http.client` handles 100 and 101."""
         while True:
             version, status, reason = super()._read_status()  # type: ignore[misc]
             if not 102 <= status < 200:
@@ -183,60 +208,69 @@ class _FinalResponse(HTTPResponse):
 
 
 class _Watched:
-    """A connection whose socket is watched from the start."""
+    """A connection whose socket is watched by the deadline of its request, from the start."""
 
     sock: socket.socket | None
     answered_at = 0.0
+    """Time of its last answer, by the monotonic clock; 0 if there was none."""
 
     def _new_conn(self) -> socket.socket:
+        """A new socket, which the deadline watches before anything is sent."""
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
         _of_this_thread.deadline.watch(sock)
         return sock
 
     def request(self, *args: Any, **kwargs: Any) -> None:
+        """Connect if need be, and send the request. Raises ConnectedError if only a connection is asked for."""
         deadline = _of_this_thread.deadline
         if self.sock is None:
             self.connect()  # type: ignore[attr-defined] # else `urllib3` connects while it sends
         if not deadline.sends:
             raise ConnectedError
-        deadline.sending = True
+        deadline.may_have_left = True
         deadline.watch(self.sock)
-        self._http_vsn_str = HTTP_1_0 if deadline.is_old else "HTTP/1.1"
+        self._http_vsn_str = HTTP_1_0 if deadline.is_http_1_0 else "HTTP/1.1"
         super().request(*args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:
+        """The answer. Its time shows later if the connection was idle for too long."""
         response = super().getresponse()  # type: ignore[misc]
         self.answered_at = time.monotonic()
         return response
 
 
 class _WatchedConnection(_Watched, HTTPConnection):
+    """A watched connection without TLS."""
+
     response_class = _FinalResponse
 
 
 class _WatchedTlsConnection(_Watched, HTTPSConnection):
+    """A watched connection with TLS."""
+
     response_class = _FinalResponse
 
 
 class _Fresh:
-    """A pool whose connections answered a moment ago, or are new. `found_closed`: the service has closed one that
-    it did not say it would."""
+    """A pool whose connections answered a moment ago, or are new."""
 
     found_closed = False
+    """True if the service closed a connection without having said that it would."""
 
     def _get_conn(self, timeout: float | None = None) -> Any:
+        """A connection for the request of this thread. If it has no socket, it is connected afresh."""
         connection = super()._get_conn(timeout)  # type: ignore[misc]
         deadline = _of_this_thread.deadline
         if connection.sock is None:  # it is new, or was found closed
-            self.found_closed |= connection.answered_at > 0
+            if connection.answered_at > 0:
+                self.found_closed = True
         elif deadline.afresh or time.monotonic() - connection.answered_at > KEPT_S:
             _hang_up(connection)
         deadline.afresh = connection.sock is None
         return connection
 
     def _put_conn(self, conn: Any) -> None:
-        """Keep what is open, and nothing in the place of what is not: a request that could go over an open connection
-        opens no further one. A service may take few."""
+        """Return only open connections to the pool, so that the next request reuses one. Some services accept few."""
         if conn is not None and conn.sock is not None:
             super()._put_conn(conn)  # type: ignore[misc]
 

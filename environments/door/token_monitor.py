@@ -1,7 +1,7 @@
-"""Watches for a token that was accepted and is refused later: it expired, or it has to be fetched again.
+"""The token monitor: it notices a token that was accepted before and is refused later, and fetches another one.
 
-One rule: where a valid request is refused after a success, the last successful read is sent again. Refused, too: the
-token expired, and it is fetched once.
+If a valid request is refused for its token, the last read that succeeded is sent again. If that is refused as well, the
+token has expired. The interface document does not show the lifetime of a token (Authentication 2).
 """
 
 from __future__ import annotations
@@ -23,72 +23,91 @@ EXPIRED = say(
 
 
 class TokenMonitor:
-    """Watches how the access token is received. `witness` is the last read that succeeded, which `ask` sends once more,
-    alone. `excused` has the numbers of the valid requests that were refused for the token."""
+    """Watches if the service accepts the access token. Its methods are called under the lock of the door.
+
+    `refresh` fetches the token from its source, and gives true if it is another one. `repeat_alone` sends the request
+    of an exchange once more, with nothing else on the wire. `clear_the_wire` waits until nothing is there.
+    """
 
     def __init__(
         self,
         secrets: Secrets,
         refresh: Callable[[], bool],
-        ask: Callable[[Exchange], Exchange | None],
+        repeat_alone: Callable[[Exchange], Exchange | None],
         clear_the_wire: Callable[[], None],
     ) -> None:
         self.witness: Exchange | None = None
+        """The last read that succeeded, which shows later if the token has expired."""
         self.excused: set[int] = set()
+        """Numbers of the valid requests that were refused because the token had expired."""
         self._secrets, self._refresh = secrets, refresh
-        self._ask, self._clear_the_wire = ask, clear_the_wire
-        self._expired_at = 0
-        self._fetched: list[Text] = []
+        self._repeat_alone, self._clear_the_wire = repeat_alone, clear_the_wire
+        self._expired_at = 0  # number of the exchange that showed it; 0 after a later success
+        self._lines_about_fetching: list[Text] = []
 
     @property
     def expired(self) -> Text:
-        """Line about a token that expired and that nothing was granted to since; else empty."""
+        """Line about a token that expired, if the service has granted nothing since; else empty."""
         return EXPIRED.of(number=self._expired_at) if self._expired_at else ""
 
     @property
     def notes(self) -> list[Text]:
-        """Lines about the token, which the report begins with."""
-        return self._fetched + [self.expired] * bool(self._expired_at)
+        """Lines about the token for the beginning of the report."""
+        if not self._expired_at:
+            return list(self._lines_about_fetching)
+        return [*self._lines_about_fetching, self.expired]
 
     def renew(self, sending: Sending) -> None:
-        """Have a request that was made, or waited, while another token was fetched carry that one."""
+        """Put the present token into a request that has the token: another one may have been fetched meanwhile."""
         if sending.with_token:
             headers = sending.request.headers
             scheme = str(headers["Authorization"]).split(" ")[:-1]
             headers["Authorization"] = " ".join((*scheme, self._secrets.token()))
 
     def watch(self, sending: Sending) -> bool:
-        """See how a request was received. True where it goes again: the token had expired, and another was fetched."""
+        """Note if an answer accepts the token, and fetch another token if this one expired.
+
+        True if the request goes again with another token. A request with a transaction code does not.
+        """
         exchange, response = sending.exchange, sending.exchange.response
         if response is None or exchange.credential != VALID:
             return False
-        if is_granted(exchange) and not turns_away(response):
+        turns_token_away = turns_away(response)
+        if is_granted(exchange) and not turns_token_away:
             self._expired_at = 0
-            self.witness = exchange if exchange.operation in READS else self.witness
-        elif exchange.valid and sending.with_token and turns_away(response):
-            is_another = self.witness is not None and self._fetch_another(sending, self.witness)
-            if is_another or self._expired_at:
+            if exchange.operation in READS:
+                self.witness = exchange
+            return False
+        if exchange.valid and sending.with_token and turns_token_away:
+            has_another_token = self.witness is not None and self._fetch_another(sending, self.witness)
+            if has_another_token or self._expired_at:
                 self.excused.add(exchange.number)
-            return is_another and not sending.code
+            return has_another_token and not sending.code
         return False
 
     def _fetch_another(self, sending: Sending, witness: Exchange) -> bool:
-        """True if the token is another one than the request had: it was fetched meanwhile, or is fetched now."""
-        carried = str(sending.request.headers.get("Authorization"))
-        self._clear_the_wire()  # another thread may ask meanwhile
-        if self._secrets.token() in carried and not self._expired_at:
-            answer = self._ask(witness)
-            if answer and answer.response and turns_away(answer.response):
+        """Fetch another token if the witness is refused now. True if the present token is not that of the request.
+
+        Another thread may have fetched it already. An expired token is not fetched a second time.
+        """
+        authorization = str(sending.request.headers.get("Authorization"))
+        self._clear_the_wire()  # before the question: another thread may fetch a token while this one waits
+        if self._secrets.token() in authorization and not self._expired_at:
+            repetition = self._repeat_alone(witness)
+            if repetition and repetition.response and turns_away(repetition.response):
                 self._fetch(sending.exchange.number)
-        return self._secrets.token() not in carried
+        return self._secrets.token() not in authorization
 
     def _fetch(self, number: int) -> None:
-        """Fetch the token again. Where its source does not allow that, it has expired."""
+        """Fetch the token again. If its source gives no other one, the token has expired.
+
+        `number` is that of the exchange that was refused.
+        """
         try:
             is_another = self._refresh()
         except ProfileError as error:
-            self._fetched, is_another = [str(error)], False
+            self._lines_about_fetching, is_another = [str(error)], False
         if is_another:
-            self._fetched.append(REFRESHED.of(number=number))
+            self._lines_about_fetching.append(REFRESHED.of(number=number))
         else:
             self._expired_at = number

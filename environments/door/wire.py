@@ -1,8 +1,12 @@
 """One attempt over the wire: a total deadline, a limit on the body, and a clear word for every failure.
 
-Requests share kept connections. A service may close one at any time, so a request that may move money has a fresh one.
-Of transaction codes only the first does: a later one goes over a connection that carried an answer just before, since a
-service may answer differently there; unless the service was seen to close one that it did not say it would.
+Requests share kept connections. A service may close such a connection at any time, and then nobody knows if the request
+arrived. So these go over a fresh connection:
+
+- a request that may move money, and one that is sent again after it got no answer
+- the first transaction code; later codes go over a kept connection that was just used, because some services answer
+  differently there
+- all codes, once the service closed a connection without having said that it would, and all codes behind a proxy
 """
 
 from __future__ import annotations
@@ -31,50 +35,64 @@ from spec.json_text import MAX_VALUES
 from spec.message import say
 
 CONNECT_TIMEOUT_S = 5.0
+"""Seconds that a connection may take, if limits.timeout is not shorter."""
 _CHUNK = 65_536
+"""Bytes that are read of a body at once."""
 _KEPT_OF_A_CUT_BODY = 4_096
+"""Bytes that are kept of a body that is longer than the limit, for the report."""
 _SETTLES_S = 0.005
-"""A service that closes a connection after an answer has done so by then, and the connection is seen to be closed."""
+"""Seconds that a code waits before it goes over a kept connection: if the service closes a connection after its answer,
+that is seen by then."""
 _CODINGS = ("gzip", "br", "zstd", "compress")
-"""Content codings that may be named; a request accepts deflate, and of these the first."""
+"""Content codings that an answer may name. Of these, a request accepts the first alone, and deflate."""
 ALWAYS_READ = 16_384
-"""Bytes of a body that are read whatever the run has read before. What is longer has a weight."""
+"""Bytes of a body that are read however much the run has read before. Longer bodies have a weight."""
 MOST_WEIGHT = 30_000_000
-"""Weight of the long bodies that a run reads, in bytes. Some six lists of 10,000 entries weigh as much."""
+"""Weight, in bytes, of the long bodies that a run reads. About six lists of 10,000 entries weigh as much."""
 _WEIGHT_OF_A_VALUE = 100
-"""Bytes of a text without structure that cost as much time, when they are judged, as one value."""
+"""Weight of a JSON value in bytes: to judge one takes as long as to judge 100 bytes of plain text."""
 
 
 class Wire(HTTPAdapter):
-    """A transport adapter without retries, redirects or unbounded reads. `ending` cuts what is on the wire."""
+    """A transport adapter of `requests` without retries, redirects or unbounded reads.
+
+    `ending` cuts the requests that are on the wire when the run ends.
+    """
 
     def __init__(self, profile: Profile, ending: Ending) -> None:
-        self._limits, proxy, timeout = profile.limits, profile.proxy, profile.limits.timeout
+        self._limits = profile.limits
+        proxy, timeout = profile.proxy, profile.limits.timeout
         self._watchdog = Watchdog(timeout, ending)
         self._context = None if profile.base_url.startswith("http:") and not proxy else _tls_context(profile)
-        self._how: Any = {
+        self._send_options: Any = {
             "stream": True,
             "timeout": (min(CONNECT_TIMEOUT_S, timeout), timeout),  # connection, next byte
             "verify": str(profile.tls.ca_bundle) if profile.tls.ca_bundle else True,
             "proxies": {"http": proxy, "https": proxy},
         }
-        self._keeps_codes = proxy is None  # a proxy may send again what it loses on a connection of its own
+        # True while codes may go over kept connections. A proxy may send a request again that got lost behind it.
+        self._keeps_codes = proxy is None
         self._first_code = ""
-        self._weight, self._operations_with_long_bodies = 0, set[str]()
+        self._weight = 0  # of the long bodies that were read so far
+        self._operations_with_long_bodies = set[str]()
         super().__init__(max_retries=0, pool_connections=1, pool_maxsize=profile.limits.parallel)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """Create the pools of connections to the target, which have deadlines."""
         super().init_poolmanager(*args, **kwargs, ssl_context=self._context)
         self.poolmanager.pool_classes_by_scheme = POOLS
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        """The pools of connections through a proxy, which have deadlines, too."""
         manager = super().proxy_manager_for(proxy, **kwargs, ssl_context=self._context)
         manager.pool_classes_by_scheme = POOLS
         return manager
 
     def connect(self, base_url: str) -> str:
-        """Open a connection, with TLS where the address asks for it, send nothing and close it. Gives the reason for
-        which it could not be opened, else nothing."""
+        """Open a connection, with TLS if the address asks for it, send nothing, and close it.
+
+        Gives the reason why it could not be opened, else an empty text.
+        """
         deadline = Deadline(self._watchdog, sends=False)
         try:
             result = self._exchange(requests.Request("GET", base_url).prepare(), deadline)
@@ -83,57 +101,67 @@ class Wire(HTTPAdapter):
         return str(result.message) if isinstance(result, Failure) else ""
 
     def close(self) -> None:
-        """Close the connections that are kept, and end the thread that watches them."""
+        """Close the kept connections, and end the thread of the watchdog."""
         super().close()
         self._watchdog.close()
 
     def attempt(self, sending: Sending) -> Response | Failure:
-        """Send once, over a fresh connection what may move money and what comes after a request that was lost."""
-        afresh, code = sending.is_lost or not sending.repeatable, sending.code
-        if code:
-            self._first_code = self._first_code or code
-            pools = self.poolmanager.pools
-            found_closed = any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
-            afresh = code == self._first_code or not self._keeps_codes or found_closed
-            if not afresh:
-                time.sleep(_SETTLES_S)
-        deadline = Deadline(self._watchdog, afresh=afresh, is_old=HTTP_1_0 in sending.intent.written)
+        """Send the request once, and give its answer. A failure on a kept connection is marked as such."""
+        code = sending.code
+        if code and not self._first_code:
+            self._first_code = code
+        afresh = self._needs_fresh_connection(sending)
+        if code and not afresh:
+            time.sleep(_SETTLES_S)
+        deadline = Deadline(self._watchdog, afresh=afresh, is_http_1_0=HTTP_1_0 in sending.intent.written)
         result = self._exchange(sending.request, deadline, sending.intent.operation)
-        if not deadline.afresh and isinstance(result, Failure):
-            self._keeps_codes &= not code
-            broken = result.kind is FailureKind.TLS  # the handshake is long done: the connection was dropped
-            return replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
-        return result
+        if deadline.afresh or not isinstance(result, Failure):
+            return result
+        if code:
+            self._keeps_codes = False
+        # On a kept connection the handshake of TLS is long done, so a failure of TLS means a dropped connection.
+        kind = FailureKind.DROPPED if result.kind is FailureKind.TLS else result.kind
+        return replace(result, kept=True, kind=kind)
+
+    def _needs_fresh_connection(self, sending: Sending) -> bool:
+        """True if the request must not go over a kept connection, see the head of this module."""
+        code = sending.code
+        if not code:
+            return sending.is_lost or not sending.repeatable
+        pools = self.poolmanager.pools
+        found_closed = any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
+        return code == self._first_code or not self._keeps_codes or found_closed
 
     def _exchange(
         self, request: requests.PreparedRequest, deadline: Deadline, operation: str = ""
     ) -> Response | Failure:
+        """Send a request and read its answer. If only the body cannot be read, the response says why."""
         raw: Any = None
-        body, cut, broken = b"", "", ""
+        body, cut = b"", ""  # what was read, and the limit that cut it short
+        broken = ""  # why the body cannot be read
         with deadline:
             try:
-                raw = self.send(request, **self._how).raw
+                raw = self.send(request, **self._send_options).raw
                 body, cut = _read(raw, *self._limit_for(operation))
                 self._note_weight(operation, body)
-                if deadline.expired:  # the end of the head or body is where the watchdog shut the connection down
+                if deadline.expired:  # the answer ends where the watchdog shut the connection down
                     raise TimeoutError
             except _ERRORS as error:
                 failure, raw = _failure_of(error, deadline, self._limits.timeout), deadline.head
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
                 broken = str(failure.message)
-        named = raw.headers.get("Content-Encoding", "").lower()
-        coding = next((one for one in _CODINGS if one in named), "deflate")
+        content_encoding = raw.headers.get("Content-Encoding", "").lower()
+        coding = next((name for name in _CODINGS if name in content_encoding), "deflate")
         if coding in _CODINGS[1:]:
             body, broken = b"", "the content coding is {coding}, which was not asked for"
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
         return Response(raw.status, headers, body, cut, broken and say(broken, coding=coding))
 
     def _limit_for(self, operation: str) -> tuple[int, str]:
-        """Bytes that are read of the next body, and the limit in words.
+        """The number of bytes that are read of the next body, and the limit in words.
 
-        The first long answer of each operation is read whole, whatever the weight of others: each operation is judged
-        by one.
+        The first long answer to each operation is read whole, so that each operation has a long answer to judge.
         """
         most = self._limits.response_bytes
         if self._weight > MOST_WEIGHT and operation in self._operations_with_long_bodies:
@@ -141,14 +169,15 @@ class Wire(HTTPAdapter):
         return most, f"longer than limits.response_bytes ({most} bytes)"
 
     def _note_weight(self, operation: str, body: bytes) -> None:
+        """Add the weight of a long body: its bytes, and its number of JSON values as the separators tell it."""
         if len(body) > ALWAYS_READ:
-            values = sum(map(body.count, (b",", b"[", b"{")))
-            self._weight += len(body) + _WEIGHT_OF_A_VALUE * min(values, MAX_VALUES)
+            about_values = sum(map(body.count, (b",", b"[", b"{")))
+            self._weight += len(body) + _WEIGHT_OF_A_VALUE * min(about_values, MAX_VALUES)
             self._operations_with_long_bodies.add(operation)
 
 
 def _tls_context(profile: Profile) -> ssl.SSLContext:
-    """The authorities and the client certificate of the profile. Raises ProfileError."""
+    """The settings of TLS: the authorities and the client certificate of the profile. Raises ProfileError."""
     tls, why = profile.tls, "tls.ca_bundle: no certificate of an authority in PEM"
     try:
         context = ssl.create_default_context(cafile=tls.ca_bundle or DEFAULT_CA_BUNDLE_PATH)
@@ -164,13 +193,13 @@ def _tls_context(profile: Profile) -> ssl.SSLContext:
 
 
 def _read(raw: urllib3.BaseHTTPResponse, most: int, limit: str) -> tuple[bytes, str]:
-    """The body, decoded; or its beginning and the limit that cut it short."""
+    """The decoded body and an empty text; or its beginning and the limit that cut it short."""
     body = bytearray()
-    while part := raw.read(_CHUNK, decode_content=True):
-        if len(body) + len(part) > most:
+    while chunk := raw.read(_CHUNK, decode_content=True):
+        if len(body) + len(chunk) > most:
             raw.close()
-            return bytes((body + part)[:_KEPT_OF_A_CUT_BODY]), limit
-        body += part
+            return bytes((body + chunk)[:_KEPT_OF_A_CUT_BODY]), limit
+        body += chunk
     raw.release_conn()
     return bytes(body), ""
 
@@ -178,7 +207,8 @@ def _read(raw: urllib3.BaseHTTPResponse, most: int, limit: str) -> tuple[bytes, 
 # -- failures -------------------------------------------------------------------------------------------------------
 
 _ERRORS = (requests.RequestException, exceptions.HTTPError, HTTPException, OSError, ValueError)
-"""Exceptions that an attempt may raise."""
+"""Exceptions by which an attempt may fail."""
+# What to check if TLS failed.
 _REMEDY = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
 _NO_CONNECTION = FailureKind.NO_CONNECTION
 _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
@@ -197,30 +227,35 @@ _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
     ),
     (LineTooLong, FailureKind.LIMIT, "headers longer than the suite reads (65536 bytes together)"),
 )
+"""Types of exceptions with the failure that each means. The first one that fits counts."""
 
 
 def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Failure:
-    """The failure in our words: an exception's own text may hold data of the service or the profile. Of TLS the
-    library's own reason is kept, which names no more than the host.
+    """The failure in words of the suite, because the text of an exception may have data of the service or the profile.
 
-    What `urllib3` calls a fault of the proxy may come after the request was sent through it: then it is dropped.
+    For TLS it has the reason of OpenSSL, which names no more than the host. If the request may have left, the failure
+    is never "no connection": `urllib3` may report a fault of the proxy after it passed the request on.
     """
-    chain = list(_causes(error))
-    late = any(isinstance(cause, exceptions.ReadTimeoutError | TimeoutError) for cause in chain)
-    if deadline.expired or (late and deadline.sock):
+    causes = list(_causes(error))
+    is_late = any(isinstance(cause, exceptions.ReadTimeoutError | TimeoutError) for cause in causes)
+    was_connected = deadline.sock is not None
+    if deadline.expired or (is_late and was_connected):
         return Failure(FailureKind.TIMEOUT, f"no complete answer within limits.timeout ({seconds:g} s)")
-    if reasons := [cause for cause in chain if isinstance(cause, ssl.SSLError)]:
-        return Failure(FailureKind.TLS, _tls_failure(reasons[-1]))
-    for each, kind, message in _FAILURES:
-        if any(isinstance(cause, each) for cause in chain) and not (deadline.sending and kind is _NO_CONNECTION):
+    tls_errors = [cause for cause in causes if isinstance(cause, ssl.SSLError)]
+    if tls_errors:
+        return Failure(FailureKind.TLS, _tls_failure(tls_errors[-1]))
+    for exception_type, kind, message in _FAILURES:
+        if kind is _NO_CONNECTION and deadline.may_have_left:
+            continue
+        if any(isinstance(cause, exception_type) for cause in causes):
             return Failure(kind, message)
-    if any("got more than" in str(cause) for cause in chain):
+    if any("got more than" in str(cause) for cause in causes):  # words of `http.client`, which has no class for it
         return Failure(FailureKind.LIMIT, "more headers than the suite reads (100)")
     return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception with all that led to it."""
+    """An exception and all exceptions that led to it."""
     if error is not None:
         yield error
         yield from _causes(error.__cause__)
@@ -228,6 +263,9 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _tls_failure(error: ssl.SSLError) -> str:
-    """Message of OpenSSL, without the line of its source: it names no more of the profile than the host."""
+    """The message of OpenSSL, which names no more of the profile than the host.
+
+    It is `[SSL: CODE] message (_ssl.c:123)`: the code before it and the place in the source behind it are left out.
+    """
     text = getattr(error, "verify_message", "") or re.sub(r"^\[[^]]*\] | \(_ssl\.c.*$", "", str(error.args[-1]))
     return f"TLS failed ({text.strip().removesuffix('.')}): {_REMEDY}"

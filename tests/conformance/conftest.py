@@ -1,4 +1,4 @@
-"""The fixtures of several files of conformance tests: what a run works with, and what it has sent."""
+"""The fixtures that several files of conformance tests share: the parts of the run, and everything that it has sent."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ def profile(session: Session) -> Profile:
 
 @pytest.fixture(scope="session")
 def reproduction(session: Session) -> Reproduction:
-    """The judge of exchanges, which knows what deviations showed again."""
+    """The judge of exchanges, which knows which deviations showed again."""
     return session.reproduction
 
 
 @pytest.fixture(scope="session")
 def sent(pytestconfig: pytest.Config) -> RunTraffic:
-    """All that this run has sent."""
+    """All traffic of this run, with the generated one. Everything was sent before the first test."""
     return pytestconfig.stash[SENT]
 
 
 @pytest.fixture(scope="session")
 def traffic(sent: RunTraffic) -> Traffic:
-    """Requests of this run for the selected requirements, without generated traffic."""
+    """The traffic of the scenarios, which serve the selected requirements; without generated traffic."""
     return sent.traffic
 
 
 @pytest.fixture(scope="session")
 def log(traffic: Traffic) -> Log:
-    """Everything that this run has sent, by the purpose of each request."""
+    """All exchanges of this run, which a test asks for by operation and purpose."""
     return traffic.log
 
 
 @pytest.fixture(scope="session")
 def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
-    """Reasons why the run left the keys of a type alone, by the type."""
+    """By key type, the reason why the run left the keys of the type alone."""
     return types_left_alone(log, profile)
 
 
 @pytest.fixture(scope="session")
 def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
-    """The log of a run that had keys to register."""
+    """The log of a run that had keys to register. In another run the test cannot judge, and is skipped."""
     require_supplied(traffic.selects(register), NO_REGISTRATION)
     missing = traffic.missing.get("registerPixKey", "")
     require_supplied(not missing, missing)

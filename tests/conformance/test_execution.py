@@ -46,7 +46,7 @@ SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "exe
 
 @pytest.fixture(scope="session")
 def executions_log(log: Log, traffic: Traffic) -> Log:
-    """The log of a run that had a real code to send."""
+    """The log of a run that had a real code to send. In another run the test cannot judge, and is skipped."""
     require_supplied(log.of("executePix", Execution.UNKNOWN_CODE), NO_CODE)
     missing = traffic.missing.get("executePix", "")
     require_supplied(not missing, missing)
@@ -72,14 +72,14 @@ def test_statement_holds_in_every_answer(requirement_id, execution_answers):
 
 @requirement("executePix.status")
 def test_an_execution_is_answered_with_200(executions_log, execution_answers):
-    """A successful execution has status 200: what is refused is not executed."""
+    """A successful execution has status 200, and a refused transfer is not executed."""
     assert_found("executePix.status", no_refusal_was_executed(executions_log))
     assert_holds("executePix.status", execution_answers)
 
 
 @requirement("executePix.id.matches")
 def test_a_result_is_of_the_code_that_was_sent(execution_answers):
-    """The id is the code that was sent, and that of no other execution."""
+    """The id is the code of the request, and not the code of another execution."""
     codes = {exchange: exchange.request.last_segment for exchange in execution_answers}
 
     assert_found("executePix.id.matches", of_no_other("executePix.id.matches", codes))
@@ -150,7 +150,7 @@ def test_unknown_code(log):
 
 @pytest.mark.parametrize("requirement_id", SEEN_IN_RESULTS)
 def test_values(requirement_id, executions_log):
-    """These values of the field are seen, or values of this unit."""
+    """The field has these values, or values of this unit."""
     field = observed(requirement_id, executions_log)
     require_supplied(field.values, "no execution result has a value that shows it")
 

@@ -1,4 +1,4 @@
-"""The documented endpoints exist, under the prefix /v1; what the document does not describe keeps the general rule."""
+"""The documented endpoints exist under the prefix /v1, and undescribed operations keep the general rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Behaviour that the interface document does not show, and the traffic of the run does."""
+"""Behaviour that the interface document does not show, as the answers to a run show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated traffic: requests that no targeted test names, judged by the same rules."""
+"""Generated requests, which are judged by the same rules as the requests of scenarios."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 
 @pytest.fixture(scope="session")
 def generation(sent: RunTraffic) -> Generation:
-    """The generated traffic."""
+    """The generated requests of this run, with their answers."""
     return sent.generation
 
 
@@ -25,7 +25,8 @@ def test_generated_requests(operation: str, generation: Generation, sent: RunTra
     """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
     findings, generated = generation.judge(operation), session.run.generated
     generated.take(operation, [exchange for _, exchange in findings.taken])
-    generated.cut += [f"{operation} was cut after {len(findings.taken)} requests: {findings.cut}"] * bool(findings.cut)
+    if findings.cut:
+        generated.cut.append(f"{operation} was cut after {len(findings.taken)} requests: {findings.cut}")
     require_supplied(findings.taken, findings.cut or "nothing to send: supply accounts")
 
     results = findings.results(session.run.seed, session.profile.fail_on)

@@ -59,7 +59,7 @@ OF_ANY_RESULT = (
 
 
 def deletions_needed(profile):
-    """Reason why a registration was not tried that may be accepted, and all that it needs."""
+    """Reason why a registration that may be accepted was not tried, with everything that the profile has to supply."""
     body = say("supply requests.deletePixKey")
     if "delete-keys" in profile.allow:
         needs_a_list = "deletePixKey" in profile.requests
@@ -71,7 +71,7 @@ def deletions_needed(profile):
 
 
 def with_effect(answers, log, profile):
-    """These registrations, without those that were granted although a list shows that there is no such key."""
+    """These registrations, without the granted ones whose key a list shows to be absent."""
     lost = lost_registrations(log, profile) if any(map(registered, answers)) else []
     return [exchange for exchange in answers if exchange not in lost]
 
@@ -87,7 +87,7 @@ def test_statement_holds_in_every_answer(requirement_id, registrations_log):
 
 @requirement("registerPixKey.status")
 def test_a_registration_is_answered_with_200(registrations_log, profile):
-    """A successful registration has status 200: what is refused is not registered."""
+    """A successful registration has status 200, and a refused key is not registered."""
     effects = refused_with_effect(registrations_log, profile)
 
     assert_found("registerPixKey.status", no_refusal_had_an_effect(effects))
@@ -98,7 +98,7 @@ def test_a_registration_is_answered_with_200(registrations_log, profile):
 
 @requirement("registerPixKey.Key.matches")
 def test_a_result_is_of_the_key_that_was_sent(registrations_log):
-    """The Key is the key that was sent, and that of no other registration."""
+    """The Key is the key of the request, and not the key of another registration."""
     answers = valid_registrations(registrations_log)
     keys = {exchange: body_sent(exchange).get("pixKey") for exchange in answers}
 
@@ -108,7 +108,7 @@ def test_a_result_is_of_the_key_that_was_sent(registrations_log):
 
 @pytest.mark.parametrize("requirement_id", named(*(f"registerPixKey.{what}" for what in OF_ANY_RESULT)))
 def test_type_holds_in_every_result(requirement_id, registrations_log):
-    """A field that is there has its type, also in the result that declines an undocumented key type."""
+    """Each present field has its type, also in a result that declines an undocumented key type."""
     assert_holds(requirement_id, [*valid_registrations(registrations_log), *declined_types(registrations_log)])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from spec.interface import operations
@@ -11,8 +13,10 @@ from tests.harness.judging import assert_found, named, require_permission
 from tests.traffic.judgements import never_broken
 from tests.traffic.robustness import classes_not_sent, classes_unseen, only_on_a_sandbox
 
+ROBUSTNESS_OF_EACH_OPERATION = [f"{name}.{end_of_id}" for end_of_id, name in product(ROBUSTNESS, operations())]
 
-@pytest.mark.parametrize("requirement_id", named(*(f"{name}.{what}" for what in ROBUSTNESS for name in operations())))
+
+@pytest.mark.parametrize("requirement_id", named(*ROBUSTNESS_OF_EACH_OPERATION))
 def test_no_request_breaks_the_service(requirement_id, log, profile, reproduction):
     """No request ends in a server error, a stack trace or a dropped connection, valid or not."""
     operation = requirement_id.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Sequences of operations: what is described keeps its shape in any order; and a second execution of a code."""
+"""Sequences of operations: described answers keep their shape in any order. And a second execution of a code."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 
 @pytest.fixture(scope="session")
 def world(sent: RunTraffic) -> World | None:
-    """Answers and findings of the sequences of operations."""
+    """The answers to the sequences of operations, and their findings."""
     require_supplied(sent.world, NO_ACCOUNT)
     return sent.world
 
 
 @requirement("executePix.repeated")
 def test_second_execution(world: World):
-    """A code that was executed is answered in this way when it is sent again, and money moves again or not."""
+    """A second request with an executed code is answered in this way, and moves money a second time or not."""
     require_supplied(
         world.twice,
         say("not tried: needs a sandbox, transactions.prepare, and room in limits.executions"),

@@ -1,6 +1,7 @@
-"""The end of a run: nothing more is sent, and its record takes over from the door what was sent and what follows.
+"""The end of a run: nothing more is sent, and the record takes over the exchanges and the state of the door.
 
-Notes say what the state of the door means for people: unknown outcomes, faults of the set-up, and what others caused.
+`pytest_sessionfinish` in the conftest.py of the root calls it. The notes tell people what the state of the door means:
+unknown outcomes, keys that are gone, faults of the set-up, and effects of gateways and of parallel requests.
 """
 
 from __future__ import annotations
@@ -41,52 +42,57 @@ from tests.harness.session import Session
 _OF_NOBODY = say("its account is synthetic")
 _DECLINED = say('the answer has code 0, and says Success: "false": it was perhaps prepared')
 _COUNTED = (_OF_NOBODY, _DECLINED)
-"""Reasons for which nobody looks transfers up one by one."""
+"""Reasons for which the report names a few exchanges alone, because nobody looks these transfers up one by one."""
+_FEWEST_OTHERWISE_ALONE = 3
+"""Requests that were answered otherwise alone, from which on a note tells of them: fewer may be passing trouble."""
 
 
 def end_sending(session: Session, *, was_interrupted: bool) -> None:
-    """Send nothing more, and note why the run ended early, if it did."""
+    """Send nothing more, and note the reason if the run ended before everything was sent."""
     run, door = session.run, session.door
     run.ended_by = door.ending.limit if door.ending.limit in door.unsent else ""
-    run.interrupted |= was_interrupted
+    if was_interrupted:
+        run.interrupted = True
     door.ending.stop()
 
 
 def close_record(session: Session) -> None:
-    """Take over from the door how much was sent, what is left behind, and the notes."""
-    run, door, foreign = session.run, session.door, session.display.foreign
-    run.requests, run.executions = len(door.exchanges), door.guard.sent
+    """Take over from the door the number of requests, the keys and transfers that are left behind, and the notes."""
+    run, door = session.run, session.door
+    foreign = session.display.foreign  # hides known values in a text that is not the suite's own
+    run.requests, run.executions = len(door.exchanges), door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
-    if run.profile.base_url != EMBEDDED:  # it ends with the run
+    if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
         for key in door.keys.not_cleaned_up():
             name = changed(key.name, foreign)
             run.not_cleaned_up.append(LeftKey(name, key.state.value, key.owned, tuple(key.exchanges)))
         run.not_executed += _not_executed(door)
     run.grants = Grants.of_exchanges(door.exchanges)
-    run.outages = {why: _in_order(names) for why, names in door.backoff.outages.items()}
-    unsent = {why: _in_order(names) for why, names in door.unsent.items()} | run.outages
-    run.unsent = {why: names for why, names in unsent.items() if names}  # none: only to undocumented paths
+    run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
+    unsent = {reason: _in_order(names) for reason, names in door.unsent.items()} | run.outages
+    # A reason without an operation was about undocumented paths alone.
+    run.unsent = {reason: names for reason, names in unsent.items() if names}
 
 
 def keep_exchanges(session: Session, *, with_content: bool) -> None:
-    """Take over the exchanges as they may be shown: an outline of each.
+    """Take over an outline of each exchange, and the whole content of the exchanges that the report cites.
 
-    Exchanges have their content if a result cites them (without `with_content` only a failure) or if a key is left.
+    An exchange is cited by a result, or by a key that is left behind. Without `with_content` only failures count.
     """
     run, exchanges = session.run, session.door.exchanges
     codes = session.door.guard.prepared.codes
     session.resending.preparations = {
         codes[exchange.number]: exchange.request for exchange in exchanges if codes.get(exchange.number)
     }
-    citing = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
-    cited = set(chain.from_iterable(result.exchanges for result in citing))
-    cited.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
+    citing_results = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
+    cited_numbers = set(chain.from_iterable(result.exchanges for result in citing_results))
+    cited_numbers.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
     for exchange in exchanges:
-        is_cited = exchange.number in cited
+        is_cited = exchange.number in cited_numbers
         run.exchanges[exchange.number] = evidence(exchange, session.resending) if is_cited else outline(exchange)
 
 
@@ -95,26 +101,29 @@ def _in_order(names: Container[str]) -> list[str]:
     return [name for name in operations() if name in names]
 
 
-def _reason(prepared: tuple[Exchange, str]) -> Text:
-    """Why a transfer was not executed, as it is said; empty if it was."""
-    exchange, why = prepared
-    if why and exchange.response and is_granted(exchange) and declines(exchange.response):
-        return _DECLINED
-    return why if exchange.valid or why == PERHAPS_PREPARED else _OF_NOBODY
+def _reason_in_words(prepared: tuple[Exchange, str]) -> Text:
+    """Reason why a prepared transfer was not executed, for the report; empty if it was, or may have been."""
+    exchange, reason = prepared
+    if reason and exchange.response:
+        is_declined = is_granted(exchange) and declines(exchange.response)
+        if is_declined:
+            return _DECLINED
+    may_be_of_profile = exchange.valid or reason == PERHAPS_PREPARED
+    return reason if may_be_of_profile else _OF_NOBODY
 
 
 def _not_executed(door: Door) -> Iterator[Message]:
-    """One line for the transfers that were prepared and not executed for the same reason."""
+    """Lines about the transfers that were prepared and not executed, one line for each reason."""
     prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
-    for why, transfers in grouped(prepared, _reason).items():
+    for reason, transfers in grouped(prepared, _reason_in_words).items():
         numbers = [str(exchange.number) for exchange, _ in transfers]
-        if why:
+        if reason:
             yield say_many(
                 "{n} transfer (exchange {numbers}), not executed: {why}",
                 "{n} transfers (exchanges {numbers}), each not executed: {why}",
                 n=len(transfers),
-                numbers=first_few(numbers) if why in _COUNTED else listed(numbers),
-                why=message_of(why),
+                numbers=first_few(numbers) if reason in _COUNTED else listed(numbers),
+                why=message_of(reason),
             )
 
 
@@ -122,9 +131,9 @@ def _not_executed(door: Door) -> Iterator[Message]:
 
 
 def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
-    """The notes of a run with the profile of this name, the most important one first."""
+    """The notes of a run, the most important one first. `name` is the profile in commands that a note names."""
     valid = [exchange for exchange in door.exchanges if exchange.expects_success]
-    if not any(map(is_granted, valid)):  # the first cause is another one
+    if not any(map(is_granted, valid)):  # then an account or a code is not the cause of its refusal
         valid = []
     yield from _unsettled_transfers(door, name)
     yield from _stopped_deletions(door)
@@ -135,7 +144,7 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
 
 
 def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
-    """Transfers that this run or an earlier one may have executed or prepared."""
+    """Notes on transfers that this run or an earlier one may have executed or prepared."""
     settle: Text = ""
     if door.guard.journal:
         settle = say(
@@ -161,7 +170,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
 
 
 def _stopped_deletions(door: Door) -> Iterator[Note]:
-    """Why no further key was registered or deleted."""
+    """A note with the reason why no further key was registered or deleted, if there is one."""
     if door.keys.lists.gone:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
@@ -170,8 +179,8 @@ def _stopped_deletions(door: Door) -> Iterator[Note]:
 
 
 def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
-    """Accounts of the profile that every operation refuses."""
-    accounts = [known.value for known in door.secrets.known if known.name == ACCOUNT]
+    """Notes on the accounts of the profile that every operation refuses."""
+    accounts = [secret.value for secret in door.secrets.known if secret.name == ACCOUNT]
     for number, account in enumerate(accounts, 1):
         answers = [exchange for exchange in valid if exchange.request.last_segment == account]
         refusing = {exchange.operation for exchange in answers if refused_or_lost(exchange) not in PASSING}
@@ -185,9 +194,9 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
 
 
 def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
-    """What requests in flight together, limits of the suite and gateways did to the answers."""
+    """Notes on answers that parallel requests, limits of the suite or gateways have changed."""
     otherwise_alone = len(reproduction.otherwise_alone)
-    if otherwise_alone >= 3:  # fewer may be passing trouble
+    if otherwise_alone >= _FEWEST_OTHERWISE_ALONE:
         together = say(
             "{number} requests were refused or not answered with other requests in flight, and answered otherwise "
             "alone: the service limits requests at the same time, or mixes up their answers",
@@ -213,7 +222,7 @@ def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]
 
 
 def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
-    """What is wrong with the token, the codes, the journal or the certificate."""
+    """Lines about faults of the token, the codes, the journal or the client certificate."""
     guard = door.guard
     if guard.token_refused:
         refused = say(
@@ -229,12 +238,12 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
     yield from door.token_monitor.notes
     if any(refused_or_lost(exchange) is RefusalKind.CERTIFICATE for exchange in door.exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
-    if not guard.notes:  # they say the first cause
+    if not guard.notes:  # else the notes of the guard tell the first cause of the refusals
         yield from _codes_refused(door, valid)
 
 
 def _kept_by_journal(door: Door) -> Iterator[Text]:
-    """The codes that the journal kept from being sent, and those that it does not."""
+    """Lines about the codes that were not sent because of the journal, and about offers of earlier runs."""
     guard, supplied = door.guard, len(door.secrets.codes)
     if guard.journal_trouble:
         yield say("executions were stopped: {why}", why=guard.journal_trouble)
@@ -264,15 +273,16 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
 
 
 def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
-    """The codes that were refused, and by which answers; nothing if all that refused one may be a conflict with what
-    was beside it. A refusal that carries a result, or may carry one, is none: its transfer may have been executed.
+    """A line about the codes that were refused, and by which answers.
 
-    If all supplied codes of a sandbox were refused, an earlier run may have executed them: a sandbox has no journal.
+    There is no line if each refusal may be a conflict with a parallel request. A refusal does not count if its transfer
+    may have been executed. If all supplied codes of a sandbox were refused, an earlier run may have executed them,
+    because a sandbox has no journal.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
-    settled = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
-    refused = [exchange for exchange in settled if _refuses_a_code(exchange)]
-    if all(exchange.beside and refused_or_lost(exchange) is RefusalKind.CONFLICT for exchange in refused):
+    with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
+    refused = [exchange for exchange in with_known_outcome if _refuses_a_code(exchange)]
+    if all(_may_be_a_conflict(exchange) for exchange in refused):  # also if no code was refused
         return
     line = say(
         "{number} of {all} transaction codes were refused: {answers}",
@@ -289,6 +299,13 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     yield joined((line, question if is_asked else ""))
 
 
+def _may_be_a_conflict(exchange: Exchange) -> bool:
+    """True if an execution was refused with a conflict while another request was on the wire."""
+    return exchange.beside > 0 and refused_or_lost(exchange) is RefusalKind.CONFLICT
+
+
 def _refuses_a_code(exchange: Exchange) -> bool:
-    is_refusal = refused_or_lost(exchange) in ABOUT_THE_REQUEST
-    return is_refusal and exchange.response is not None and not execution_results(exchange.response)
+    """True if an answer refuses the code and carries no execution result, which would contradict the refusal."""
+    if exchange.response is None:
+        return False
+    return refused_or_lost(exchange) in ABOUT_THE_REQUEST and not execution_results(exchange.response)

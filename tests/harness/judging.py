@@ -1,8 +1,13 @@
-"""What a conformance test says: the requirement that it names, and what it asserts of it.
+"""The words of a conformance test: the marker of its requirement, and the assertions about requirements.
 
-Each assertion names its requirement and hands a result over to `ASSERTIONS`, which watching.py empties after each test.
-An assertion that ends its test raises: `DeviationError` if the requirement is not met, `NotExercised` or `OutOfScope`
-if it cannot be judged.
+Each assertion names its requirement and adds a result to `ASSERTIONS`, which watching.py takes over after each test.
+
+| assertion | if the requirement is not met | if it cannot be judged |
+|---|---|---|
+| `assert_holds`, `assert_found` | `DeviationError` | `NotExercised` |
+| `warn` | a warning, and the test goes on | |
+| `observe`, `remark` | | |
+| `require_supplied`, `require_permission` | | `NotExercised`, `OutOfScope` |
 """
 
 from __future__ import annotations
@@ -24,45 +29,48 @@ from spec.requirements import requirements
 from spec.rules import ROBUSTNESS, RULES, judge
 
 _MOST_WITNESSES = 3
-"""Exchanges that are cited for a requirement that holds."""
+"""Most exchanges that are cited for a requirement that holds: a reader needs an example or two."""
+_MOST_REASONS = 3
+"""Most reasons that are given why no exchange can show a requirement."""
 
 
 def requirement(requirement_id: str) -> pytest.MarkDecorator:
-    """The requirement that a test answers for."""
+    """The marker of the requirement that a test answers for."""
     return pytest.mark.requirement(requirement_id)
 
 
 def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
-    """Requirements of the operations that a rule answers for, as parameters.
+    """The requirements of the operations that a rule judges, as parameters of a test.
 
-    Those of robustness are left out, because they are judged apart. `but` names others to leave out, by the part that
-    follows the operation, such as `status`.
+    Robustness requirements are left out, because a test of their own judges them. `but` names others to leave out, by
+    the part that follows the operation, such as `status`.
     """
     left_out = {*ROBUSTNESS, *but}
     requirement_ids = []
     for requirement_id in requirements():
-        operation, _, what = requirement_id.partition(".")
-        if requirement_id in RULES and operation in operations and what not in left_out:
+        operation, _, end_of_id = requirement_id.partition(".")
+        is_left_out = end_of_id in left_out
+        if requirement_id in RULES and operation in operations and not is_left_out:
             requirement_ids.append(requirement_id)
     return named(*requirement_ids)
 
 
 def named(*requirement_ids: str) -> list[object]:
-    """Requirements as parameters."""
+    """Requirements as parameters of a test, each of which carries the marker of its requirement."""
     return [pytest.param(name, marks=requirement(name), id=name) for name in requirement_ids]
 
 
-def operations_with(what: str, operations: Iterable[str]) -> list[object]:
-    """The operations as parameters, each for its requirement `<operation>.<what>`."""
+def operations_with(end_of_id: str, operations: Iterable[str]) -> list[object]:
+    """Operations as parameters of a test, each with the marker of its requirement `<operation>.<end_of_id>`."""
     parameters: list[object] = []
     for operation in operations:
-        requirement_id = f"{operation}.{what}"
+        requirement_id = f"{operation}.{end_of_id}"
         parameters.append(pytest.param(operation, marks=requirement(requirement_id), id=requirement_id))
     return parameters
 
 
 class Untested(Skipped):
-    """The running test cannot judge. `why` says what is missing."""
+    """The running test cannot judge its requirement. `why` says what is missing."""
 
     verdict: ClassVar[Verdict]
 
@@ -84,7 +92,10 @@ class OutOfScope(Untested):
 
 
 class DeviationError(AssertionError):
-    """A requirement is not met. `judgements` are those that deviate. Its level decides whether the test fails."""
+    """A requirement is not met. The level of the requirement decides if the test fails.
+
+    `judgements` are the judgements of exchanges that deviate.
+    """
 
     def __init__(self, requirement_id: str, judgements: Sequence[Judgement]) -> None:
         self.requirement_id, self.judgements = requirement_id, judgements
@@ -93,15 +104,18 @@ class DeviationError(AssertionError):
 
 @dataclass
 class _Assertions:
-    """What the assertions of the running test found. One object is enough, because pytest runs one test at a time."""
+    """The results of the assertions in the running test. One object is enough, because pytest runs one test at a
+    time."""
 
     results: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     remarks: dict[str, Text] = field(default_factory=dict)  # by requirement
 
     def clear(self) -> None:
-        """Forget what was found: another test begins."""
-        self.results, self.observations, self.remarks = [], [], {}
+        """Remove everything, because another test begins."""
+        self.results = []
+        self.observations = []
+        self.remarks = {}
 
     def add(
         self, requirement_id: str, verdict: Verdict, exchanges: Iterable[Exchange], findings: Sequence[Finding] = ()
@@ -122,12 +136,12 @@ class JudgedTest:
     own: RequirementResult
     others: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
-    error: str = ""  # what failed in the suite
+    error: str = ""  # the failure of the suite itself that ended the test; empty if there is none
     elapsed_s: float = 0.0
 
     @property
     def results(self) -> list[RequirementResult]:
-        """Every result, that of the test's own requirement first."""
+        """Every result. The result of the test's own requirement comes first."""
         return [self.own, *self.others]
 
     @property
@@ -136,26 +150,26 @@ class JudgedTest:
         return [result for result in self.results if result.verdict == Verdict.FAIL]
 
     def leave_untested(self, gap: Untested) -> None:
-        """Its own requirement could not be judged."""
+        """Note that its own requirement could not be judged, and why."""
         self.own = replace(self.own, verdict=gap.verdict, why=gap.why)
 
 
-def require_supplied(what: object, missing: Text) -> None:
-    """Raises NotExercised if `what` is empty; `missing` says what to supply."""
-    if not what:
+def require_supplied(supplied: object, missing: Text) -> None:
+    """Raises NotExercised if `supplied` is empty or false; `missing` says what the user has to supply."""
+    if not supplied:
         raise NotExercised(missing)
 
 
 def require_permission(permitted: object, missing: Text) -> None:
-    """Raises OutOfScope if the profile does not permit it; `missing` says which permission would."""
+    """Raises OutOfScope if `permitted` is empty or false; `missing` says which permission the profile lacks."""
     if not permitted:
         raise OutOfScope(missing)
 
 
 def warn(requirement_id: str, finding: Finding, exchanges: Sequence[Exchange]) -> None:
-    """The requirement gets a warning if there are exchanges that show the finding, and else passes.
+    """Give the requirement a warning if exchanges show the finding, else a pass.
 
-    It is no failure, because no statement says when something that is granted takes effect, or that it does.
+    Warn instead of failing: the interface document does not say when a granted request takes effect, or that it does.
     """
     if exchanges:
         ASSERTIONS.add(requirement_id, Verdict.WARN, exchanges, [finding])
@@ -164,34 +178,34 @@ def warn(requirement_id: str, finding: Finding, exchanges: Sequence[Exchange]) -
 
 
 def remark(requirement_id: str, text: Text) -> None:
-    """Say something about the requirement that leaves its verdict as it is."""
+    """Note a text about the requirement that leaves its verdict as it is."""
     ASSERTIONS.remarks[requirement_id] = text
 
 
-Seen = Mapping[Text, Iterable[Facts | str]]
-"""By situation, the facts of the answers that were seen in it. A text is a fact that is said in words."""
+ObservedFacts = Mapping[Text, Iterable[Facts | str]]
+"""By situation, the facts of the answers in it. A text is a fact in words."""
 
 
 def observe(
-    requirement_id: str, values: Seen | str, exchanges: Iterable[Exchange] = (), *, first: bool = False
+    requirement_id: str, values: ObservedFacts | str, exchanges: Iterable[Exchange] = (), *, first: bool = False
 ) -> None:
-    """Record how the service does what the interface document does not show.
+    """Record a behaviour of the service that the interface document does not show.
 
     `values` are facts by situation, such as `{"without a token": [answer]}`, or a text if there is one situation.
-    `exchanges` show it. With `first` it is said before all other observations.
+    `exchanges` show them. With `first` the report puts them before all other observations.
     """
     ASSERTIONS.add(requirement_id, Verdict.OBSERVED, exchanges)
-    by_situation: Seen = {"": [values]} if isinstance(values, str) else values
-    for situation, values_there in by_situation.items():
-        for value in values_there:
+    by_situation: ObservedFacts = {"": [values]} if isinstance(values, str) else values
+    for situation, values_in_it in by_situation.items():
+        for value in values_in_it:
             facts = words_as_facts(value) if isinstance(value, str) else value
             ASSERTIONS.observations.append(Observation(requirement_id, facts, situation, first))
 
 
 def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
-    """The rule of the requirement holds in every exchange that can show it, and in at least one.
+    """Assert that the rule of the requirement holds in every exchange that can show it, and in at least one.
 
-    Every deviation is a finding, not only the first.
+    Every deviation is a finding, not only the first. Raises DeviationError, or NotExercised if no exchange can show it.
     """
     judgements = [judge(requirement_id, exchange) for exchange in exchanges]
     deviating = [judgement for judgement in judgements if judgement.deviates]
@@ -200,15 +214,16 @@ def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
         raise DeviationError(requirement_id, deviating)
     if not holding:
         reasons = dict.fromkeys(judgement.why for judgement in judgements)
-        raise NotExercised(said_once(list(reasons)[:3]))
+        raise NotExercised(said_once(list(reasons)[:_MOST_REASONS]))
     for judgement in holding[:_MOST_WITNESSES]:
         ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
 
 
 def assert_requirements(requirement_id: str, results: Iterable[RequirementResult]) -> None:
-    """Hand over results for several requirements, of which this one is that of the test.
+    """Add results for several requirements; `requirement_id` is the requirement of the test.
 
-    The test fails if one of them fails and the run is about it. Raises OutOfScope if its own requirement is that.
+    The test fails if one of them fails and the run is about that requirement. Raises NotExercised if there is no result
+    for the test's own requirement, OutOfScope if its result is out of scope.
     """
     results = list(results)
     ASSERTIONS.results += results
@@ -220,8 +235,10 @@ def assert_requirements(requirement_id: str, results: Iterable[RequirementResult
 
 
 def assert_found(requirement_id: str, judgement: Judgement) -> None:
-    """The judgement, which several exchanges gave together, holds. An inconclusive one leaves the requirement
-    unexercised."""
+    """Assert that a judgement, which several exchanges gave together, holds.
+
+    Raises DeviationError if it deviates, NotExercised if it is inconclusive.
+    """
     if judgement.deviates:
         raise DeviationError(requirement_id, [judgement])
     ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)

@@ -1,4 +1,4 @@
-"""Options of pytest in a conformance run: those that are refused, and those that only show something."""
+"""Options of pytest in a conformance run: which are refused, which only show something, and how numbers are read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from environments.profiles.model import Profile
 from reports.sentences.language import ENGLISH, catalogues
 
 DEFAULT_EXAMPLES = 20
-"""Valid registrations, and as many deletions. A fault in one answer of four is then missed once in 300 runs."""
+"""Generated requests for each operation. A fault in one answer of four is then missed once in 300 runs: 0.75 ** 20."""
 _REFUSED = {
     "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, "
     "every run checks the target first",
@@ -25,14 +25,16 @@ _REFUSED = {
     "showlocals": "--showlocals prints answers of the service as they are; leave it out",
     "pastebin": "--pastebin publishes what is printed before known values are hidden; leave it out",
 }
-_NAMING = {"base_url": "--base-url", "report_dir": "--report-dir"}
-"""Options that may be left out and never be empty: `--base-url="$STAGING"`, with that unset, would test the sandbox."""
+"""By the name of its value, why an option is refused and what to do instead."""
+_NEVER_EMPTY = {"base_url": "--base-url", "report_dir": "--report-dir"}
+"""By the name of its value, an option that must not be empty: `--base-url="$STAGING"` would test the sandbox if the
+variable is not set."""
 LANGUAGES = (ENGLISH, *catalogues())
-"""Of the report."""
+"""Languages of the report."""
 HELPING = {"--help": "help", "--markers": "markers"}
-"""With these pytest collects no tests. As below: options by the name of their value."""
+"""Options, each with the name of its value, with which pytest collects no tests."""
 PRINTING = {"--explain": "explain", "--list": "list", "--plan": "plan"}
-"""With these the suite prints something in place of a run."""
+"""Options with which the suite prints something in the place of a run."""
 SHOWING = {
     "--collect-only": "collectonly",
     "--setup-plan": "setupplan",
@@ -40,12 +42,14 @@ SHOWING = {
     "--fixtures-per-test": "show_fixtures_per_test",
     "--cache-show": "cacheshow",
 }
-"""With these pytest runs no test: no target is opened, and nothing is written."""
+"""Options with which pytest runs no test. Then no target is opened, and no file is written."""
 
 
 def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> pytest.OptionGroup:
-    """Add the group that the options of the suite go into. A wrong option is one line; the option of pytest-xdist is
-    refused in words of the suite where that is not loaded, too."""
+    """Add the group for the options of the suite. A wrong option gives an error of one line.
+
+    Without pytest-xdist its option is added here, so that it is refused in words of the suite, see `refuse_options`.
+    """
     parser.optparser.error = partial(_refuse_usage, pluginmanager)  # type: ignore[method-assign]
     group = parser.getgroup("conformance")
     if not pluginmanager.hasplugin("xdist"):
@@ -54,22 +58,25 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
 
 
 def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str) -> NoReturn:
-    """UsageError in one line, in place of argparse's own error, which has four. An option that is not known may be that
-    of an installed plugin: only plugins that are named are loaded."""
+    """Raises UsageError in one line, because the error of argparse has four.
+
+    An unknown option may be one of an installed plugin, because pytest loads only the plugins that are named.
+    """
     hint = "pytest --help lists the options"
-    loaded = pluginmanager.has_plugin
-    plugins = [plugin for plugin in entry_points(group="pytest11") if not loaded(plugin.value)]
-    names = sorted(plugin.name for plugin in plugins if not loaded(plugin.name))
-    if message.startswith("unrecognized arguments") and names:
-        hint += f"; those of an installed plugin need its name: -p {' or -p '.join(names)}"
+    is_loaded = pluginmanager.has_plugin
+    installed = [plugin for plugin in entry_points(group="pytest11") if not is_loaded(plugin.value)]
+    unloaded_names = sorted(plugin.name for plugin in installed if not is_loaded(plugin.name))
+    if message.startswith("unrecognized arguments") and unloaded_names:
+        hint += f"; those of an installed plugin need its name: -p {' or -p '.join(unloaded_names)}"
     raise pytest.UsageError(f"{message.removeprefix('argument ')}; {hint}")
 
 
 def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
-    """Reads the number of an option."""
+    """A function that reads a whole number of an option. It raises ArgumentTypeError for any other text."""
 
     def read(text: str) -> int:
-        if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= most:
+        is_number = text.isascii() and text.isdecimal()
+        if not is_number or not least <= int(text) <= most:
             up_to = f" to {most}" if most < 10**12 else ""
             raise ArgumentTypeError(f"expected a whole number from {least}{up_to}, got {text!r}")
         return int(text)
@@ -78,17 +85,17 @@ def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
 
 
 def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAULT_EXAMPLES) -> int:
-    """The generated requests for each operation that the user or the profile asks for."""
-    named: int | None = config.getoption("examples")
-    return named or profile.limits.examples or otherwise
+    """The number of generated requests for each operation, by the command line, else the profile, else `otherwise`."""
+    on_command_line: int | None = config.getoption("examples")
+    return on_command_line or profile.limits.examples or otherwise
 
 
 def refuse_options(config: pytest.Config) -> None:
-    """UsageError for an option of pytest that a conformance run does not take, wherever it was given."""
-    for name, why in _REFUSED.items():
+    """Raises UsageError for an option of pytest that a conformance run does not take, wherever it was given."""
+    for name, reason in _REFUSED.items():
         if config.getoption(name, None):
-            raise pytest.UsageError(why)
-    for name, option in _NAMING.items():
+            raise pytest.UsageError(reason)
+    for name, option in _NEVER_EMPTY.items():
         if config.getoption(name, None) == "":
             raise pytest.UsageError(f"{option} is empty; give it a value, or leave it out")
     _refuse_a_hidden_address(config)
@@ -101,8 +108,11 @@ def refuse_options(config: pytest.Config) -> None:
 
 
 def _refuse_a_hidden_address(config: pytest.Config) -> None:
-    """UsageError for an address in PYTEST_ADDOPTS or in a configuration file of pytest: whoever reads the command line
-    sees that of the profile. A file of arguments (@file) stands on the command line, too."""
+    """Raises UsageError for an address of the target in PYTEST_ADDOPTS or in a configuration file of pytest.
+
+    A person who reads the command line would believe that the run tests the address of the profile. A file of arguments
+    (@file) is named on the command line, so it may have the address.
+    """
     if not hasattr(config.option, "base_url"):  # without pytest-base-url there is neither the option nor the setting
         return
     on_the_command_line = any(str(word).startswith(("--base-url", "@")) for word in config.invocation_params.args)
@@ -113,7 +123,7 @@ def _refuse_a_hidden_address(config: pytest.Config) -> None:
 
 
 def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:
-    """Given options that are on the command line."""
+    """The options, among these, that the command line has."""
     return [option for option, name in options.items() if config.getoption(name, None) not in (None, False)]
 
 

@@ -1,5 +1,8 @@
-"""Hides known values in what pytest, plugins and libraries print: the terminal, log records, the traceback of a
-crash. Without -v nothing of pytest's own is printed while it has nothing to complain of: the suite says the result."""
+"""The pen hides known values, such as tokens and codes, in everything that pytest, plugins and libraries print.
+
+It covers the terminal, log records, and the traceback of a crash. It also keeps pytest silent: without -v, nothing of
+pytest's own is printed unless something failed, because the suite prints the result.
+"""
 
 from __future__ import annotations
 
@@ -15,47 +18,51 @@ from reports.showing.show import Display, printable
 from tests.harness.process import INTERNAL_ERROR
 
 _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
-"""Colours and carriage returns, which pytest writes to a terminal."""
+"""Escape sequences for colours (ECMA-48) and carriage returns, which pytest writes to a terminal. In brackets, so that
+`split` keeps them."""
 
 
 class OurLine(str):
-    """A line of the suite. It is printed as it is: its own words may be a code."""
+    """A line of the suite. It is printed as it is, because the suite has hidden known values in it already: a word of
+    the suite may have the same text as a code."""
 
 
 class Pen:
-    """Hides known values from when it is made until `put_down`."""
+    """Hides known values from its creation until `put_down`. With `quiet`, it can silence pytest."""
 
     def __init__(self, display: Display, *, quiet: bool) -> None:
         self._display, self._quiet = display, quiet
         self._terminal: _GuardedFile | None = None
-        self._records = logging.getLogRecordFactory()
-        self._crash = sys.excepthook
-        logging.setLogRecordFactory(self._record)
-        sys.excepthook = self._crashed
+        self._original_record_factory = logging.getLogRecordFactory()
+        self._original_excepthook = sys.excepthook
+        logging.setLogRecordFactory(self._clean_record)
+        sys.excepthook = self._print_crash
 
     def put_down(self) -> None:
-        """Restore logging and the hook for crashes; the hook stays while an exception is on its way to it."""
-        logging.setLogRecordFactory(self._records)
+        """Restore logging and the hook for crashes. The hook stays if an exception is under way, which it is to
+        print."""
+        logging.setLogRecordFactory(self._original_record_factory)
         if sys.exc_info()[0] is None:
-            sys.excepthook = self._crash
+            sys.excepthook = self._original_excepthook
 
     def guard(self, writer: Any) -> None:
-        """Stand before the terminal that pytest writes to with this writer."""
+        """Hide known values in all that pytest writes to the terminal with this writer."""
         writer._file = _GuardedFile(writer._file, self._display.foreign, coloured=writer.hasmarkup)
         self._terminal = writer._file
 
     def take_the_word(self) -> None:
-        """From here on only the suite speaks."""
+        """Let only lines of the suite through from now on, unless -v is given."""
         if self._terminal:
             self._terminal.is_ours_alone = self._quiet
 
     def let_pytest_speak(self) -> None:
-        """From here on pytest and its plugins speak, too."""
+        """Let lines of pytest and its plugins through, too, from now on."""
         if self._terminal:
             self._terminal.is_ours_alone = False
 
-    def _record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
-        record = self._records(*args, **kwargs)
+    def _clean_record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
+        """A log record in whose texts known values are hidden."""
+        record = self._original_record_factory(*args, **kwargs)
         if isinstance(record.args, tuple):  # a library may log what a service wrote
             record.args = tuple(
                 arg if isinstance(arg, int | float) else self._display.text(str(arg)) for arg in record.args
@@ -66,42 +73,50 @@ class Pen:
             text = str(record.msg)
         record.msg, record.args = self._display.foreign(text), ()
         if record.exc_info:
-            record.exc_text = self._logged(record.exc_info)
+            record.exc_text = self._traceback_in_log(record.exc_info)
             record.exc_info = None
         return record
 
-    def _logged(self, exc_info: Any) -> str:
-        """Where an exception that is logged was raised, and its name. Its message may quote what a service wrote:
-        urllib3 logs headers that it cannot read in this way."""
+    def _traceback_in_log(self, exc_info: Any) -> str:
+        """The traceback and the name of a logged exception. Its message is shown as a text of the service, because it
+        may quote one: urllib3 logs in this way headers that it cannot read."""
         kind, error, trace = exc_info
-        if error is None:  # logged outside of a handler
+        if error is None:  # it was logged outside of an exception handler
             return ""
         lines = [*traceback.format_tb(trace), f"{kind.__name__}: {self._display.text(str(error))}"]
         return self._display.foreign("".join(lines))
 
-    def _crashed(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def _print_crash(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """Print the traceback of an exception that nobody caught, and end the process."""
         sys.stderr.write(self._display.foreign("".join(traceback.format_exception(kind, error, trace))))
         raise SystemExit(INTERNAL_ERROR)  # Python would end with 1, which is a verdict on the service
 
 
 class _GuardedFile:
-    """A text file in which no known value is written; everything else is the file's own. Where it `is_ours_alone`, only
-    lines of the suite are written."""
+    """A text file that hides known values in everything that is written to it."""
 
     is_ours_alone = False
+    """True while only lines of the suite are written, and others are dropped."""
 
     def __init__(self, file: TextIO, clean: Callable[[str], str], *, coloured: bool) -> None:
-        self._file, self._clean, self._coloured = file, clean, coloured
+        self._file = file
+        self._clean = clean
+        self._coloured = coloured
 
     def write(self, text: str) -> int:
-        """Write the text without known values, a line of the suite as it is. Gives its length, as files do."""
+        """Write the text without known values, or a line of the suite as it is. Gives its length, as files do."""
         if isinstance(text, OurLine):
-            return self._file.write(printable(text) + "\n" * self.is_ours_alone)  # pytest's line end is left out, too
+            # pytest writes the line end by a call of its own, which is dropped below: so it is added here.
+            line_end = "\n" if self.is_ours_alone else ""
+            return self._file.write(printable(text) + line_end)
         if self.is_ours_alone:
             return len(text)
         pieces = _OF_PYTEST.split(text) if self._coloured else [text]
-        self._file.write("".join(piece if at % 2 else self._clean(piece) for at, piece in enumerate(pieces)))
+        for place in range(0, len(pieces), 2):  # every second piece is a colour, which is kept
+            pieces[place] = self._clean(pieces[place])
+        self._file.write("".join(pieces))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
+        """Everything else is that of the file."""
         return getattr(self._file, name)

@@ -1,9 +1,13 @@
-"""The first plugin that pytest loads (`addopts` in pyproject.toml). Exit status 1 is a verdict on the service, so
-nothing else may end the process with it.
+"""The exit status of the process. Status 1 is a verdict on the service, so nothing else may end the process with it.
 
 Python ends with 1 after an exception that nobody catches, and pytest after a pipe that nobody reads. From the import of
-this module on, output that cannot be written raises nothing: it is lost, and `lost_output` says why. An exception ends
-the process with another status and one line. PYTEST_DONT_REWRITE: self-tests may have imported it before pytest does.
+this module on:
+
+- output that cannot be written raises nothing: it is lost, and `lost_output` says why
+- an exception that nobody catches ends the process with another status, and one line says which it is
+
+It is the first plugin that pytest loads (`addopts` in pyproject.toml). PYTEST_DONT_REWRITE keeps pytest from a warning,
+because self-tests may have imported the module before.
 """
 
 from __future__ import annotations
@@ -21,17 +25,20 @@ import pytest
 
 from environments.uncaught import place_of
 
-INTERRUPTED, INTERNAL_ERROR, WRONG_USE = 2, 3, 4
-"""Exit statuses, as those of pytest."""
+# Exit statuses. They are the numbers of pytest.ExitCode.
+INTERRUPTED = 2
+INTERNAL_ERROR = 3
+WRONG_USE = 4
 
 
 class _Output(io.FileIO):
-    """A file descriptor that takes everything. `lost` is the first error with which something was not written."""
+    """A file descriptor that raises nothing if it cannot be written."""
 
     lost: OSError | None = None
+    """The first error with which something was not written; None if everything was."""
 
     def write(self, data: Any) -> int:
-        """Write the data, or a part of it. Gives the number of bytes that are dealt with."""
+        """Write the data, or a part of it, or drop it. Gives the number of bytes that are written or dropped."""
         try:
             written = super().write(data)
             while written is None:  # a parent process made the pipe non-blocking, and it is full
@@ -44,7 +51,7 @@ class _Output(io.FileIO):
 
 
 def _guarded(stream: Any) -> TextIO:
-    """A stream of the interpreter as one that raises nothing, whatever characters it gets."""
+    """A stream of the interpreter that raises nothing, whatever characters it gets and whoever reads it."""
     stream.flush()
     return io.TextIOWrapper(
         io.BufferedWriter(_Output(stream.fileno(), "wb", closefd=False)),
@@ -56,19 +63,25 @@ def _guarded(stream: Any) -> TextIO:
 
 
 def _open_closed_descriptors() -> None:
-    """Lead closed standard descriptors to nowhere: else the next file that is opened gets their number and output."""
+    """Connect closed standard descriptors to the null device.
+
+    Otherwise the next file that is opened would get their number, and with it the output.
+    """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            os.dup2(nowhere, descriptor)
-            if nowhere != descriptor:
-                os.close(nowhere)
+            null_device = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null_device, descriptor)
+            if null_device != descriptor:
+                os.close(null_device)
 
 
 def guard_output() -> None:
-    """Replace the standard streams. One that is none of the interpreter belongs to a self-test."""
+    """Replace the standard output and error by streams that raise nothing.
+
+    A stream that is not the interpreter's own belongs to a self-test, and stays.
+    """
     _open_closed_descriptors()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -78,7 +91,8 @@ def guard_output() -> None:
             setattr(sys, name, _guarded(stream))
 
 
-def _lost() -> OSError | None:
+def _first_output_error() -> OSError | None:
+    """The first error with which standard output could not be written; None if there was none."""
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return raw.lost if isinstance(raw, _Output) else None
@@ -86,33 +100,38 @@ def _lost() -> OSError | None:
 
 def lost_output() -> str:
     """Reason why a part of the output could not be written; empty if all of it was."""
-    error = _lost()
+    error = _first_output_error()
     return f"the output cannot be written: {error.strerror}" if error else ""
 
 
 def end_without_a_verdict(session: pytest.Session) -> None:
-    """End a session such as --plan, which is no success if its output is lost, unless its reader has enough."""
-    error = _lost()
+    """Give a session such as --plan the status of an error if its output was lost.
+
+    A reader that closed the pipe, such as `head`, has read enough: that is no error.
+    """
+    error = _first_output_error()
     if error and error.errno != errno.EPIPE:
         print(f"ERROR: {lost_output()}", file=sys.stderr)
         session.exitstatus = INTERNAL_ERROR
 
 
 def _status_of(error: BaseException) -> int:
-    """A plugin that is not there and a warning about the command line are wrong use; what else fails is our fault."""
+    """The exit status for an exception that nobody caught.
+
+    A missing plugin and a warning about the command line are wrong use. Everything else is a fault of the suite.
+    """
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     return WRONG_USE if isinstance(error, ImportError | Warning) else INTERNAL_ERROR
 
 
 def _end_with_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
-    """Say which exception nobody caught, and end the process: Python takes the status from a SystemExit of this
-    hook."""
+    """Print which exception nobody caught, and end the process. Python takes the status from this SystemExit."""
     what = "interrupted"
     if kind is not KeyboardInterrupt:
         what = f"{kind.__name__}: {' '.join(str(error).split())}{place_of(trace)}"
     print(f"ERROR: {what}; this is no verdict on the service", file=sys.stderr, flush=True)
-    warnings.simplefilter("ignore")  # of files that nobody closed, when the interpreter ends
+    warnings.simplefilter("ignore")  # else the interpreter warns of open files when it ends
     raise SystemExit(_status_of(error))
 
 

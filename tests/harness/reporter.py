@@ -1,5 +1,8 @@
-"""Verdict and reports of a run, what it is compared with, and the record beside the profile, which --accept writes; at
-the end how our page gets before the table of pytest-html."""
+"""The reporter: verdict and report of a run, its comparison with an earlier run and with the record of behaviour.
+
+The hooks of `ConformanceRun` in the conftest.py of the root call it. `HtmlPage`, at the end, puts the page of the suite
+before the table of tests that pytest-html writes.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ from reports.outputs.writing import (
 )
 from reports.result.document import EarlierRun, RunDocument
 from reports.result.run import Run
-from reports.result.run_verdict import result_of_run
+from reports.result.run_verdict import RunResult, result_of_run
 from reports.result.verdicts import TESTED
 from reports.sentences.language import language
 from reports.sentences.wording import first_few
@@ -56,61 +59,69 @@ from tests.harness.process import lost_output
 from tests.harness.selection import keep_failed
 
 Clean = Callable[[str], str]
-"""Applied to what is shown of another run, of a record, and of paths."""
+"""Hides known values in a text about another run, a record or a path."""
 
 
 class Reporter:
-    """The files go to `folder`, None for none. The command line may name the run to compare with, which was read, in
-    place of the one before, and have what was observed written to the record.
+    """Writes the report of a run, and prints its summary. Without a `folder` no files are written.
 
-    The runner of GitHub takes each line that begins with `::` for a command, and a body that a service sent may stand
-    in such a line: while tests run, it is told to take none.
+    The command line may name a run to compare with, in the place of the run before. With --accept the behaviour of the
+    service is written to the record beside the profile.
+
+    The runner of GitHub takes each line that begins with `::` for a command. The body of a service may have such a
+    line, so the runner is told to take no commands while tests run.
     """
 
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
-        self.run, self.folder, self._clean, self._accepts = run, folder, clean, config.getoption("accept")
+        self.run, self.folder = run, folder
         self.page = HtmlPage(self)
-        self._named = config.getoption("compare_with")
-        self._is_in_a_folder_of_its_own = bool(config.getoption("report_dir"))
-        self._before = run_before(folder) if self._is_in_a_folder_of_its_own else None
+        self._clean = clean
+        self._accepts = config.getoption("accept")
+        self._named_run = config.getoption("compare_with")  # it was read when the command line was
+        self._has_folder_of_its_own = bool(config.getoption("report_dir"))
+        self._run_before = run_before(folder) if self._has_folder_of_its_own else None
         self._document: RunDocument | None = None
-        self._unwritten = ""
-        self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
+        self._reason_of_missing_part = ""
+        # The word with which the runner of GitHub takes commands again. A service cannot guess it.
+        self._github_word = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
 
     def begin(self, config: pytest.Config) -> None:
-        """Remove the files of an earlier run from the folder, and have the runner of GitHub take no commands."""
+        """Remove the files of an earlier run from the folder, and tell the runner of GitHub to take no commands."""
         if self.folder:
             remove_outputs(self.folder)
         terminal = config.pluginmanager.get_plugin("terminalreporter")
-        if self._github and terminal is not None:
-            terminal.write_line(OurLine(f"::stop-commands::{self._github}"))
+        if self._github_word and terminal is not None:
+            terminal.write_line(OurLine(f"::stop-commands::{self._github_word}"))
 
     def conclude(self, session: pytest.Session, exitstatus: int) -> None:
-        """Close the record, and make the document of the run: the verdict stands before any file is written."""
+        """Close the record and make the document of the run, so that the verdict stands before any file is written."""
         run = self.run
-        run.interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
+        if exitstatus == pytest.ExitCode.INTERRUPTED:
+            run.interrupted = True
         if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not run.errors:
             run.errors.append("pytest ended with an internal error: its output says where")
-        if stopped := session.shouldfail or session.shouldstop:
+        stopped = session.shouldfail or session.shouldstop
+        if stopped:
             run.stopped = say("pytest stopped before its test: {why}", why=str(stopped))
-        self._unwritten = lost_output()
-        if trouble := consult_record(run, self._clean, accepts=self._accepts):
-            self.miss(trouble)
+        self._reason_of_missing_part = lost_output()
+        trouble_with_record = consult_record(run, self._clean, accepts=self._accepts)
+        if trouble_with_record:
+            self.miss(trouble_with_record)
         run.close()
         document = document_of(run)
         _keep_failed(session.config, document)
-        self._conclude(document)
+        self._keep_document(document)
 
     def write_the_rest(self) -> None:
-        """Write what is not the page: the other files of the report, and the summary of a job."""
+        """Write the files of the report other than the page, and the summary of a job of GitHub."""
         self._rewrite_with(self._write_files())
         self._rewrite_with(self._write_summary_of_job())
 
     def leave_nothing(self) -> None:
-        """Remove what was written. pytest says in one line what is wrong: there was no run."""
+        """Remove the files of the report after wrong use, because there was no run. pytest says what is wrong."""
         if self.folder:
             remove_outputs(self.folder)
-            with suppress(OSError):  # a folder of the user, with files of others
+            with suppress(OSError):  # the folder has other files of the user
                 self.folder.rmdir()
 
     def say_the_end(self, session: pytest.Session) -> None:
@@ -121,111 +132,120 @@ class Reporter:
             terminal.section("conformance")
             for line in self._last_lines():
                 terminal.write_line(OurLine(line))
-        if lost := lost_output():
-            if not self._unwritten:
-                self._rewrite_because(lost)
-            print(f"ERROR: {lost}", file=sys.stderr)
+        reason_of_loss = lost_output()
+        if reason_of_loss:
+            if not self._reason_of_missing_part:
+                self._rewrite_because(reason_of_loss)
+            print(f"ERROR: {reason_of_loss}", file=sys.stderr)
         session.exitstatus = self.document.exit_status
 
     def _last_lines(self) -> Iterator[str]:
-        *lines, verdict = summary(self.document, self.run, self._clean(self._report()))
-        commands = (f"::{self._github}::", *workflow_commands(self.document)) if self._github else ()
-        yield from (*lines, *commands, verdict)
+        """The lines of the summary. The commands for the runner of GitHub stand before the last one, the verdict."""
+        *lines, verdict = summary(self.document, self.run, self._clean(self._report_in_words()))
+        yield from lines
+        if self._github_word:
+            yield f"::{self._github_word}::"
+            yield from workflow_commands(self.document)
+        yield verdict
 
-    def _report(self) -> str:
-        """What the summary says of the report: why a part of it is missing, or the path of its page; without
-        pytest-html there is none, and conformance.json stands in its place."""
-        if self._unwritten or not self.folder:
-            return self._unwritten
+    def _report_in_words(self) -> str:
+        """The reason why a part of the report is missing, else the path of its page; empty if there is no report.
+
+        Without pytest-html there is no page, and the path is that of conformance.json.
+        """
+        if self._reason_of_missing_part or not self.folder:
+            return self._reason_of_missing_part
         return next((str(path) for path in (self.folder / PAGE, self.folder / FILE) if path.exists()), "")
 
     @property
     def document(self) -> RunDocument:
-        """The document of the run, which is over."""
+        """The document of the run. The run must be over."""
         assert self._document is not None, "the run is not over"
         return self._document
 
     def miss(self, why: str) -> None:
-        """Note that a part of the report cannot be written. The first reason stands."""
-        self._unwritten = self._unwritten or why
+        """Note the reason why a part of the report cannot be written. The first reason stands."""
+        self._reason_of_missing_part = self._reason_of_missing_part or why
 
-    def _conclude(self, document: RunDocument) -> None:
+    def _keep_document(self, document: RunDocument) -> None:
         """Keep the document, compared with another run. If a part of the report is missing, the run is not green."""
-        if self._unwritten:
+        if self._reason_of_missing_part:
             document = without_a_part_of_the_report(document)
-        self._before = self._before or self._newest_comparable(document)
-        comparison = comparison_of(document, named=self._named, before=self._before, clean=self._clean)
+        self._run_before = self._run_before or self._newest_comparable(document)
+        comparison = comparison_of(document, named=self._named_run, before=self._run_before, clean=self._clean)
         self._document = document.model_copy(update={"comparison": comparison})
 
     def _newest_comparable(self, document: RunDocument) -> EarlierRun | None:
-        """The run of the same environment and selection before this one, in the folder that has the runs of the
-        environment. A run that the user gave a folder of its own has none there."""
-        if self.folder is None or self._is_in_a_folder_of_its_own:
+        """The newest earlier run of the same environment and selection, in the folder with the runs of the environment.
+
+        None if the user gave this run a folder of its own.
+        """
+        if self.folder is None or self._has_folder_of_its_own:
             return None
         runs = (run for folder, run in runs_of(runs_folder(self.run.profile.name)) if folder != self.folder)
         return newest_comparable(runs, document)
 
     def _write_files(self) -> dict[str, str]:
-        """Write every file but the page. Gives why one could not be written, by its name."""
-        if self._unwritten:  # learned while the page was written, perhaps
-            self._conclude(self.document)
+        """Write every file but the page. Gives the reasons why files could not be written, by their names."""
+        if self._reason_of_missing_part:  # perhaps the page could not be written, which the document does not say yet
+            self._keep_document(self.document)
         if self.folder is None:
             return {}
-        failed = write_outputs(self.folder, self.document)
+        reasons = write_outputs(self.folder, self.document)
         try:
             if self.folder.parent.name == self.run.profile.name:
                 point_latest(self.folder)
             write_sums(self.folder)
         except OSError as error:
-            failed[SUMS] = str(error.strerror)
-        return failed
+            reasons[SUMS] = str(error.strerror)
+        return reasons
 
     def _write_summary_of_job(self) -> dict[str, str]:
-        """Append to the summary of a job of GitHub, where there is one."""
+        """Append to the summary of a job of GitHub, if there is one. Gives the reason if that fails, like
+        `_write_files`."""
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
         try:
-            if self.folder and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
+            if self.folder and path:
                 append_to_summary(path, step_summary(self.document))
         except OSError as error:
             return {"the summary of the job": str(error.strerror)}
         return {}
 
-    def _rewrite_with(self, failed: dict[str, str]) -> None:
-        """Write the files once more where one could not be written: the run is not green, and the others say so."""
-        if failed and not self._unwritten:
+    def _rewrite_with(self, reasons: dict[str, str]) -> None:
+        """Write the files once more if one could not be written, because the others must say that the run is not
+        green."""
+        if reasons and not self._reason_of_missing_part:
             self._rewrite_because(
-                f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
+                f"{first_few([*reasons])} cannot be written to {self.folder}: {next(iter(reasons.values()))}"
             )
 
     def _rewrite_because(self, why: str) -> None:
+        """Note why a part of the report is missing, and write the files again, so that they say so."""
         self.miss(why)
         self._write_files()
 
 
 def _keep_failed(config: pytest.Config, document: RunDocument) -> None:
+    """Note in the cache of pytest which requirements failed, for --last-failed."""
     tested = [requirement.id for requirement in document.requirements if requirement.verdict in TESTED]
     failing = [requirement.id for requirement in document.requirements if requirement.fails]
     keep_failed(config, tested, failing)
 
 
 def consult_record(run: Run, clean: Clean, *, accepts: bool) -> str:
-    """Compare the run with the record, or write what it observed. The results of the run stand. Gives why the record
-    could not be written; empty if nothing went wrong."""
+    """Compare the run with the record of behaviour, or with `accepts` write the observed behaviour to the record.
+
+    The results of the run must stand. Gives the reason why the record could not be written, else an empty text.
+    """
     result = result_of_run(run)
     accepted_before = behaviour_of(run.record.observations, clean) if run.record else {}
     name = clean(shown(run.profile.record))
-    reasons = {  # why nothing is accepted; without a token everything looks refused
-        "the suite failed": run.errors,
-        "the run was interrupted": run.interrupted,
-        "the target could not be reached": run.unreachable,
-        (ungranted := run.grants.lacking(result.operations)): ungranted,
-        "nothing was observed": not result.behaviour,
-    }
-    why = next((str(reason) for reason, applies in reasons.items() if applies), "")
     if not accepts:
         run.drift = drifts(accepted_before, result.behaviour)
         return ""
-    if why:
-        run.accepted = f"not accepted: {why}; {name} is not written"
+    reason_against = _reason_not_to_accept(run, result)
+    if reason_against:
+        run.accepted = f"not accepted: {reason_against}; {name} is not written"
         return ""
     record = record_of(run.profile.name, accepting(accepted_before, result.behaviour))
     try:
@@ -240,39 +260,57 @@ def consult_record(run: Run, clean: Clean, *, accepts: bool) -> str:
     return ""
 
 
+def _reason_not_to_accept(run: Run, result: RunResult) -> str:
+    """Reason why the observed behaviour of a run is not written to the record; empty if there is none."""
+    if run.errors:
+        return "the suite failed"
+    if run.interrupted:
+        return "the run was interrupted"
+    if run.unreachable:
+        return "the target could not be reached"
+    lacking_grants = run.grants.lacking(result.operations)  # for example without a token, when everything is refused
+    if lacking_grants:
+        return str(lacking_grants)
+    return "" if result.behaviour else "nothing was observed"
+
+
 # -- report.html ------------------------------------------------------------------------------------------------------
 
 
 class HtmlPage:
-    """Makes the page of pytest-html ours, in a run in which that writes one."""
+    """Makes the page of pytest-html the page of the suite, in a run with pytest-html."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
         self._page: Any = None
 
     def begin(self, page: Any) -> None:
-        """Keep the page, whose title needs the verdict; empty its environment, which has variables of the CI."""
+        """Keep the page of pytest-html, because its title needs the verdict, and remove the variables of CI from it."""
         self._page = page
         page.set_data("environment", {})
 
     def fill_row(self, report: Any, cells: list[str]) -> None:
-        """Make a row one that a keyboard opens, too. pytest-html does not escape test ids."""
+        """Let the keyboard open a row, too, and escape the test id, which pytest-html does not."""
         cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
         cells[1] = f'<td class="col-testId">{escape(printable(report.nodeid))}</td>'
 
     def give_reason(self, report: Any, data: list[str]) -> None:
-        """Give the reason of a skip, without its place on this machine."""
+        """Show the reason of a skip in the row, without a path of this machine."""
         if isinstance(report.longrepr, tuple):
             why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
             data[:] = [escape(language(self._reporter.run.profile.language).text(why))]
 
     def finish(self, prefix: list[str], config: pytest.Config) -> None:
-        """Put our page before the table of the tests, which are over. pytest-html has no option for its page, whose own
-        has no language, no width and its table in the middle; and it writes into a new file: one that only its owner
-        reads, and no link."""
+        """Put the page of the suite before the table of the tests.
+
+        pytest-html has no option for another template, and its own has neither a language nor a width. So its private
+        template is replaced. An empty file is written first, so that pytest-html follows no link and only the owner
+        may read the page.
+        """
         run, document = self._reporter.run, self._reporter.document
         self._page.title = language(run.profile.language).text(page_title(document))
-        script = f"const drawTests = () => {{ {(files('pytest_html') / 'resources' / 'app.js').read_text('utf-8')}\n}};"
+        app = (files("pytest_html") / "resources" / "app.js").read_text("utf-8")
+        script = f"const drawTests = () => {{ {app}\n}};"  # a function, so that the page decides when it runs
         for plugin in _pages(config):
             plugin._template = frame(script, run.profile.language)
         prefix.append(summary_html(run, document))
@@ -280,8 +318,10 @@ class HtmlPage:
 
     @contextmanager
     def written(self, config: pytest.Config) -> Iterator[None]:
-        """While pytest-html writes the page: one that cannot be made or written does not take the verdict with it, and
-        half of one is not left."""
+        """Guard the time in which pytest-html writes the page.
+
+        If that fails, the run keeps its verdict, a part of the report is missing, and no half page is left.
+        """
         if not _pages(config):
             yield
             return
@@ -290,14 +330,15 @@ class HtmlPage:
             yield
         except Exception as error:  # a fault of the suite in the page is no reason to lose the verdict of a run
             self._reporter.miss(f"{path} cannot be written: {reason(error)}")
-            with suppress(OSError):  # a folder that cannot be written holds no half of a page
+            with suppress(OSError):  # in a folder that cannot be written there is no half page
                 path.unlink()
         finally:
-            for plugin in _pages(config):  # the summary tells where the page is
+            for plugin in _pages(config):  # else it prints the path of the page, which the summary does
                 config.pluginmanager.unregister(plugin)
 
 
 def _pages(config: pytest.Config) -> list[BaseReport]:
+    """The plugins of pytest-html that write a page; none without pytest-html."""
     return [plugin for plugin in config.pluginmanager.get_plugins() if isinstance(plugin, BaseReport)]
 
 

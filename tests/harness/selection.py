@@ -1,5 +1,8 @@
-"""Tests that the command line selects, and operations that they reach. -k takes ids of requirements: pytest's own
-matches parts of any name of a test."""
+"""The tests that the command line selects, and the operations of the service that they reach.
+
+-k takes ids of requirements here, because the -k of pytest matches a part of any name of a test, and a test may judge
+many requirements.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from spec.requirements import Requirement, requirements
 
 ROOT = Path(__file__).parents[2]
 _WHOLE = {ROOT, ROOT / "tests", ROOT / "tests" / "conformance"}
+"""Paths on the command line that select all conformance tests."""
 _LEAVES_OUT = {
     "deselect": "--deselect",
     "ignore": "--ignore",
@@ -28,31 +32,37 @@ _LEAVES_OUT = {
     "last_failed": "--last-failed",
     "stepwise": "--stepwise",
 }
-"""Further options of pytest that leave tests out, by the name of their value."""
+"""Further options of pytest that leave tests out, each behind the name of its value."""
 MARKERS = (
     "requirement(id): the requirement that a conformance test answers for",
     "needs(permission, ...): a permission, or one of these, beyond that of the requirement's operation",
     "property: generated traffic",
 )
+"""The markers of conformance tests, as `pytest --markers` prints them."""
 _LONGEST = 100
+"""Characters of a text of the user that an error message repeats."""
 
 
 def only_selftests(config: pytest.Config) -> bool:
-    """True if every path on the command line lies under tests/selftest: no verdict on a service."""
-    paths = [_path(config, arg.split("::")[0]) for arg in config.args]
+    """True if every path on the command line is under tests/selftest, so that there is no verdict on a service."""
+    paths = [_path(config, argument.split("::")[0]) for argument in config.args]
     return bool(paths) and all(path.is_relative_to(ROOT / "tests" / "selftest") for path in paths)
 
 
 def take_default_path(config: pytest.Config) -> None:
-    """Collect the conformance tests where no path is given: pytest takes the working folder, with the selftests in it,
-    if that is not its rootdir."""
+    """Collect the conformance tests if no path is given.
+
+    Outside its root folder, pytest would collect the working folder, which may have the self-tests in it.
+    """
     if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
         config.args = [str(ROOT / "tests" / "conformance")]
 
 
 def take_ids(config: pytest.Config) -> None:
-    """Take -k and --last-failed from pytest, which selects tests, and a test may judge many requirements. UsageError
-    for a word in -k that is no requirement and no group of requirements."""
+    """Take -k and --last-failed away from pytest, which selects tests by them, and keep them to select requirements.
+
+    Raises UsageError for a word in -k that is no requirement and no group of requirements.
+    """
     option = config.option
     option.ids, option.keyword = option.keyword, ""
     option.last_failed, option.lf = getattr(option, "lf", False), False
@@ -61,20 +71,21 @@ def take_ids(config: pytest.Config) -> None:
 
 
 def wanted_ids(config: pytest.Config) -> frozenset[str]:
-    """The requirements that -k and --last-failed leave; all of them without these options."""
+    """The requirements that -k and --last-failed select; all of them without these options."""
     wanted = frozenset(requirements())
-    if expression := getattr(config.option, "ids", ""):
-        wanted &= ids_of(expression)
+    expression = getattr(config.option, "ids", "")
+    if expression:
+        wanted = wanted & ids_of(expression)
     if getattr(config.option, "last_failed", False):
         failed = _failed_last(config)
-        # Without a failure to repeat, pytest runs everything, or nothing with --last-failed-no-failures=none.
+        # As in pytest: without a failure to repeat everything runs, or nothing with --last-failed-no-failures=none.
         if failed or config.option.last_failed_no_failures == "none":
-            wanted &= failed
+            wanted = wanted & failed
     return wanted
 
 
 def leave_out_unwanted(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the collected tests of requirements that -k and --last-failed do not take."""
+    """Remove the tests of requirements that -k and --last-failed do not select from the collected ones."""
     ids = wanted_ids(config)
     if len(ids) == len(requirements()):
         return
@@ -92,31 +103,40 @@ _FAILED = "pix-conformance/failed"
 
 
 def _failed_last(config: pytest.Config) -> frozenset[str]:
+    """The requirements that failed in this environment when they were last tested."""
     failed = _failed_by_environment(config).get(config.getoption("environment"), [])
     return frozenset(failed) & frozenset(requirements())
 
 
 def keep_failed(config: pytest.Config, tested: Collection[str], failed: Collection[str]) -> None:
-    """Note in the cache of pytest which requirements failed, for --last-failed. What this run did not test is kept."""
-    cache = getattr(config, "cache", None)  # none with -p no:cacheprovider
+    """Note in the cache of pytest which requirements failed, for --last-failed.
+
+    A requirement that failed before, and that this run did not test, stays there.
+    """
+    cache = getattr(config, "cache", None)  # None with -p no:cacheprovider
     if cache is None:
         return
-    before = _failed_last(config) - frozenset(tested)
-    name = config.getoption("environment")
-    cache.set(_FAILED, _failed_by_environment(config) | {name: sorted(before | frozenset(failed))})
+    failed_before = _failed_last(config) - frozenset(tested)
+    environment = config.getoption("environment")
+    all_failed = sorted(failed_before | frozenset(failed))
+    cache.set(_FAILED, _failed_by_environment(config) | {environment: all_failed})
 
 
 def _failed_by_environment(config: pytest.Config) -> dict[str, list[str]]:
-    """What the cache holds; nothing if somebody else wrote something else there."""
+    """The failed requirements in the cache, by environment. Entries of another shape are left out."""
     cache = getattr(config, "cache", None)
-    kept = cache.get(_FAILED, {}) if cache else {}
-    if not isinstance(kept, dict):
+    cached = cache.get(_FAILED, {}) if cache else {}
+    if not isinstance(cached, dict):
         return {}
-    return {name: ids for name, ids in kept.items() if isinstance(ids, list) and all(isinstance(id, str) for id in ids)}
+    return {name: ids for name, ids in cached.items() if _is_list_of_texts(ids)}
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(element, str) for element in value)
 
 
 def ids_of(expression: str) -> frozenset[str]:
-    """The requirements that an expression of -k takes. UsageError, in one line, for any other expression."""
+    """The requirements that an expression of -k selects. Raises UsageError, in one line, for any other expression."""
     try:
         return _ids_of(ast.parse(expression.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -125,7 +145,10 @@ def ids_of(expression: str) -> frozenset[str]:
 
 
 def _ids_of(node: ast.expr) -> frozenset[str]:
-    """Ids and groups look like attributes in Python's grammar, which -k of pytest follows, too."""
+    """The requirements that a part of an expression selects. Raises ValueError for other parts.
+
+    The grammar is that of Python, as for -k of pytest. An id such as `executePix.status` is an attribute in it.
+    """
     match node:
         case ast.BoolOp(op=ast.And(), values=parts):
             return frozenset.intersection(*map(_ids_of, parts))
@@ -139,44 +162,56 @@ def _ids_of(node: ast.expr) -> frozenset[str]:
 
 
 def group_of(name: str, option: str) -> frozenset[str]:
-    """The requirement of that name, and those whose ids begin with it and a dot. UsageError where there is none."""
+    """The requirement of this name, and those whose ids begin with the name and a dot.
+
+    Raises UsageError if there is none; the message names `option` and the requirement with the nearest name.
+    """
     group = frozenset(id for id in requirements() if f"{id}.".startswith(f"{name}."))
     if not group:
-        by_letters = {each.lower(): each for each in _ids_and_groups()}
-        near = get_close_matches(name.lower(), by_letters, 1)
-        hint = f'did you mean "{by_letters[near[0]]}"?' if near else "pytest --list names them all"
-        what = f"{_shown(name)}: no such requirement" if name else "name one"
-        raise pytest.UsageError(f"{option}: {what}; {hint}")
+        name_by_lower_case = {known_name.lower(): known_name for known_name in _ids_and_groups()}
+        nearest = get_close_matches(name.lower(), name_by_lower_case, 1)
+        hint = f'did you mean "{name_by_lower_case[nearest[0]]}"?' if nearest else "pytest --list names them all"
+        problem = f"{_shown(name)}: no such requirement" if name else "name one"
+        raise pytest.UsageError(f"{option}: {problem}; {hint}")
     return group
 
 
 def _ids_and_groups() -> Iterator[str]:
-    """Everything that -k takes: each id, and each group, which is a prefix of ids that ends at a dot."""
+    """Each word that -k takes: each id, and each group, which is a prefix of ids that ends before a dot."""
     for id in requirements():
         parts = id.split(".")
-        yield from (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+        for length in range(1, len(parts) + 1):
+            yield ".".join(parts[:length])
 
 
 def _shown(text: str) -> str:
+    """A text of the user as an error message repeats it: one line, printable and short."""
     return shortened(printable(one_line(text)), _LONGEST)
 
 
 def selection(config: pytest.Config) -> str | None:
-    """The selection as the user typed it, None for a whole run. The verdict is about what it selects alone."""
-    given = config.option
-    narrowing = [f"-k {given.ids}"] if given.ids else []
+    """The options and paths that select a part of the tests, as the user typed them; None for a whole run.
+
+    The verdict of a run is only about the requirements that they select.
+    """
+    options = config.option
+    narrowing = []
+    if options.ids:
+        narrowing.append(f"-k {options.ids}")
     if config.args_source is pytest.Config.ArgsSource.ARGS:
-        narrowing += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
+        narrowing += [argument for argument in config.args if _path(config, argument) not in _WHOLE]
     for name, option in _LEAVES_OUT.items():
-        narrowing += [option] * bool(getattr(given, name, None))
-    narrowing += [f"-m {given.markexpr}"] if given.markexpr else []
+        if getattr(options, name, None):
+            narrowing.append(option)
+    if options.markexpr:
+        narrowing.append(f"-m {options.markexpr}")
     return " ".join(narrowing) or None
 
 
 def ids_tested(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
     """The ids of the requirements whose tests are selected; if fixtures are named, of tests that use one of them."""
-    tested = (requirement_of(item) for item in items if not fixtures or uses(item, *fixtures))
-    return frozenset(requirement.id for requirement in tested if requirement)
+    requirements_tested = (requirement_of(item) for item in items if not fixtures or uses(item, *fixtures))
+    return frozenset(requirement.id for requirement in requirements_tested if requirement)
 
 
 def uses(item: pytest.Item, *fixtures: str) -> bool:
@@ -185,6 +220,7 @@ def uses(item: pytest.Item, *fixtures: str) -> bool:
 
 
 def _path(config: pytest.Config, argument: str) -> Path:
+    """The path that an argument of the command line names, from the folder in which pytest was started."""
     return Path(config.invocation_params.dir, argument).resolve()
 
 
@@ -203,86 +239,113 @@ def requirement_of(item: pytest.Item) -> Requirement | None:
 
 
 def permission_missing_for(item: pytest.Item, requirement: Requirement, profile: Profile) -> Text:
-    """All that a test needs in allow and is not there; empty where it may run."""
-    marks = [marker.args for marker in item.iter_markers("needs")]
-    missing = [names for names in marks if not profile.allow.intersection(names)]
-    more = [say("one of {names}", names=listed(names)) if len(names) > 1 else names[0] for names in missing]
+    """The permissions that a test needs and the profile does not have, in words; empty if the test may run.
+
+    They are that of the requirement's operation, and one of each marker `needs`.
+    """
+    more: list[Text] = []
+    for marker in item.iter_markers("needs"):
+        names = marker.args
+        if profile.allow.isdisjoint(names):
+            more.append(say("one of {names}", names=listed(names)) if len(names) > 1 else names[0])
     return missing_permission(requirement, profile.allow, more)
 
 
 def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:
-    """The tests of requirements that the profile permits."""
-    return [item for item in items if (one := requirement_of(item)) and not permission_missing_for(item, one, profile)]
+    """The tests that have a requirement and that the profile permits."""
+    permitted_items = []
+    for item in items:
+        requirement = requirement_of(item)
+        if requirement is not None and not permission_missing_for(item, requirement, profile):
+            permitted_items.append(item)
+    return permitted_items
 
 
 # -- the operations that a selection reaches ---------------------------------------------------------------------
 
 MAY_BE_OPEN = ("deletePixKey", *PREPARING)
-"""Operations that write, of which the interface document does not show whether they want the token."""
+"""Operations that write and that may not need the token: the interface document does not show it (Authentication 3)."""
 NEEDS: Mapping[str, tuple[str, ...]] = {
-    "registerPixKey.*": ("deletePixKey", "listPixKeys"),  # what is registered is deleted; what is listed is left alone
-    "deletePixKey.*": ("registerPixKey", "listPixKeys"),  # only what was registered is deleted
-    "executePix.repeated": ("getBalance",),  # whether money moves again is seen in a balance
-    "*.exists": READS,  # a request is known to be valid by an account that a read accepts
-    "*.token.accepted": READS,  # a token is known to be valid by a read that wants it
+    # Registered keys are deleted afterwards. Keys that a list shows are left alone.
+    "registerPixKey.*": ("deletePixKey", "listPixKeys"),
+    "deletePixKey.*": ("registerPixKey", "listPixKeys"),  # only keys that the run registered are deleted
+    "executePix.repeated": ("getBalance",),  # a balance shows if money moves a second time
+    "*.exists": READS,  # an account that a read accepts makes a valid request
+    "*.token.accepted": READS,  # a read that refuses a wrong token shows that the token is valid
     "general.otherTokens": MAY_BE_OPEN,
 }
-"""Operations that a group of requirements needs first, after or beside."""
+"""By pattern of requirements, the operations that they need beside their own."""
 WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
-"""Requirements that synthetic transaction codes show: nothing is executed or prepared for them."""
+"""Requirements that synthetic transaction codes show. Nothing is executed or prepared for them."""
 OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
-"""Operations that show the requirements of no operation: the first of these groups that the profile permits, and none
-that may move money."""
+"""Groups of operations that show the requirements about no operation. The first group that the profile permits is used.
+None of them moves money."""
 SURVEYS = (
     "serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit", "identifierFormat",
     "deprecation",
 )  # fmt: skip
-"""Requirements that look at everything which is sent to an operation, by the last part of their names."""
+"""Requirements about all requests to an operation, by the last part of their ids."""
 INVALID_BODIES = (*SURVEYS, "body.required", "account.relation", "pixKey.format")
-"""Requirements that invalid registrations are sent for."""
+"""Requirements, by the last part of their ids, for which invalid registrations are sent."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The operations that the selected requirements are about (`subjects`), and these with the ones that they need
-    (`operations`), as far as the profile permits them."""
+    """The operations that a run may send requests to, as far as the profile permits them."""
 
     requirements: frozenset[str] = frozenset()
+    """The ids of the selected requirements."""
     subjects: frozenset[str] = frozenset()
+    """The operations that they are about."""
     operations: frozenset[str] = frozenset()
+    """The subjects, and the operations that the requirements need beside them."""
 
     def wants(self, *names: str) -> bool:
-        """True where one of these requirements is selected: what is sent for them alone is left out otherwise."""
+        """True if one of these requirements is selected, so that requests are sent for them."""
         return not self.requirements.isdisjoint(names)
 
     @property
     def spends_codes(self) -> bool:
-        """True if one of them needs a real transaction code."""
-        others = self.requirements.difference(WITHOUT_A_CODE)
-        return "executePix" in self.operations and any(name.startswith("executePix.") for name in others)
+        """True if a selected requirement needs a real transaction code."""
+        if "executePix" not in self.operations:
+            return False
+        may_need_code = self.requirements.difference(WITHOUT_A_CODE)
+        return any(name.startswith("executePix.") for name in may_need_code)
 
     @property
     def names(self) -> frozenset[str]:
-        """The requirements; one of no operation also under the name that it has at each operation where it is seen."""
-        others = (name.partition(".")[2] for name in self.requirements if requirements()[name].operation is None)
-        return self.requirements | {f"{operation}.{what}" for what in others for operation in self.subjects}
+        """The ids of the selected requirements, and the ids that those about no operation would have at each subject.
+
+        With `general.codeValues` and the subject `listAccounts`, for example, also `listAccounts.codeValues`.
+        """
+        names = set(self.requirements)
+        for requirement_id in self.requirements:
+            if requirements()[requirement_id].operation is None:
+                end_of_id = requirement_id.partition(".")[2]
+                names.update(f"{operation}.{end_of_id}" for operation in self.subjects)
+        return frozenset(names)
 
 
 def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
     """The operations that these requirements may reach at the target of the profile."""
-    about = {operation for requirement in requirements for operation in _subjects_of(requirement, profile)}
-    needed = about.union(*(_prerequisites(requirement, profile) for requirement in requirements))
-    permitted = frozenset(operation for operation in needed if permits(profile, operation))
-    return Reach(frozenset(requirements), permitted & about, permitted)
+    subjects: set[str] = set()
+    needed: set[str] = set()
+    for requirement_id in requirements:
+        subjects.update(_subjects_of(requirement_id, profile))
+        needed.update(_prerequisites(requirement_id, profile))
+    permitted = frozenset(operation for operation in subjects | needed if permits(profile, operation))
+    return Reach(frozenset(requirements), permitted & subjects, permitted)
 
 
-def _prerequisites(requirement: str, profile: Profile) -> Iterator[str]:
-    """The operations that a requirement needs beside the one that it is about."""
-    prepare = profile.transactions.prepare
-    if prepare and requirement.startswith("executePix.") and requirement not in WITHOUT_A_CODE:
-        yield prepare.operation  # where the profile supplies no code, or too few
-    for group, names in NEEDS.items():
-        yield from names if fnmatchcase(requirement, group) else ()
+def _prerequisites(requirement_id: str, profile: Profile) -> Iterator[str]:
+    """The operations that a requirement needs beside its own."""
+    preparation = profile.transactions.prepare
+    spends_code = requirement_id.startswith("executePix.") and requirement_id not in WITHOUT_A_CODE
+    if preparation and spends_code:
+        yield preparation.operation  # the profile may supply no code, or too few
+    for pattern, operations_needed in NEEDS.items():
+        if fnmatchcase(requirement_id, pattern):
+            yield from operations_needed
 
 
 def permits(profile: Profile, operation: str) -> bool:
@@ -290,9 +353,12 @@ def permits(profile: Profile, operation: str) -> bool:
     return operations()[operation].permission in profile.allow
 
 
-def _subjects_of(requirement: str, profile: Profile) -> tuple[str, ...]:
-    """The operations that a requirement is asked of; none where the profile permits no harmless one."""
-    operation = requirements()[requirement].operation
+def _subjects_of(requirement_id: str, profile: Profile) -> tuple[str, ...]:
+    """The operations that a requirement is about. For a requirement about no operation, the operations that show it.
+
+    Empty if the profile permits no operation that shows it.
+    """
+    operation = requirements()[requirement_id].operation
     if operation is not None:
         return (operation,)
-    return next((harmless for harmless in OF_NO_OPERATION if permits(profile, harmless[0])), ())
+    return next((group for group in OF_NO_OPERATION if permits(profile, group[0])), ())

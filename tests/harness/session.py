@@ -1,4 +1,4 @@
-"""The parts that a run works with, and how a signal stops it."""
+"""The session: the parts that a run works with, and the interruption by a signal."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ from reports.showing.show import Display
 from spec.rules import Reproduction
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""The signals that end a run: Ctrl-C, and the end of a job of the CI."""
 _NO_SIGNAL = 0
+"""A number that no signal has. It ends the thread that listens."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """The record of a run, and what sends for it."""
+    """The record of a run, the door and the client that send for it, and what shows and judges the exchanges."""
 
     profile: Profile
     run: Run
     door: Door
     client: Client
     display: Display
-    """What may be shown of the exchanges."""
+    """Hides known values in everything that is shown."""
     resending: Resending
-    """How a person sends the requests again."""
+    """Writes the curl lines by which a person sends requests again."""
     reproduction: Reproduction
-    """The judge of exchanges, which knows what deviations showed again."""
+    """The judge of exchanges, which knows which deviations showed again."""
 
 
 SESSION = pytest.StashKey[Session]()
@@ -52,40 +54,47 @@ def session_of(run: Run, door: Door, client: Client) -> Session:
 
 
 class Interruption:
-    """SIGINT and SIGTERM until `restore`: the first one stops what is sent, later ones change nothing. The tests go on:
-    each judges what there is, and the reports are written.
+    """Handles SIGINT and SIGTERM from its creation until `restore`.
 
-    A signal does not raise where it comes, between any two instructions. A thread hears of it through the wakeup
-    descriptor: the handler runs in the main thread alone, which may wait for an answer meanwhile.
+    The first signal stops the sending, later ones change nothing. The tests go on: each judges the exchanges that there
+    are, and the reports are written.
+
+    A signal raises no exception, which could come between any two instructions. A thread reads it from the wakeup
+    descriptor of Python, because a handler runs only in the main thread, which may wait for an answer.
     """
 
     def __init__(self, stop_sending: Callable[[], None]) -> None:
-        self.was_asked, self._stop_sending = False, stop_sending
-        self._inside, self._outside = socket.socketpair()
-        self._outside.setblocking(False)
+        self.was_asked = False
+        """True once a signal asked the run to end."""
+        self._stop_sending = stop_sending
+        self._reading_end, self._writing_end = socket.socketpair()
+        self._writing_end.setblocking(False)  # as signal.set_wakeup_fd demands
         self._thread = threading.Thread(target=self._listen, name="pix-interruption", daemon=True)
         self._thread.start()
-        self._before: dict[signal.Signals, Any] = {}
-        if threading.current_thread() is threading.main_thread():
-            self._descriptor_before = signal.set_wakeup_fd(self._outside.fileno(), warn_on_full_buffer=False)
-            self._before = {number: signal.signal(number, self._take) for number in SIGNALS}
+        self._handlers_before: dict[signal.Signals, Any] = {}
+        if threading.current_thread() is threading.main_thread():  # no other thread may set a handler
+            self._descriptor_before = signal.set_wakeup_fd(self._writing_end.fileno(), warn_on_full_buffer=False)
+            for number in SIGNALS:
+                self._handlers_before[number] = signal.signal(number, self._note_signal)
 
     def restore(self) -> None:
         """Restore the handlers that were there before."""
-        if self._before:
+        if self._handlers_before:
             signal.set_wakeup_fd(self._descriptor_before)
-        for number, handler in self._before.items():
+        for number, handler in self._handlers_before.items():
             signal.signal(number, handler or signal.SIG_DFL)
-        self._outside.send(bytes([_NO_SIGNAL]))
+        self._writing_end.send(bytes([_NO_SIGNAL]))
         self._thread.join()
-        self._inside.close()
-        self._outside.close()
+        self._reading_end.close()
+        self._writing_end.close()
 
-    def _take(self, number: int, frame: FrameType | None) -> None:
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
+        """The handler of both signals."""
         self.was_asked = True
 
     def _listen(self) -> None:
-        while (number := self._inside.recv(1)[0]) != _NO_SIGNAL:
+        """Stop the sending when a signal comes. Python writes its number to the descriptor as one byte."""
+        while (number := self._reading_end.recv(1)[0]) != _NO_SIGNAL:
             if number in SIGNALS:
                 self.was_asked = True
                 self._stop_sending()

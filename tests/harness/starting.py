@@ -1,4 +1,7 @@
-"""From the command line to a run: the profile that it names, the target, its door, and the folder of the report."""
+"""From the command line to a run: the profile, the target with its door, and the folder of the report.
+
+`pytest_configure` in the conftest.py of the root calls `read_command_line`, then `open_asked_run`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ from tests.harness.session import SESSION, Interruption, Session, session_of
 
 
 def is_about_a_service(config: pytest.Config) -> bool:
-    """True if the command line asks for a run, or for something about the requirements: not for help or self-tests."""
+    """True if the command line asks for a run, or for facts about the requirements, and not for help or self-tests."""
     if options_given(config, HELPING):
         return False
     return explains(config) or not only_selftests(config)
@@ -46,8 +49,10 @@ def is_about_a_service(config: pytest.Config) -> bool:
 
 @contextmanager
 def one_line_for_wrong_use(config: pytest.Config) -> Iterator[None]:
-    """UsageError, in one line, for what is wrong in the command line or in the profile. The summary of a job of GitHub
-    has that line, too."""
+    """Raises UsageError, in one line, for an error in the command line or in the profile.
+
+    The summary of a job of GitHub gets that line, too.
+    """
     try:
         yield
         return
@@ -55,15 +60,18 @@ def one_line_for_wrong_use(config: pytest.Config) -> Iterator[None]:
         wrong_use = pytest.UsageError(one_line(str(error)))
     except pytest.UsageError as error:
         wrong_use = error
-    if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with suppress(OSError):  # the terminal says it in any case
-            append_to_summary(path, usage_error_summary(config.getoption("environment"), str(wrong_use)))
+    summary_path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary_path:
+        with suppress(OSError):  # the terminal shows the line in any case
+            append_to_summary(summary_path, usage_error_summary(config.getoption("environment"), str(wrong_use)))
     raise wrong_use from None
 
 
 def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
-    """The profile of the run, with what options change of it, and the code to send again, if one is named. Raises
-    UsageError, ProfileError or UnreadableError."""
+    """The profile of the run, as options change it, and the code to send again, if one is named.
+
+    Raises UsageError, ProfileError or UnreadableError.
+    """
     protect_secrets()
     refuse_options(config)
     take_default_path(config)
@@ -79,22 +87,23 @@ def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
 
 
 def _profile(config: pytest.Config) -> Profile:
-    """The profile that the command line names, with the limits and the language that it gives."""
+    """The profile that the command line names, with the limits and the language of the command line."""
     profile = load(config.getoption("environment"), base_url=config.getoption("base_url", None) or None)
     limits = replace(profile.limits, parallel=config.getoption("parallel") or profile.limits.parallel)
     return replace(profile, limits=limits, language=config.getoption("report_language") or profile.language)
 
 
-def code_from(where: str) -> str:
-    """The code in a file, or, for `-`, the one that is typed. Raises ProfileError, which repeats nothing."""
+def code_from(file: str) -> str:
+    """The code in a file, or for `-` the code that the user types. Raises ProfileError, which repeats none of it."""
     try:
-        return (getpass.getpass("transaction code: ") if where == "-" else Path(where).read_text("utf-8")).strip()
+        text = getpass.getpass("transaction code: ") if file == "-" else Path(file).read_text("utf-8")
+        return text.strip()
     except (OSError, ValueError, EOFError):
         raise ProfileError("--resend-code: expected a file that holds one code, or - to be asked for it") from None
 
 
 def code_to_resend(profile: Profile, code: str) -> str:
-    """The code as the profile writes it. Raises ProfileError where it may not be sent again."""
+    """The code as the profile writes it. Raises ProfileError if it may not be sent again."""
     supplied_codes = {canonical(supplied): supplied for supplied in profile.transactions.codes}
     supplied = supplied_codes.get(canonical(code))
     if profile.is_sandbox or supplied is None:
@@ -111,8 +120,10 @@ def code_to_resend(profile: Profile, code: str) -> str:
 
 
 def start_journal(profile: Profile) -> Text:
-    """Start a journal for the codes of a profile. Gives a line about it. Raises ProfileError where there is nothing to
-    start."""
+    """Start a journal for the codes of a profile, and give a line about it.
+
+    Raises ProfileError if the target is a sandbox, or if the journal is whole.
+    """
     if profile.is_sandbox:
         raise ProfileError("--new-journal: a sandbox has no journal; leave it out")
     journal = journal_of(profile)
@@ -120,12 +131,12 @@ def start_journal(profile: Profile) -> Text:
     return say("a new journal was started: {path}; an old one is kept beside it", path=str(journal.path))
 
 
-# -- what a run works with -------------------------------------------------------------------------------------------
+# -- the parts of a run ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Opened:
-    """What a run works with. One without a session and its interruption sends nothing, and judges the files."""
+    """The parts of a run. With --recorded there is no session and no interruption, because nothing is sent."""
 
     run: Run
     reporter: Reporter
@@ -133,6 +144,7 @@ class Opened:
     session: Session | None = None
     interruption: Interruption | None = None
     files: Sequence[str] = ()
+    """Files of recorded traffic, which the run judges."""
 
     @property
     def was_interrupted(self) -> bool:
@@ -141,20 +153,22 @@ class Opened:
 
 
 def open_asked_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> Opened:
-    """Open the run that the command line asks for. What it writes is its owner's alone."""
+    """Open the run that the command line asks for. Only its owner may read the files that it writes."""
     _refuse_linked_cache(config)
-    before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
-    config.add_cleanup(lambda: os.umask(before))  # type: ignore[arg-type]  # what it returns is dropped
+    mask_before = os.umask(0o077)  # also for the files that pytest and Hypothesis write
+    config.add_cleanup(lambda: os.umask(mask_before))  # type: ignore[arg-type]  # pytest ignores what it returns
     if config.getoption("recorded"):
         return _open_recorded(config, profile)
-    started = [Note(NoteKind.SET_UP, start_journal(profile))] if config.getoption("new_journal") else []
+    notes = []
+    if config.getoption("new_journal"):
+        notes.append(Note(NoteKind.SET_UP, start_journal(profile)))
     opened = _open_run(config, profile, resend)
-    opened.run.notes += started
+    opened.run.notes += notes
     return opened
 
 
 def _refuse_linked_cache(config: pytest.Config) -> None:
-    """UsageError where pytest would write its cache through a symbolic link."""
+    """Raises UsageError if pytest would write its cache through a symbolic link, to a place that others chose."""
     if config.pluginmanager.has_plugin("cacheprovider"):
         folder = config.rootpath / os.path.expanduser(os.path.expandvars(config.getini("cache_dir")))
         for link in filter(Path.is_symlink, (folder, *folder.rglob("*"))):
@@ -162,16 +176,19 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
 
 
 def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> Opened:
-    """Open the target and the folder of the report."""
+    """Open the target, its door and the folder of the report."""
     target = open_target(profile)
     config.add_cleanup(target.stop)
-    given, chosen = config.getoption("seed"), selection(config)
+    seed = config.getoption("seed")
+    if seed is None:
+        seed = secrets.randbelow(10**9)
+    selected = selection(config)
     run = Run(
         profile,
         target.base_url,
-        chosen,
-        narrowed=chosen is not None,
-        seed=secrets.randbelow(10**9) if given is None else given,
+        selected,
+        narrowed=selected is not None,
+        seed=seed,
         examples=examples_of(config, profile),
     )
     run.record = read_record(profile.record)
@@ -186,14 +203,17 @@ def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -
 
 
 def _open_recorded(config: pytest.Config, profile: Profile) -> Opened:
-    """Open what judges recorded traffic: no target, and no secret is fetched."""
-    files, profile, chosen = files_of(config.getoption("recorded")), recorded_profile(profile), selection(config)
-    run = Run(profile, profile.base_url, chosen, Recording(), narrowed=chosen is not None)
+    """Open a run that judges recorded traffic. It has no target, and no secret is fetched."""
+    files = files_of(config.getoption("recorded"))
+    profile = recorded_profile(profile)
+    selected = selection(config)
+    run = Run(profile, profile.base_url, selected, Recording(), narrowed=selected is not None)
     reporter, pen = _open_report(config, run, Display(listed_secrets(profile)))
     return Opened(run, reporter, pen, files=files)
 
 
 def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Reporter, Pen]:
+    """The reporter and the pen of a run. From here on, no known value gets to the terminal."""
     pen = Pen(display, quiet=config.getoption("verbose", 0) <= 0)
     config.add_cleanup(pen.put_down)
     run.ci_job = ci_job(os.environ, display.foreign)
@@ -201,7 +221,10 @@ def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Rep
 
 
 def _report_folder(config: pytest.Config, run: Run) -> Path | None:
-    """The folder of the report, which pytest-html writes to, too; None where no files are written."""
+    """The folder of the report, into which pytest-html writes, too; None if no files are written.
+
+    Raises UsageError if the folder cannot be made, or is not safe to write to.
+    """
     if config.getoption("no_report"):
         return None
     named = config.getoption("report_dir")

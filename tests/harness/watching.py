@@ -1,9 +1,14 @@
-"""Around each conformance test: from what its assertions found to its results, and from these to what pytest says."""
+"""Around each conformance test: its assertions become results, and the results decide what pytest says of the test.
+
+The hooks of `ConformanceRun` in the conftest.py of the root call it: `begin_test`, then `judge_test`, and `take_phase`
+after each phase.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -24,8 +29,7 @@ JUDGED = pytest.StashKey[JudgedTest]()
 
 
 def begin_test(item: pytest.Item, profile: Profile) -> None:
-    """Begin a test, whose requirement has no verdict yet. Raises OutOfScope if the profile does not permit what it
-    needs."""
+    """Begin a test, whose requirement has no verdict yet. Raises OutOfScope if the profile does not permit it."""
     ASSERTIONS.clear()
     requirement = requirement_of(item)
     if requirement is None:
@@ -37,8 +41,11 @@ def begin_test(item: pytest.Item, profile: Profile) -> None:
 
 
 def judge_test(item: pytest.Item, session: Session, ended: DeviationError | Untested | None) -> None:
-    """Judge a test that was called; `ended` is the assertion that ended it. A warning or an observation passes; of a
-    failure that the profile lists, pytest says that it was expected."""
+    """Give a test that was called its results, and let it fail or be skipped in pytest. A warning passes.
+
+    `ended` is the assertion that ended the test; None if it came to its end. A failure that the profile lists among
+    its known failures is an expected one (xfail).
+    """
     test = take_assertions(item, session, ended)
     if test.failing:
         _fail(test, session.profile)
@@ -47,9 +54,9 @@ def judge_test(item: pytest.Item, session: Session, ended: DeviationError | Unte
 
 
 def take_assertions(item: pytest.Item, session: Session, ended: DeviationError | Untested | None = None) -> JudgedTest:
-    """Give the test that just ran its results: those that its assertions found, and the one that ended it.
+    """Give the test that just ran its results, also the result of the assertion that ended it.
 
-    A test that judged nothing of its own requirement is wrong itself: LookupError.
+    Raises LookupError if the test asserted nothing of its own requirement, because then the test is wrong.
     """
     test = item.stash[JUDGED]
     results = list(ASSERTIONS.results)
@@ -57,8 +64,8 @@ def take_assertions(item: pytest.Item, session: Session, ended: DeviationError |
         results.append(_result_of(ended, session))
     wanted = wanted_ids(item.config)
     by_id = grouped(results, lambda result: result.id)
-    for requirement_id, results_of_one in by_id.items():
-        result = _combined(results_of_one, ASSERTIONS.remarks.get(requirement_id, ""))
+    for requirement_id, its_results in by_id.items():
+        result = _combined(its_results, ASSERTIONS.remarks.get(requirement_id, ""))
         if requirement_id == test.own.id:
             test.own = result
         elif requirement_id in wanted:
@@ -72,14 +79,16 @@ def take_assertions(item: pytest.Item, session: Session, ended: DeviationError |
 
 
 def take_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, session: Session) -> None:
-    """Take over how the set-up, the call or the teardown of a test ended, and say so in its report. After the teardown
-    the record gets what the test found."""
+    """Note how the set-up, the call or the teardown of a test ended, and explain it in the report of pytest.
+
+    After the teardown the results of the test go into the record.
+    """
     test = item.stash.get(JUDGED, None)
     if test is None:
         return
     test.elapsed_s += call.duration
     if call.excinfo is not None:
-        _take_end(test, call.when, call.excinfo.value, session.display)
+        _note_error(test, call.when, call.excinfo.value, session.display)
     _explain(report, test, session.display)
     if report.when == "teardown":
         report.conformance = test.own
@@ -87,7 +96,7 @@ def take_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, sess
 
 
 def record_test(test: JudgedTest, session: Session) -> None:
-    """Add what a test found to the record of the run."""
+    """Add the results and observations of a test to the record of the run."""
     run, display = session.run, session.display
     run.results += (_shown(result, display) for result in test.results)
     run.selected.update(result.id for result in test.results)
@@ -99,7 +108,7 @@ def record_test(test: JudgedTest, session: Session) -> None:
 
 
 def _shown(result: RequirementResult, display: Display) -> RequirementResult:
-    """The result without known values in what its messages are filled with, and without names that are data."""
+    """The result without known values in the placeholders of its messages, and without member names that are data."""
     findings = (
         replace(finding.map(display.foreign), pointers=tuple(map(display.pointer, finding.pointers)))
         for finding in result.findings
@@ -108,31 +117,34 @@ def _shown(result: RequirementResult, display: Display) -> RequirementResult:
 
 
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
-    """The result of a requirement that is not met. Its level, or that of a finding's code, decides the verdict."""
+    """The result of a requirement that is not met.
+
+    The level of the requirement decides the verdict, unless the code of a finding has a level of its own.
+    """
     judgements = [
         session.reproduction.marked_if_only_beside_others(error.requirement_id, judgement)
         for judgement in error.judgements
     ]
-    findings = [finding for judgement in judgements for finding in judgement.findings]
-    level = requirements()[error.requirement_id].level
-    levels = [templates()[finding.code].get("level", level) for finding in findings]
+    findings = list(chain.from_iterable(judgement.findings for judgement in judgements))
+    level_of_requirement = requirements()[error.requirement_id].level
+    levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
     verdict = _most_severe(deviation(level, session.profile.fail_on) for level in levels)
-    exchanges = [exchange for judgement in judgements for exchange in judgement.exchanges]
+    exchanges = chain.from_iterable(judgement.exchanges for judgement in judgements)
     numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
     return RequirementResult(error.requirement_id, verdict, exchanges=numbers, findings=tuple(findings))
 
 
 def _fail(test: JudgedTest, profile: Profile) -> None:
-    """End a test that fails, as expected if the profile lists every failure."""
-    known = {entry.id: entry.reason for entry in profile.known_failures if not entry.is_past(today())}
-    if all(result.id in known for result in test.failing):
-        reasons = dict.fromkeys(known[result.id] for result in test.failing)
+    """End a test that fails. If the profile lists each of its failures as known, pytest counts it as expected."""
+    reason_by_id = {entry.id: entry.reason for entry in profile.known_failures if not entry.is_past(today())}
+    if all(result.id in reason_by_id for result in test.failing):
+        reasons = dict.fromkeys(reason_by_id[result.id] for result in test.failing)
         pytest.xfail(f"known failure: {'; '.join(reasons)}")
     pytest.fail(str(joined(result.message for result in test.failing)), pytrace=False)
 
 
-def _take_end(test: JudgedTest, phase: str, error: BaseException, display: Display) -> None:
-    """Note how a phase of a test ended that did not come to its end."""
+def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Display) -> None:
+    """Note the exception that ended a phase of a test. Unless the test is untested or fails, the suite has failed."""
     if isinstance(error, Untested):
         test.leave_untested(error)
     elif isinstance(error, pytest.skip.Exception):
@@ -143,8 +155,8 @@ def _take_end(test: JudgedTest, phase: str, error: BaseException, display: Displ
 
 
 def _explain(report: Any, test: JudgedTest, display: Display) -> None:
-    """Say why a test failed or was skipped, without known values in what pytest says of it."""
-    clean = display.foreign
+    """Put the reason why a test failed or was skipped into the report of pytest, and hide known values there."""
+    clean = display.foreign  # hides known values in a text that is not the suite's own
     if report.failed and report.when == "call" and test.failing:
         results = [_shown(result, display) for result in test.failing]
         report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in results)
@@ -157,16 +169,20 @@ def _explain(report: Any, test: JudgedTest, display: Display) -> None:
 
 
 def _combined(results: Sequence[RequirementResult], remark: Text) -> RequirementResult:
-    """One result of all that a test found of a requirement: the most severe verdict, and what they say together."""
+    """One result of all results of a requirement in a test: the most severe verdict, with all exchanges and findings.
+
+    The last reason counts, or else the remark.
+    """
     texts = [result.why for result in results if result.why]
     return RequirementResult(
         results[0].id,
         _most_severe(result.verdict for result in results),
         why=texts[-1] if texts else remark,
-        exchanges=tuple(number for result in results for number in result.exchanges),
-        findings=tuple(finding for result in results for finding in result.findings),
+        exchanges=tuple(chain.from_iterable(result.exchanges for result in results)),
+        findings=tuple(chain.from_iterable(result.findings for result in results)),
     )
 
 
 def _most_severe(verdicts: Iterable[Verdict]) -> Verdict:
+    """The most severe of these verdicts. In `Verdict` the more severe ones come first."""
     return min(verdicts, key=[*Verdict].index)

@@ -253,7 +253,7 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     judged = [(each, reproduction.judge(requirement_id, each)) for each in seen]
     if broken := [each for each, judgement in judged if judgement.deviates]:
         return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
-    late = never_answered(operation, attempts) if requirement_id.endswith(".connection") else []
+    late = never_answered(operation, log.attempts()) if requirement_id.endswith(".connection") else []
     if late:
         return deviates(finding("not-answered", requests=len(late)), *late)
     if not any(each.response for each in seen):

@@ -17,7 +17,7 @@ from tests.selftest.proof.mutants.robustness_faults import DROPPED, Falls
 from tests.selftest.proof.trial import try_service
 from tests.selftest.recorded_runs import record
 
-MOST_REQUESTS = 1_100
+MOST_REQUESTS = 1_300
 
 
 def argument(request: Request) -> bytes:

@@ -363,7 +363,7 @@ def test_a_code_that_was_executed_without_the_token_is_spent(service, a_run, tmp
 
     assert [code for code, _ in real_codes(service)] == list(CODES)
     assert service.executions == [CODE, THIRD]
-    assert a_run.door.guard.sent == 3
+    assert a_run.door.guard.executions == 3
 
 
 @served_by(trouble.ExecutesForAnybody)

@@ -58,7 +58,7 @@ def answered(backoff, sending, status, after=None):
     headers = (("Date", NOON), ("Retry-After", after)) if after is not None else ()
     intent = sending.intent
     sending.exchange = answer(intent.operation, b"{}", status=status, headers=headers, valid=intent.valid)
-    return backoff.decide(sending)
+    return backoff.pause_and_retry(sending)
 
 
 def seconds_of(backoff, time, sending, *answers):
@@ -112,7 +112,7 @@ def test_a_date_counts_from_now_where_the_answer_has_none(backoff, time):
     headers = (("Retry-After", format_datetime(soon, usegmt=True)),)
     sending.exchange = answer("listAccounts", b"{}", status=429, headers=headers, valid=True)
 
-    assert backoff.decide(sending)
+    assert backoff.pause_and_retry(sending)
     assert backoff._paused_until == pytest.approx(30, abs=3)
 
 
@@ -149,8 +149,8 @@ def test_a_request_that_never_arrived_goes_again(kind, times, backoff):
     for one in (sending, execution):
         one.exchange = failed(kind, one.intent.operation)
 
-    assert [backoff.decide(sending) for _ in range(4)] == [True] * times + [False] * (4 - times)
-    assert backoff.decide(execution) is (kind is FailureKind.NO_CONNECTION)
+    assert [backoff.pause_and_retry(sending) for _ in range(4)] == [True] * times + [False] * (4 - times)
+    assert backoff.pause_and_retry(execution) is (kind is FailureKind.NO_CONNECTION)
 
 
 # -- how many at once ----------------------------------------------------------------------------------------------

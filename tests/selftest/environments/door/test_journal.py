@@ -272,7 +272,7 @@ def test_a_code_of_a_run_that_was_killed_is_barred_where_it_was_sent(
 
     first = Run(service, tmp_path)
     monkeypatch.setattr(first.door.wire, "attempt", killed)
-    monkeypatch.setattr(first.door.guard, "_settle", killed)
+    monkeypatch.setattr(first.door.guard, "_note_outcome", killed)
     with pytest.raises(_KilledError):
         first.execute(credential=credential)
     later = Run(service, tmp_path, name="two")

@@ -493,11 +493,11 @@ def test_a_deletion_whose_key_is_still_listed_was_not_kept_to(run):
     """The key is free again if a list lacks it."""
     run.list().register(MADE_UP).list(MADE_UP).delete(MADE_UP)
     deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP})
-    assert (run.keys.kept([deletion]), run.keys.seems_free(MADE_UP)) == ([], True)
+    assert (run.keys.deletions_still_listed([deletion]), run.keys.seems_free(MADE_UP)) == ([], True)
 
     run.list(MADE_UP)
-    assert (run.keys.kept([deletion]), run.keys.seems_free(MADE_UP)) == ([deletion], False)
-    assert run.keys.kept([answer("deletePixKey", {}, sent={"pixKey": OLD})]) == []
+    assert (run.keys.deletions_still_listed([deletion]), run.keys.seems_free(MADE_UP)) == ([deletion], False)
+    assert run.keys.deletions_still_listed([answer("deletePixKey", {}, sent={"pixKey": OLD})]) == []
     assert run.events == [REGISTERED]
 
 

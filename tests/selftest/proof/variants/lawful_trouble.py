@@ -115,7 +115,7 @@ class Limited(Stumbles):
         return "0"
 
 
-_OF_TWO_REFUSALS = ("executePix.token.scheme",)
+_OF_TWO_REFUSALS = ("*.token.scheme",)
 """Two wrong tokens that are too many look like a lock, so no further one is sent."""
 lawful(
     "rate limit", "EveryTenthIsTooMany", "Each tenth request is one too many, for 0 seconds; executions too.",
