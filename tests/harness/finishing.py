@@ -40,7 +40,8 @@ from tests.harness.session import Session
 
 _OF_NOBODY = say("its account is synthetic")
 _DECLINED = say('the answer has code 0, and says Success: "false": it was perhaps prepared')
-_COUNTED = (_OF_NOBODY, _DECLINED)
+_OF_THE_SUITE = say("the request was invalid or generated")
+_COUNTED = (_OF_NOBODY, _OF_THE_SUITE, _DECLINED)
 """Reasons for which nobody looks transfers up one by one."""
 
 
@@ -65,7 +66,7 @@ def close_record(session: Session) -> None:
         for key in door.keys.not_cleaned_up():
             name = changed(key.name, foreign)
             run.not_cleaned_up.append(LeftKey(name, key.state.value, key.owned, tuple(key.exchanges)))
-        run.not_executed += _not_executed(door)
+        run.not_executed += _not_executed(door, session.profile.accounts)
     run.grants = Grants.of_exchanges(door.exchanges)
     run.outages = {why: _in_order(names) for why, names in door.backoff.outages.items()}
     unsent = {why: _in_order(names) for why, names in door.unsent.items()} | run.outages
@@ -95,18 +96,20 @@ def _in_order(names: Container[str]) -> list[str]:
     return [name for name in operations() if name in names]
 
 
-def _reason(prepared: tuple[Exchange, str]) -> Text:
+def _reason(exchange: Exchange, why: str, accounts: Iterable[str]) -> Text:
     """Why a transfer was not executed, as it is said; empty if it was."""
-    exchange, why = prepared
     if why and exchange.response and is_granted(exchange) and declines(exchange.response):
         return _DECLINED
-    return why if exchange.valid or why == PERHAPS_PREPARED else _OF_NOBODY
+    if exchange.valid or why == PERHAPS_PREPARED:
+        return why
+    names_own_account = any(account.encode() in exchange.request.body for account in accounts)
+    return _OF_THE_SUITE if names_own_account else _OF_NOBODY
 
 
-def _not_executed(door: Door) -> Iterator[Message]:
+def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
     """One line for the transfers that were prepared and not executed for the same reason."""
     prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
-    for why, transfers in grouped(prepared, _reason).items():
+    for why, transfers in grouped(prepared, lambda one: _reason(*one, accounts)).items():
         numbers = [str(exchange.number) for exchange, _ in transfers]
         if why:
             yield say_many(
