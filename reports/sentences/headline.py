@@ -30,6 +30,8 @@ _NO_VERDICT = {
 }
 
 
+LAST_FAILED = "--last-failed"
+"""The option that selects what failed."""
 _LEFT_OUT = {
     Verdict.NOT_EXERCISED: (say_many("{n} not exercised", "{n} not exercised"), "not-tested"),
     Verdict.OUT_OF_SCOPE: (say_many("{n} out of scope", "{n} out of scope"), "out-of-scope"),
@@ -59,6 +61,8 @@ def headline(document: RunDocument) -> Headline:
     word = say(verdict.upper())
     if verdict in _NO_VERDICT:
         why = document.incomplete or _NO_VERDICT[verdict]
+        if verdict == RunVerdict.NOTHING_SELECTED and LAST_FAILED in (document.selection or ""):
+            why = say("nothing failed when it was last tested here, so {option} selects nothing", option=LAST_FAILED)
         return Headline(word, "", joined((why, say("this is no verdict on the service"))))
     scope = [document.recorded or permitted(document.environment.allow)]
     scope += [say("only {selection}", selection=document.selection)] if document.selection else []

@@ -66,10 +66,8 @@ def wanted_ids(config: pytest.Config) -> frozenset[str]:
     if expression := getattr(config.option, "ids", ""):
         wanted &= ids_of(expression)
     if getattr(config.option, "last_failed", False):
-        failed = _failed_last(config)
-        # Without a failure to repeat, pytest runs everything, or nothing with --last-failed-no-failures=none.
-        if failed or config.option.last_failed_no_failures == "none":
-            wanted &= failed
+        # Without a failure to repeat, pytest runs everything: here that would execute transfers which nobody asked for.
+        wanted &= _failed_last(config)
     return wanted
 
 

@@ -212,15 +212,22 @@ def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
         (Service, ["-k", "listAccounts.json"]),
         (FailsInThreePlaces, ["--last-failed"]),
         (Service, ["--last-failed"]),
+        (Service, ["--last-failed", "-q"]),
     ):
         with Server(service(token=TOKEN["PIX_TOKEN"])) as server:
             profile = write_profile(tmp_path, server.base_url, allow=["read", "register-keys", "execute"])
             result = run(profile, *selected)
             runs.append({row["id"]: row["verdict"] for row in result.document["requirements"]})
-    whole, other, again, fixed = runs
+    whole, other, again, fixed, nothing = runs
 
     failed = {id for id, verdict in whole.items() if verdict == "fail"}
     assert failed == {"executePix.digit.type", "registerPixKey.Message.type", "listEntries.serverError"}
     assert other.keys() == {"listAccounts.json"}
     assert again == dict.fromkeys(failed, "fail")
     assert fixed == dict.fromkeys(failed, "pass")
+    assert nothing == {}
+    assert (result.status, result.document["traffic"]["requests"]) == (5, 0)
+    assert (
+        "NOTHING-SELECTED: nothing failed when it was last tested here, so --last-failed selects nothing"
+        in result.output
+    )
