@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.exchange import FailureKind
 from spec.message import say
@@ -13,6 +14,9 @@ NOT_CONNECTED = (FailureKind.NO_CONNECTION, FailureKind.TLS)
 """Failures before anything was sent."""
 _MOST_TIMEOUTS = 2
 _MOST_FAILED_IN_A_ROW = 5
+_RESTART_S = (0.5, 1.0, 2.0)
+"""Seconds between the looks for a service that answered before and accepts no connection now: a supervisor may start it
+again."""
 
 
 class UnreachableError(NotSentError):
@@ -21,14 +25,20 @@ class UnreachableError(NotSentError):
 
 class Liveness:
     """Ends the run when the target is gone, and leaves an operation alone that does not answer. `unreachable` says why
-    the target is gone; empty while it is there. `look_whether_gone` asks what was answered before."""
+    the target is gone; empty while it is there. `look_whether_gone` asks what was answered before. Nothing else is sent
+    while somebody looks."""
 
-    def __init__(self, look_whether_gone: Callable[[], bool]) -> None:
+    def __init__(self, look_whether_gone: Callable[[], bool], ending: Ending) -> None:
         self.unreachable = ""
-        self._look_whether_gone = look_whether_gone
+        self._look_whether_gone, self._ending = look_whether_gone, ending
+        self._has_answered = self._is_looking = False
         self._timeouts = Counter[str]()
         self._timed_out_alone: set[str] = set()
         self._failed_in_a_row = 0
+
+    def wait_for_a_look(self, sending: Sending) -> None:
+        """Wait while somebody looks whether the target is gone, so that no request is lost while it starts again."""
+        self._ending.wait_for(lambda: not self._is_looking)
 
     def refuse_the_dead(self, sending: Sending) -> None:
         """Raises UnreachableError if the target is gone, LimitError if the operation has timed out twice in a row.
@@ -52,6 +62,7 @@ class Liveness:
         handshake."""
         failure, operation = sending.exchange.failure, sending.intent.operation
         if failure is None or failure.kind is FailureKind.LIMIT:
+            self._has_answered = True
             self._failed_in_a_row = self._timeouts[operation] = 0
             self._timed_out_alone.discard(operation)
             return
@@ -59,7 +70,23 @@ class Liveness:
         if failure.kind is FailureKind.TIMEOUT:
             self._timeouts[operation] += 1
             self._timed_out_alone |= {operation} if not sending.beside else set()
-        if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED:
+        is_doubtful = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
+        if is_doubtful and not self._is_looking and not self.unreachable:
             self._failed_in_a_row = 0
-            if self._look_whether_gone():
+            is_ended = self._has_answered and failure.kind is FailureKind.NO_CONNECTION
+            if self._is_gone(_RESTART_S if is_ended else ()):
                 self.unreachable = str(failure.message)
+
+    def _is_gone(self, pauses_s: Iterable[float]) -> bool:
+        """True if the target is gone, after each of these pauses too."""
+        self._is_looking = True
+        try:
+            is_gone = self._look_whether_gone()
+            for pause_s in pauses_s:
+                if is_gone:
+                    self._ending.sleep(pause_s)
+                    is_gone = self._look_whether_gone()
+            return is_gone
+        finally:
+            self._is_looking = False
+            self._ending.wake()

@@ -252,7 +252,8 @@ def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool
             yield Note(NoteKind.OBSERVED_FIRST, say("{id}: {facts}", id=observation.id, facts=facts))
     if run.unreachable:
         why = message_of(run.unreachable)
-        yield Note(NoteKind.UNREACHABLE, say("{base_url} cannot be reached: {why}", base_url=run.base_url, why=why))
+        gone = say("{base_url} cannot be reached: {why}", base_url=run.base_url, why=why)
+        yield Note(NoteKind.UNREACHABLE, joined([gone, run.last_seen]))
     yield from (Note(NoteKind.SUITE_FAILED, error) for error in run.errors)
     if not run.unreachable:
         yield from (Note(NoteKind.NOTHING_GRANTED, text) for text in run.grants.notes(run.profile.auth))

@@ -36,6 +36,7 @@ from spec.exchange import Exchange
 from spec.interface import operations
 from spec.message import Message, Text, changed, joined, message_of, say, say_many
 from spec.rules import Reproduction
+from spec.rules.robustness import request_in_words
 from tests.harness.session import Session
 
 _OF_NOBODY = say("its account is synthetic")
@@ -60,6 +61,7 @@ def close_record(session: Session) -> None:
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
+    run.last_seen = _last_seen(session.reproduction) if door.liveness.unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # it ends with the run
@@ -71,6 +73,28 @@ def close_record(session: Session) -> None:
     run.outages = {why: _in_order(names) for why, names in door.backoff.outages.items()}
     unsent = {why: _in_order(names) for why, names in door.unsent.items()} | run.outages
     run.unsent = {why: names for why, names in unsent.items() if names}  # none: only to undocumented paths
+
+
+def _last_seen(reproduction: Reproduction) -> Text:
+    """With which exchange a service ended; empty if it answered none."""
+    answered = [exchange for exchange in reproduction.exchanges if exchange.response]
+    if in_flight := reproduction.in_flight_at_the_end:
+        requests = dict.fromkeys(f"{exchange.operation}, {request_in_words(exchange)}" for exchange in in_flight)
+        return say(
+            "the service ended while exchange {numbers} was on its way ({requests}): start it and run again, because "
+            "only a request that ends it twice is a failure",
+            numbers=first_few([str(exchange.number) for exchange in in_flight]),
+            requests=first_few(list(requests)),
+        )
+    if not answered:
+        return ""
+    last = answered[-1]
+    return say(
+        "the service ended after exchange {number} ({operation}, {request})",
+        number=last.number,
+        operation=last.operation,
+        request=request_in_words(last),
+    )
 
 
 def keep_exchanges(session: Session, *, with_content: bool) -> None:
