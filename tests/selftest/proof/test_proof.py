@@ -175,7 +175,7 @@ def test_the_gate_names_a_rule_that_always_holds(specimen, rules, monkeypatch):
     takes a trial in memory, no more is sent than the requirements need that the specimen declares."""
     before, declared = plain(specimen.environment), specimen.fails | specimen.warns
     for rule in rules:
-        monkeypatch.setitem(RULES, rule, lambda exchange: "")
+        monkeypatch.setitem(RULES, rule, lambda exchange: None)
 
     again = replay if specimen.is_sent_the_same else partial(try_in_memory, ids=declared)
     difference = judge_fault(specimen, again(specimen.make(), specimen.environment), before)
