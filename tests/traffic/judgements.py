@@ -10,6 +10,7 @@ from spec.answers import (
     answer_in_words,
     answers_in_words,
     data_of,
+    declines,
     grants_protected_result,
     is_granted,
     is_judged_as_success,
@@ -18,6 +19,7 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import VALID, Exchange
+from spec.facts import Facts, facts_of
 from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
 from spec.interface import READS
 from spec.json_text import is_number
@@ -113,8 +115,9 @@ def token_is_required(
     """The judgement that requests without a valid token are refused. `valid` are the valid requests.
 
     An answer grants the request if it says success or carries the result (`none_granted`, which explains `code` and
-    `others`), or if it cannot be told apart from the answer to a valid request. Without a success the answers have
-    nothing to be compared with: that all answers are equal may then mean that nobody is served.
+    `others`), or if it cannot be told apart from the answer to a valid request: nothing differs, or nothing but the
+    values in what is no refusal. Without a success the answers have nothing to be compared with: that all answers are
+    equal may then mean that nobody is served.
     """
     judgement = none_granted(without_token, code, *others)
     if judgement.deviates:
@@ -122,8 +125,11 @@ def token_is_required(
     successes = [exchange for exchange in valid if is_served(exchange)]
     if not successes:
         return inconclusive(_NO_SUCCESS, *without_token[:1])
+    by_shape = {_shape_of(success): success for success in reversed(successes)}
+    by_shape.pop(frozenset(), None)
     alike = {
         exchange: next((success for success in successes if indistinguishable(exchange, success)), None)
+        or by_shape.get(_shape_of(exchange))
         for exchange in without_token
     }
     let_in = [exchange for exchange, success in alike.items() if success]
@@ -131,6 +137,14 @@ def token_is_required(
         compared = dict.fromkeys(success for success in alike.values() if success)
         return deviates(finding("answered-alike", credentials=let_in_words(let_in)), *let_in, *compared)
     return judgement
+
+
+def _shape_of(exchange: Exchange) -> Facts:
+    """The places and types of an answer in JSON that grants something, without its values. Empty for any other."""
+    response = exchange.response
+    if response is None or not is_granted(exchange) or declines(response) or not data_of(response):
+        return frozenset()
+    return facts_of(response.json.value)
 
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:

@@ -1,5 +1,7 @@
 """A check of the token that is not there, at services whose answers hold little of the documented result."""
 
+import secrets
+
 import pytest
 
 from environments.sandbox import Refusal, Service
@@ -60,6 +62,47 @@ def test_an_answer_like_that_to_the_valid_request_fails():
 
     assert trial.failing == {"executePix.token.required"}
     assert "answered like the valid request" in str(trial.rows["executePix.token.required"].message)
+
+
+class MocksWithOtherValues(AsksNobody):
+    """A dynamic mock server: it gives everybody two of the documented fields, each time with other values."""
+
+    def perform(self, operation, request, parameter):
+        if operation == "registerPixKey":
+            return {"Success": secrets.token_hex(8)}
+        return {"id": "".join(secrets.choice("abcxyz") for _ in range(9)), "value": secrets.randbelow(10**6) / 7}
+
+
+def test_an_answer_that_has_other_values_alone_fails():
+    """The places and types of the answer are those of the answer to the valid request."""
+    trial = try_in_memory(MocksWithOtherValues(), ids=REQUIRED)
+
+    assert trial.failing == REQUIRED
+
+
+class DeclinesWithTheSameShape(Service):
+    """The sandbox, which refuses a wrong token with 200 and a body of the shape of its success: a registration by Success,
+    an execution by the code."""
+
+    def refusal(self, refusal):
+        if refusal.status != 401:
+            return super().refusal(refusal)
+        if self.is_registration:
+            result = {"Success": "false", "Message": "There is no valid token.", "Key": "x", "DocumentNumber": 1}
+            return self.render(200, self.envelope(None, result))
+        return self.render(200, self.envelope(None, dict.fromkeys(EIGHT_FIELDS), 16))
+
+    def respond(self, request):
+        self.is_registration = request.method == "POST"
+        return super().respond(request)
+
+
+def test_a_refusal_of_the_shape_of_a_success_is_a_refusal():
+    """It says so by its code, or by Success."""
+    trial = try_in_memory(DeclinesWithTheSameShape(), ids=REQUIRED)
+
+    assert trial.failing == set()
+    assert trial.with_verdict("pass") >= REQUIRED
 
 
 def test_equal_answers_prove_nothing_if_no_valid_request_succeeded():
