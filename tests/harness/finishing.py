@@ -294,7 +294,8 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     """The codes that were refused, and by which answers; nothing if all that refused one may be a conflict with what
     was beside it. A refusal that carries a result, or may carry one, is none: its transfer may have been executed.
 
-    If all supplied codes of a sandbox were refused, an earlier run may have executed them: a sandbox has no journal.
+    If all supplied codes of a sandbox were refused, an earlier run may have executed them: a sandbox has no journal. It
+    has not if codes that this run prepared were refused, too.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
     settled = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
@@ -307,12 +308,12 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
         all=len(executions),
         answers=answers_in_words(refused),
     )
-    supplied = [
-        exchange for exchange in executions if not door.guard.prepared.has(unquote(exchange.request.last_segment))
-    ]
+    prepared = [exchange for exchange in executions if door.guard.prepared.has(unquote(exchange.request.last_segment))]
+    supplied = [exchange for exchange in executions if exchange not in prepared]
     all_supplied_refused = bool(supplied) and all(exchange in refused for exchange in supplied)
+    no_prepared_refused = all(exchange not in refused for exchange in prepared)
     question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
-    is_asked = all_supplied_refused and door.guard.journal is None
+    is_asked = all_supplied_refused and no_prepared_refused and door.guard.journal is None
     yield joined((line, question if is_asked else ""))
 
 

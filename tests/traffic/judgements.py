@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.profiles.model import Prepare
 from spec.answers import (
     RefusalKind,
     answer_in_words,
@@ -172,7 +173,11 @@ _NOT_UNDERSTOOD = say(
 )
 
 
-def needs_more(log: Log) -> Judgement:
+_ENOUGH_PREPARED = 3
+"""Prepared transfers that show whether an execution needs more than is documented."""
+
+
+def needs_more(log: Log, prepare: Prepare | None) -> Judgement:
     """The judgement that codes which this run prepared are executed as documented, and not with more alone."""
     answers = answers_to_real_codes(log)
     successes = list(filter(succeeded, answers))
@@ -183,10 +188,14 @@ def needs_more(log: Log) -> Judgement:
     if successes_with_more and len(prepared) >= 2:
         return deviates(finding("needs-more"), *prepared, *successes_with_more)
     refused = prepared or answers
-    why = say(
-        "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to 3 or more",
-        answers=answers_in_words(refused),
-    )
+    why = say("no code was executed as documented ({answers})", answers=answers_in_words(refused))
+    if prepare is None or prepare.count < _ENOUGH_PREPARED:
+        why = say(
+            "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to "
+            "{count} or more",
+            answers=answers_in_words(refused),
+            count=_ENOUGH_PREPARED,
+        )
     return inconclusive(why, *refused[:1], *successes_with_more)
 
 

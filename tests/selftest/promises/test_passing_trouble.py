@@ -16,7 +16,7 @@ from spec.findings import Conclusion
 from spec.rules import Reproduction
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.one_run import journal_in
+from tests.selftest.services.one_run import CODE, PREPARE, Bank, journal_in, run_against
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes, is_real, reset
 
@@ -152,6 +152,22 @@ def test_refused_codes_are_told_by_the_answer(response, answer_told, sandbox, tm
     assert told["executePix.json"] == f"no success to judge: {answer_told}"
     assert answer_told in told["executePix.request.sufficient"]
     assert answer_told in told["executePix.token.accepted"]
+
+
+def test_codes_that_the_run_prepared_were_executed_by_no_earlier_run(tmp_path):
+    """If they are refused like the supplied ones, nothing is asked, and no more of them are asked for."""
+
+    class RefusesAll(Bank):
+        def execute(self, request):
+            return Response(400, b'{"code": 3, "data": {}}', (("Content-Type", "application/json"),))
+
+    transactions = {"codes": [CODE], "prepare": PREPARE | {"count": 3}}
+    ended = run_against(RefusesAll(), tmp_path, "executePix", transactions=transactions)
+    line = next(note for note in ended.document["notes"] if "transaction codes were refused" in note)
+
+    assert re.fullmatch(r"(\d+) of \1 transaction codes were refused: 400 with code 3", line)
+    assert "set transactions.prepare.count" not in ended.output
+    assert ended.rows("not-exercised")["executePix.request.sufficient"].endswith("(400 with code 3)")
 
 
 ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
