@@ -217,6 +217,8 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
     if understood:
         return holds(understood[0])
     why = _NOT_UNDERSTOOD.of(answers=answers_in_words(answers))
+    if not any(answer.response for answer in answers):
+        why = say("no registration was answered ({answers})", answers=answers_in_words(answers))
     if needs_more:
         why = say("no registration as documented was understood")
     if requirement_id == "registerPixKey.contentType.accepted":

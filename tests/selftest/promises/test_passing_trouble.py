@@ -14,6 +14,7 @@ from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
 from spec.rules import Reproduction
+from tests.harness.selection import ids_of
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services.one_run import CODE, PREPARE, Bank, journal_in, run_against
@@ -168,6 +169,28 @@ def test_codes_that_the_run_prepared_were_executed_by_no_earlier_run(tmp_path):
     assert re.fullmatch(r"(\d+) of \1 transaction codes were refused: 400 with code 3", line)
     assert "set transactions.prepare.count" not in ended.output
     assert ended.rows("not-exercised")["executePix.request.sufficient"].endswith("(400 with code 3)")
+
+
+class DropsRegistrations(Service):
+    """Answers no registration, and a deletion of an unknown key like an undocumented path."""
+
+    def serve(self, request, connection):
+        if request.path.startswith("/v1/pix/keys/") and request.method == "POST":
+            return None
+        if request.path.startswith("/v1/pix/keys/") and request.method == "DELETE":
+            request = replace(request, path="/v1/nothing")
+        return super().serve(request, connection)
+
+
+def test_registrations_that_are_dropped_are_the_cause_alone():
+    """Neither another body nor a line of the profile is asked for."""
+    trial = try_in_memory(DropsRegistrations(), ids=ids_of("registerPixKey or deletePixKey"))
+    told = {str(trial.rows[name].message) for name in trial.not_exercised}
+
+    assert "registerPixKey.connection" in trial.failing
+    assert str(trial.rows["registerPixKey.body.pixKey"].message) == "no registration was answered (connection dropped)"
+    assert str(trial.rows["deletePixKey.exists"].message) == "no key was registered: connection dropped"
+    assert not [why for why in told if "expects another body" in why or "requests.deletePixKey" in why]
 
 
 ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
