@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from reports.outputs.writing import no_link
 from reports.result.document import ReportedFinding, RunDocument
 from reports.result.verdicts import Verdict
-from reports.sentences.headline import drift_in_words, exception, permitted, result_line, run_line, sent
+from reports.sentences.headline import drift_in_words, exception, permitted, result_line, run_line, sent, why_no_verdict
 from reports.sentences.wording import capped, one_line
 from spec.message import joined, message_of, say_many
 from spec.requirements import requirements
@@ -47,6 +47,7 @@ def _summary(document: RunDocument) -> Iterator[str]:
 def sentence(document: RunDocument) -> str:
     """The permissions, the result, and the traffic in one sentence."""
     parts = [
+        why_no_verdict(document),
         permitted(document.environment.allow),
         *["only a part of the requirements was selected"] * (document.selection is not None),
         document.incomplete,

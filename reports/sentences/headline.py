@@ -59,14 +59,21 @@ def headline(document: RunDocument) -> Headline:
     """The headline of a conformance.json."""
     verdict = document.verdict
     word = say(verdict.upper())
-    if verdict in _NO_VERDICT:
-        why = document.incomplete or _NO_VERDICT[verdict]
-        if verdict == RunVerdict.NOTHING_SELECTED and LAST_FAILED in (document.selection or ""):
-            why = say("nothing failed when it was last tested here, so {option} selects nothing", option=LAST_FAILED)
+    if why := why_no_verdict(document):
         return Headline(word, "", joined((why, say("this is no verdict on the service"))))
     scope = [document.recorded or permitted(document.environment.allow)]
     scope += [say("only {selection}", selection=document.selection)] if document.selection else []
     return Headline(word, joined(scope, ", "), joined(_sentence(document)), exception(document))
+
+
+def why_no_verdict(document: RunDocument) -> Text:
+    """Reason why a run gives no verdict on the service at all; empty for any other."""
+    verdict = document.verdict
+    if verdict not in _NO_VERDICT:
+        return ""
+    if verdict == RunVerdict.NOTHING_SELECTED and LAST_FAILED in (document.selection or ""):
+        return say("nothing failed when it was last tested here, so {option} selects nothing", option=LAST_FAILED)
+    return document.incomplete or _NO_VERDICT[verdict]
 
 
 def exception(document: RunDocument) -> Text:
