@@ -35,6 +35,8 @@ MARKERS = (
     "property: generated traffic",
 )
 _LONGEST = 100
+_MOST_NEAREST = 3
+"""Ids that are named in the place of a wrong one."""
 
 
 def only_selftests(config: pytest.Config) -> bool:
@@ -140,12 +142,23 @@ def group_of(name: str, option: str) -> frozenset[str]:
     """The requirement of that name, and those whose ids begin with it and a dot. UsageError where there is none."""
     group = frozenset(id for id in requirements() if f"{id}.".startswith(f"{name}."))
     if not group:
-        by_letters = {each.lower(): each for each in _ids_and_groups()}
-        near = get_close_matches(name.lower(), by_letters, 1)
-        hint = f'did you mean "{by_letters[near[0]]}"?' if near else "pytest --list names them all"
+        nearest = [f'"{id}"' for id in _nearest(name)]
+        hint = f"did you mean {' or '.join(nearest)}?" if nearest else "pytest --list names them all"
         what = f"{_shown(name)}: no such requirement" if name else "name one"
         raise pytest.UsageError(f"{option}: {what}; {hint}")
     return group
+
+
+def _nearest(name: str) -> list[str]:
+    """The ids and groups that a wrong name may stand for: those whose last part is the name, else one of similar
+    letters, else those whose last part holds the name."""
+    by_letters = {each.lower(): each for each in _ids_and_groups()}
+    wanted = name.lower()
+    similar = get_close_matches(wanted, by_letters, 1)
+    last_parts = {each: letters.rpartition(".")[2] for letters, each in by_letters.items()}
+    same_end = [each for each, last_part in last_parts.items() if last_part == wanted]
+    part_of_end = [each for each, last_part in last_parts.items() if wanted and wanted in last_part]
+    return (same_end or [by_letters[letters] for letters in similar] or part_of_end)[:_MOST_NEAREST]
 
 
 def _ids_and_groups() -> Iterator[str]:

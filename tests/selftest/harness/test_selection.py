@@ -76,6 +76,9 @@ EXPECTED = "expected ids of requirements, or of groups of them, with and, or, no
     ("expression", "line"),
     [
         ("executePix.dat", '-k: executePix.dat: no such requirement; did you mean "executePix.date"?'),
+        ("digit", '-k: digit: no such requirement; did you mean "executePix.digit"?'),
+        ("masked", '-k: masked: no such requirement; did you mean "executePix.document.masked"?'),
+        ("undocum", '-k: undocum: no such requirement; did you mean "registerPixKey.pixKeyType.undocumented"?'),
         ("registerPixKeys", '-k: registerPixKeys: no such requirement; did you mean "registerPixKey"?'),
         ("executepix.json", '-k: executepix.json: no such requirement; did you mean "executePix.json"?'),
         ("executePix or test_existence", "-k: test_existence: no such requirement; pytest --list names them all"),
