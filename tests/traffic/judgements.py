@@ -15,8 +15,11 @@ from spec.answers import (
     grants_protected_result,
     is_granted,
     is_judged_as_success,
+    is_page,
+    is_refusal,
     is_served,
     refusal_kind,
+    says_done_in_words,
     succeeded,
 )
 from spec.exchange import VALID, Exchange
@@ -100,7 +103,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
     """The judgement that none of these requests got the protected result; else a finding of this code, or of a refusal
     that holds it. `others` are further findings, each with the exchanges that it is about. What cannot be read may be
     the result."""
-    told = list(filter(grants_protected_result, refusable))
+    told = [exchange for exchange in refusable if grants_protected_result(exchange) or _says_done_in_a_text(exchange)]
     granted = list(filter(is_granted, told))
     for name, seen in ((code, granted), ("result-in-refusal", told), *others):
         if seen:
@@ -108,6 +111,16 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
     if unread := [seen for seen in refusable if is_granted(seen) and seen.response and seen.response.broken]:
         return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_of(unread)), *unread)
     return holds(*refusable[:MOST_CITED])
+
+
+def _says_done_in_a_text(exchange: Exchange) -> bool:
+    """True if a text says that an execution is DONE. A refusal says so with this word alone, and a page never, because
+    scripts have it, too."""
+    response = exchange.response
+    if exchange.operation != "executePix" or response is None or not says_done_in_words(response):
+        return False
+    is_the_word_alone = response.start.strip() == b"DONE"
+    return is_the_word_alone or not (is_refusal(response) or is_page(response))
 
 
 def token_is_required(

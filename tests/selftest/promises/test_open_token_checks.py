@@ -4,7 +4,7 @@ import secrets
 
 import pytest
 
-from environments.sandbox import Refusal, Service
+from environments.sandbox import Refusal, Response, Service
 from tests.selftest.proof.directly import try_in_memory
 
 OF_EXECUTION = frozenset({"executePix.token.required"})
@@ -139,6 +139,42 @@ class TellsAnybody(Service):
             if ledger.transfer(transaction_id) is None:
                 raise Refusal(404, "There is no such transaction code.")
         return self.PART
+
+
+class AnswersWithAText(TellsAnybody):
+    """The same with a text in the place of an answer in JSON."""
+
+    def __init__(self, status, text, media_type="text/plain"):
+        super().__init__()
+        self.text = Response(status, text, (("Content-Type", media_type),))
+
+    def respond(self, request):
+        is_execution = request.path.startswith("/v1/execute/")
+        is_valid = request.header("Authorization") == f"Bearer {self.token}"
+        return self.text if is_execution and not is_valid else super().respond(request)
+
+
+@pytest.mark.parametrize(("status", "text"), [(200, b"DONE"), (200, b"Transfer 7: DONE.\n"), (401, b"DONE\n")])
+def test_the_word_done_in_a_text_says_success(status, text):
+    """As documented, in capitals."""
+    trial = try_in_memory(AnswersWithAText(status, text), ids=OF_EXECUTION)
+
+    assert trial.failing == {"executePix.token.required"}
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "media_type"),
+    [
+        (200, b"<!doctype html><script>if (r.readyState == XMLHttpRequest.DONE) go()</script>", "text/html"),
+        (200, b"not done: no token", "text/plain"),
+        (403, b"Only an administrator may set DONE", "text/plain"),
+    ],
+)
+def test_a_text_that_says_no_success_is_a_refusal(status, text, media_type):
+    """A page to log in, another letter case, or a refusal that has more words."""
+    trial = try_in_memory(AnswersWithAText(status, text, media_type), ids=OF_EXECUTION)
+
+    assert trial.failing == set()
 
 
 PARTS = {
