@@ -153,9 +153,9 @@ class ConformanceRun:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Check the target, if there is a test. The run is about all selected tests, also if `-x` ends it early."""
+        self.run.selected.update(ids_tested(session.items))  # before it ends: what is selected counts as not tested
         if self._session and session.items:
             check_target(self._session)
-        self.run.selected.update(ids_tested(session.items))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:

@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report_error(problem, WRONG_USE)
         return WRONG_USE
     except OSError as error:
+        if error.filename is None:  # of the output: the hook in uncaught.py says so
+            raise
         return report_error(f"{error.filename}: {error.strerror}", WRONG_USE)
     except UnreachableError as error:
         return report_error(str(error), UNREACHABLE)

@@ -7,6 +7,7 @@ imports it among the first. Under pytest, `tests/harness/process.py` has a hook 
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import NoReturn
 _INTERRUPTED = 2
 _INTERNAL_ERROR = 3
 """Exit statuses, as those of pytest."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a full disk. What the suite writes besides its output is written by commands that say its name."""
 _ROOT = Path(__file__).parents[1]
 
 
@@ -40,8 +43,10 @@ def _end_with_one_line(type_: type[BaseException], error: BaseException, trace: 
     if issubclass(type_, KeyboardInterrupt):
         print("error: interrupted", file=sys.stderr, flush=True)
         raise SystemExit(_INTERRUPTED)
-    what = f"{type_.__name__}{place_of(trace)}"
-    print(f"error: {what}: a fault of the suite, and no verdict on the service", file=sys.stderr, flush=True)
+    what = f"{type_.__name__}{place_of(trace)}: a fault of the suite, and no verdict on the service"
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        what = f"the output cannot be written: {error.strerror}"
+    print(f"error: {what}", file=sys.stderr, flush=True)
     raise SystemExit(_INTERNAL_ERROR)
 
 

@@ -173,7 +173,8 @@ _LARGEST_CODE = 99_999_999
 def answer_in_words(exchange: Exchange) -> Message:
     """The answer in a few words, without data of the service: `404 application/json`.
 
-    If a 200 is a refusal, they say why: `200 with code 3, not 0`.
+    If a 200 is a refusal, they say why: `200 with code 3, not 0`. Of another refusal they name a code that is not its
+    status: `400 with code 3`.
     """
     response = exchange.response
     if response is None:
@@ -186,6 +187,9 @@ def answer_in_words(exchange: Exchange) -> Message:
         if code is None or abs(code) > _LARGEST_CODE:
             return say("{status} with a code that is not 0", status=response.status)
         return say("{status} with code {code}, not 0", status=response.status, code=str(code))
+    code = code_of(response)
+    if 400 <= response.status < 500 and code and code != response.status and abs(code) <= _LARGEST_CODE:
+        return say("{status} with code {code}", status=response.status, code=str(code))
     if is_page(response):
         return say("{status} with a page of HTML", status=response.status)
     return say(f"{response.status} {named_media_type(response.media_type)}")

@@ -123,7 +123,7 @@ class Door:
         self.token_monitor = TokenMonitor(
             target.secrets, target.refresh, self._repeat_alone, self.backoff.clear_the_wire
         )
-        self.liveness = Liveness(self._find_out_if_gone)
+        self.liveness = Liveness(self._find_out_if_gone, self.ending)
         self.guard.read_again = self._read_again
         self.key_changes = KeyChanges(
             self.keys, self.ending, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
@@ -140,6 +140,7 @@ class Door:
             self.check_amounts,  # Beside it: more money than the profile says would be a fault of the suite, too,
             self.check_identifiers,  # and so would an account or a key of somebody else.
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
+            self.liveness.wait_for_a_look,  # Before what it may find out, and before the turn: it may take seconds.
             self.liveness.refuse_unreachable,  # A target that is gone costs no budget and no transaction code.
             self.backoff.refuse_if_locked_out,  # Before the turn: a wrong token too many costs no code and no budget.
             self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.

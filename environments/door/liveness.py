@@ -7,8 +7,9 @@ answer costs few waits of limits.timeout.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.exchange import FailureKind
 from spec.message import say
@@ -19,6 +20,9 @@ _MOST_TIMEOUTS = 2
 """Timeouts in a row after which an operation gets no more requests. A single one may be a passing trouble."""
 _MOST_FAILED_IN_A_ROW = 5
 """Requests in a row without an answer after which the suite finds out if the target is gone."""
+_RESTART_S = (0.5, 1.0, 2.0)
+"""Seconds between the looks for a service that answered before and accepts no connection now: a supervisor may start it
+again."""
 
 
 class UnreachableError(NotSentError):
@@ -28,16 +32,24 @@ class UnreachableError(NotSentError):
 class Liveness:
     """Ends the run when the target is gone, and sends no more to an operation that does not answer.
 
-    `find_out_if_gone` sends requests that were answered before, and gives true if none is answered any more.
+    `find_out_if_gone` sends requests that were answered before, and gives true if none is answered any more. Nothing
+    else is sent meanwhile.
     """
 
-    def __init__(self, find_out_if_gone: Callable[[], bool]) -> None:
+    def __init__(self, find_out_if_gone: Callable[[], bool], ending: Ending) -> None:
         self.unreachable = ""
         """Reason why the target is gone; empty while it can be reached."""
         self._find_out_if_gone = find_out_if_gone
+        self._ending = ending
+        self._has_answered = False
+        self._is_looking = False
         self._timeouts = Counter[str]()  # in a row, by operation
         self._timed_out_alone: set[str] = set()  # operations of which a request timed out with nothing beside it
         self._failed_in_a_row = 0  # requests to any operation
+
+    def wait_for_a_look(self, sending: Sending) -> None:
+        """Wait until it is known whether the target is gone, so that no request is lost while it starts again."""
+        self._ending.wait_for(lambda: not self._is_looking)
 
     def refuse_unreachable(self, sending: Sending) -> None:
         """Raises UnreachableError if the target is gone, LimitError if the operation has timed out twice in a row.
@@ -67,6 +79,7 @@ class Liveness:
         """
         failure, operation = sending.exchange.failure, sending.intent.operation
         if failure is None or failure.kind is FailureKind.LIMIT:
+            self._has_answered = True
             self._failed_in_a_row = self._timeouts[operation] = 0
             self._timed_out_alone.discard(operation)
             return
@@ -75,8 +88,23 @@ class Liveness:
             self._timeouts[operation] += 1
             if not sending.beside:
                 self._timed_out_alone.add(operation)
-        if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED:
+        is_doubtful = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
+        if is_doubtful and not self._is_looking and not self.unreachable:
             self._failed_in_a_row = 0
-            is_gone = self._find_out_if_gone()
-            if is_gone:
+            has_ended = self._has_answered and failure.kind is FailureKind.NO_CONNECTION
+            if self._is_gone(_RESTART_S if has_ended else ()):
                 self.unreachable = str(failure.message)
+
+    def _is_gone(self, pauses_s: Iterable[float]) -> bool:
+        """True if the target is gone, after each of these pauses too."""
+        self._is_looking = True
+        try:
+            is_gone = self._find_out_if_gone()
+            for pause_s in pauses_s:
+                if is_gone:
+                    self._ending.sleep(pause_s)
+                    is_gone = self._find_out_if_gone()
+            return is_gone
+        finally:
+            self._is_looking = False
+            self._ending.wake()

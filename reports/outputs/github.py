@@ -22,6 +22,7 @@ from reports.sentences.headline import (
     result_line,
     run_line,
     traffic_in_words,
+    why_no_verdict,
 )
 from reports.sentences.wording import capped, one_line
 from spec.message import Text, joined, message_of, say_many
@@ -62,6 +63,7 @@ def sentence(document: RunDocument) -> str:
 
 def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
     """The parts of the sentence. Those that are empty are left out when they are joined."""
+    yield why_no_verdict(document)
     yield permitted(document.environment.allow)
     if document.selection is not None:
         yield "only a part of the requirements was selected"

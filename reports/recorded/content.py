@@ -116,7 +116,10 @@ def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
 
 
 def _is_empty(answer: Mapping[str, Any], content: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> bool:
-    """True if the recording says that the body was empty."""
+    """True if the recording says that the body was empty: by its Content-Length, or by both of its sizes.
+
+    An empty text says nothing: recorders write one for a body that they left out, or keep in a file.
+    """
     if status in (204, 304):  # they have no body (RFC 9110 sections 15.3.5 and 15.4.5)
         return True
     content_length = number_of(headers.get("content-length"))
@@ -124,9 +127,9 @@ def _is_empty(answer: Mapping[str, Any], content: Mapping[str, Any], status: int
     size_on_the_wire = number_of(answer.get("bodySize"))
     if content_length is not None:
         return content_length == 0
-    if size or size_on_the_wire or _broke_off(answer):
+    if content.get("_file") or _broke_off(answer):
         return False
-    return content.get("text") == "" or (size == 0 and size_on_the_wire == 0)
+    return size == 0 and size_on_the_wire == 0
 
 
 def _broke_off(answer: Mapping[str, Any]) -> bool:

@@ -155,6 +155,7 @@ class Run:
     executions: int = 0  # unknown outcomes included
     unknown_outcomes: int = 0
     unreachable: str = ""  # why the target cannot be reached; empty if it can
+    last_seen: Text = ""  # with which exchange the target ended; empty if it was never reached, or did not end
     journal_trouble: bool = False
     interrupted: bool = False
     stopped: Text = ""  # why pytest ran only some of the tests, such as -x

@@ -30,6 +30,7 @@ from spec.message import Text, joined, message_of, said_once, say, say_many
 from spec.requirements import Requirement, requirements
 from spec.rules import RULES
 
+_LOOK_AT_THE_ADDRESS = say("look at address, network and certificates")
 NOTHING_TESTED = say("nothing was tested")
 
 
@@ -253,7 +254,8 @@ def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool
             yield Note(NoteKind.OBSERVED_FIRST, say("{id}: {facts}", id=observation.id, facts=facts))
     if run.unreachable:
         why = message_of(run.unreachable)
-        yield Note(NoteKind.UNREACHABLE, say("{base_url} cannot be reached: {why}", base_url=run.base_url, why=why))
+        gone = say("{base_url} cannot be reached: {why}", base_url=run.base_url, why=why)
+        yield Note(NoteKind.UNREACHABLE, joined([gone, run.last_seen or _LOOK_AT_THE_ADDRESS]))
     yield from (Note(NoteKind.SUITE_FAILED, error) for error in run.errors)
     if not run.unreachable:
         yield from (Note(NoteKind.NOTHING_GRANTED, text) for text in run.grants.notes(run.profile.auth))

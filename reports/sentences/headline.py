@@ -35,6 +35,8 @@ _NO_VERDICT = {
     RunVerdict.INTERNAL_ERROR: say("the suite failed"),
 }
 """Reasons for a verdict that says nothing about the service."""
+LAST_FAILED = "--last-failed"
+"""The option that selects what failed."""
 _LEFT_OUT = {
     Verdict.NOT_EXERCISED: (say_many("{n} not exercised", "{n} not exercised"), "not-tested"),
     Verdict.OUT_OF_SCOPE: (say_many("{n} out of scope", "{n} out of scope"), "out-of-scope"),
@@ -64,14 +66,23 @@ def headline(document: RunDocument) -> Headline:
     """The headline of a document. A run that gives no verdict on the service has no scope."""
     verdict = document.verdict
     word = say(verdict.upper())
-    if verdict in _NO_VERDICT:
-        why = document.incomplete or _NO_VERDICT[verdict]
+    if why := why_no_verdict(document):
         return Headline(word, "", joined((why, say("this is no verdict on the service"))))
     scope = [document.recorded or permitted(document.environment.allow)]
     if document.selection:
         scope.append(say("only {selection}", selection=document.selection))
     sentence = joined(_sentence(document))
     return Headline(word, joined(scope, ", "), sentence, exception_in_words(document))
+
+
+def why_no_verdict(document: RunDocument) -> Text:
+    """Reason why a run gives no verdict on the service at all; empty for any other."""
+    verdict = document.verdict
+    if verdict not in _NO_VERDICT:
+        return ""
+    if verdict == RunVerdict.NOTHING_SELECTED and LAST_FAILED in (document.selection or ""):
+        return say("nothing failed when it was last tested here, so {option} selects nothing", option=LAST_FAILED)
+    return document.incomplete or _NO_VERDICT[verdict]
 
 
 def exception_in_words(document: RunDocument) -> Text:

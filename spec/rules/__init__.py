@@ -12,11 +12,11 @@ from functools import cache
 
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refused_or_lost
 from spec.exchange import SMALL, VALID, Exchange, FailureKind
-from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
+from spec.findings import Conclusion, Judgement, deviates, holds, inconclusive
 from spec.log import numbers_superseded
 from spec.message import say
 from spec.rules import results, robustness, success
-from spec.rules.robustness import ROBUSTNESS, request_in_words
+from spec.rules.robustness import ROBUSTNESS
 from spec.rules.table import RULES, InconclusiveError
 
 __all__ = ["ROBUSTNESS", "RULES"]
@@ -77,12 +77,14 @@ class Reproduction:
 
     A deviation from a robustness requirement counts if it was seen twice, or if its request cannot be sent again. A
     dropped connection needs more, because a service may drop connections under load, and may close one just when the
-    next request leaves. It counts in four cases:
+    next request leaves. It counts in three cases:
 
     - the same request was dropped again, alone;
     - three requests were dropped alone, with answers in between;
-    - two requests that cannot be sent again were dropped alone;
-    - an invalid request was dropped, and after it no connection was accepted.
+    - two requests that cannot be sent again were dropped alone.
+
+    If no connection is accepted after a drop, nobody can tell whether the request has ended the service: somebody may
+    have stopped it.
 
     Every other deviation counts at once. Its findings say so if it shows only beside other requests.
     """
@@ -96,8 +98,9 @@ class Reproduction:
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
         """Judge an exchange. A robustness requirement holds if no deviation was seen again, alone."""
         judgement = judge(requirement_id, exchange)
-        if requirement_id.endswith(".connection") and self._has_ended_the_service(exchange):
-            return deviates(finding("ended", request=request_in_words(exchange)), exchange)
+        is_dropped = refused_or_lost(exchange) is FailureKind.DROPPED
+        if requirement_id.endswith(".connection") and is_dropped and self._was_in_flight_at_the_end(exchange):
+            return inconclusive(say("no connection is accepted since, so it could not be sent again"), exchange)
         if not judgement.deviates:
             return judgement
         if requirement_id in robustness_of(exchange.operation) and not self._robustness_is_broken(requirement_id):
@@ -141,14 +144,18 @@ class Reproduction:
                 answered_otherwise.append(exchange)
         return answered_otherwise
 
-    def _has_ended_the_service(self, exchange: Exchange) -> bool:
-        """True for an invalid request that was dropped, after which no connection was accepted any more."""
-        if refused_or_lost(exchange) is not FailureKind.DROPPED or exchange.expects_success:
-            return False
-        end = exchange.started + exchange.elapsed_s
-        outcomes_after = {refused_or_lost(later) for later in self.exchanges if later.started >= end}
-        is_nothing_answered = outcomes_after <= {*FailureKind}
-        return FailureKind.NO_CONNECTION in outcomes_after and is_nothing_answered
+    @property
+    def in_flight_at_the_end(self) -> list[Exchange]:
+        """The requests that were dropped when the service ended: after them no connection was accepted any more."""
+        refused = [exchange for exchange in self.exchanges if refused_or_lost(exchange) is FailureKind.NO_CONNECTION]
+        answered = [exchange.started for exchange in self.exchanges if exchange.response]
+        if not refused or not answered or refused[-1].started <= max(answered):
+            return []
+        dropped = [exchange for exchange in self.exchanges if refused_or_lost(exchange) is FailureKind.DROPPED]
+        return [exchange for exchange in dropped if exchange.started + exchange.elapsed_s >= max(answered)]
+
+    def _was_in_flight_at_the_end(self, exchange: Exchange) -> bool:
+        return exchange.number in [dropped.number for dropped in self.in_flight_at_the_end]
 
     @cache  # noqa: B019 - one object for each run
     def _robustness_is_broken(self, requirement_id: str) -> bool:

@@ -132,9 +132,9 @@ def test_the_token_is_accepted_as_a_bearer_only(log):
 
 
 @requirement("executePix.request.sufficient")
-def test_an_execution_needs_no_more_than_the_token(executions_log):
+def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
     """Neither a query nor a body nor another header is needed."""
-    assert_found("executePix.request.sufficient", needs_more(executions_log))
+    assert_found("executePix.request.sufficient", needs_more(executions_log, traffic.profile.transactions.prepare))
 
 
 @requirement("executePix.unknownCode")

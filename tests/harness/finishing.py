@@ -37,11 +37,13 @@ from spec.exchange import Exchange
 from spec.interface import operations
 from spec.message import Message, Text, changed, joined, message_of, say, say_many
 from spec.rules import Reproduction
+from spec.rules.robustness import request_in_words
 from tests.harness.session import Session
 
 _OF_NOBODY = say("its account is synthetic")
 _DECLINED = say('the answer has code 0, and says Success: "false": it was perhaps prepared')
-_COUNTED = (_OF_NOBODY, _DECLINED)
+_OF_THE_SUITE = say("the request was invalid or generated")
+_COUNTED = (_OF_NOBODY, _OF_THE_SUITE, _DECLINED)
 """Reasons for which the report names a few exchanges alone, because nobody looks these transfers up one by one."""
 _FEWEST_OTHERWISE_ALONE = 3
 """Requests that were answered otherwise alone, from which on a note tells of them: fewer may be passing trouble."""
@@ -64,18 +66,41 @@ def close_record(session: Session) -> None:
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
+    run.last_seen = _last_seen(session.reproduction) if door.liveness.unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
         for key in door.keys.not_cleaned_up():
             name = changed(key.name, foreign)
             run.not_cleaned_up.append(LeftKey(name, key.state.value, key.owned, tuple(key.exchanges)))
-        run.not_executed += _not_executed(door)
+        run.not_executed += _not_executed(door, session.profile.accounts)
     run.grants = Grants.of_exchanges(door.exchanges)
     run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
     unsent = {reason: _in_order(names) for reason, names in door.unsent.items()} | run.outages
     # A reason without an operation was about undocumented paths alone.
     run.unsent = {reason: names for reason, names in unsent.items() if names}
+
+
+def _last_seen(reproduction: Reproduction) -> Text:
+    """With which exchange a service ended; empty if it answered none."""
+    answered = [exchange for exchange in reproduction.exchanges if exchange.response]
+    if in_flight := reproduction.in_flight_at_the_end:
+        requests = dict.fromkeys(f"{exchange.operation}, {request_in_words(exchange)}" for exchange in in_flight)
+        return say(
+            "the service ended while exchange {numbers} was on its way ({requests}): start it and run again, because "
+            "only a request that ends it twice is a failure",
+            numbers=first_few([str(exchange.number) for exchange in in_flight]),
+            requests=first_few(list(requests)),
+        )
+    if not answered:
+        return ""
+    last = answered[-1]
+    return say(
+        "the service ended after exchange {number} ({operation}, {request})",
+        number=last.number,
+        operation=last.operation,
+        request=request_in_words(last),
+    )
 
 
 def keep_exchanges(session: Session, *, with_content: bool) -> None:
@@ -101,21 +126,26 @@ def _in_order(names: Container[str]) -> list[str]:
     return [name for name in operations() if name in names]
 
 
-def _reason_in_words(prepared: tuple[Exchange, str]) -> Text:
-    """Reason why a prepared transfer was not executed, for the report; empty if it was, or may have been."""
-    exchange, reason = prepared
+def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -> Text:
+    """Reason why a prepared transfer was not executed, for the report; empty if it was, or may have been.
+
+    `accounts` are those of the profile.
+    """
     if reason and exchange.response:
         is_declined = is_granted(exchange) and declines(exchange.response)
         if is_declined:
             return _DECLINED
     may_be_of_profile = exchange.valid or reason == PERHAPS_PREPARED
-    return reason if may_be_of_profile else _OF_NOBODY
+    if may_be_of_profile:
+        return reason
+    names_own_account = any(account.encode() in exchange.request.body for account in accounts)
+    return _OF_THE_SUITE if names_own_account else _OF_NOBODY
 
 
-def _not_executed(door: Door) -> Iterator[Message]:
+def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
     """Lines about the transfers that were prepared and not executed, one line for each reason."""
     prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
-    for reason, transfers in grouped(prepared, _reason_in_words).items():
+    for reason, transfers in grouped(prepared, lambda one: _reason_in_words(*one, accounts)).items():
         numbers = [str(exchange.number) for exchange, _ in transfers]
         if reason:
             yield say_many(
@@ -277,7 +307,7 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
 
     There is no line if each refusal may be a conflict with a parallel request. A refusal does not count if its transfer
     may have been executed. If all supplied codes of a sandbox were refused, an earlier run may have executed them,
-    because a sandbox has no journal.
+    because a sandbox has no journal; but not if codes that this run prepared were refused, too.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
     with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
@@ -290,12 +320,12 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
         all=len(executions),
         answers=answers_in_words(refused),
     )
-    supplied = [
-        exchange for exchange in executions if not door.guard.prepared.has(unquote(exchange.request.last_segment))
-    ]
+    prepared = [exchange for exchange in executions if door.guard.prepared.has(unquote(exchange.request.last_segment))]
+    supplied = [exchange for exchange in executions if exchange not in prepared]
     all_supplied_refused = bool(supplied) and all(exchange in refused for exchange in supplied)
+    no_prepared_refused = all(exchange not in refused for exchange in prepared)
     question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
-    is_asked = all_supplied_refused and door.guard.journal is None
+    is_asked = all_supplied_refused and no_prepared_refused and door.guard.journal is None
     yield joined((line, question if is_asked else ""))
 
 

@@ -41,6 +41,8 @@ MARKERS = (
 """The markers of conformance tests, as `pytest --markers` prints them."""
 _LONGEST = 100
 """Characters of a text of the user that an error message repeats."""
+_MOST_NEAREST = 3
+"""Ids that are named in the place of a wrong one."""
 
 
 def only_selftests(config: pytest.Config) -> bool:
@@ -77,10 +79,8 @@ def wanted_ids(config: pytest.Config) -> frozenset[str]:
     if expression:
         wanted = wanted & ids_of(expression)
     if getattr(config.option, "last_failed", False):
-        failed = _failed_last(config)
-        # As in pytest: without a failure to repeat everything runs, or nothing with --last-failed-no-failures=none.
-        if failed or config.option.last_failed_no_failures == "none":
-            wanted = wanted & failed
+        # Without a failure to repeat, pytest runs everything: here that would execute transfers which nobody asked for.
+        wanted = wanted & _failed_last(config)
     return wanted
 
 
@@ -168,12 +168,23 @@ def group_of(name: str, option: str) -> frozenset[str]:
     """
     group = frozenset(id for id in requirements() if f"{id}.".startswith(f"{name}."))
     if not group:
-        name_by_lower_case = {known_name.lower(): known_name for known_name in _ids_and_groups()}
-        nearest = get_close_matches(name.lower(), name_by_lower_case, 1)
-        hint = f'did you mean "{name_by_lower_case[nearest[0]]}"?' if nearest else "pytest --list names them all"
+        nearest = [f'"{id}"' for id in _nearest(name)]
+        hint = f"did you mean {' or '.join(nearest)}?" if nearest else "pytest --list names them all"
         problem = f"{_shown(name)}: no such requirement" if name else "name one"
         raise pytest.UsageError(f"{option}: {problem}; {hint}")
     return group
+
+
+def _nearest(name: str) -> list[str]:
+    """The ids and groups that a wrong name may stand for: those whose last part is the name, else one of similar
+    letters, else those whose last part holds the name."""
+    by_letters = {each.lower(): each for each in _ids_and_groups()}
+    wanted = name.lower()
+    similar = get_close_matches(wanted, by_letters, 1)
+    last_parts = {each: letters.rpartition(".")[2] for letters, each in by_letters.items()}
+    same_end = [each for each, last_part in last_parts.items() if last_part == wanted]
+    part_of_end = [each for each, last_part in last_parts.items() if wanted and wanted in last_part]
+    return (same_end or [by_letters[letters] for letters in similar] or part_of_end)[:_MOST_NEAREST]
 
 
 def _ids_and_groups() -> Iterator[str]:

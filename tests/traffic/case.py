@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ NAMED_TYPES = tuple(name for name in KEY_TYPES if name != "RANDOM")
 _SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes, those of other widths and those that are percent-encoded however often."""
 _NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "message"})
+_PAYERS = frozenset({"account", "from"})
+"""Members of the documented transfers that name the account which pays."""
 AMOUNT = "value"
 _NOT_TO_BE_DELETED = re.compile(rf"(?:{MARK})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a list may not show as they are, and a deletion may not name: empty, but for the mark, long, or with
@@ -111,13 +113,15 @@ def harmless(value: Any, operation: str, profile: Profile) -> Any:
     these are such identifiers, too.
 
     The empty string and the documented key types, RANDOM excepted, stay as they are; so do names of members, and the
-    account that a registration is for. On a sandbox, letters and numbers alone stay, too.
+    account that a registration is for. On a sandbox, letters and numbers alone stay, too, and so does the account that
+    pays.
     """
     account = place_of(operation, profile) if operation == "registerPixKey" else None
+    own = own_texts(operation, profile)
 
     def marked(item: Any, name: str) -> Any:
         if isinstance(item, str):
-            is_own_account = name == "account" and item == account
+            is_own_account = item in own or (name == "account" and item == account)
             return item if is_own_account else _synthetic_or_short(item, profile)
         if name in _NO_IDENTIFIERS:
             return item
@@ -139,13 +143,15 @@ def _synthetic_or_short(text: str, profile: Profile) -> str:
     return synthetic_text(text.removeprefix(MARK))
 
 
-def _synthetic(value: Any) -> Any:
+def _synthetic(value: Any, accounts: Sequence[str]) -> Any:
     """A JSON value of the operator with nothing in it that any reader could take for somebody: each text is the mark
-    and the name of its member, and no number but an amount or a date is other than 0."""
+    and the name of its member, and no number but an amount or a date is other than 0. Texts that name one of the
+    accounts, if any, stay."""
 
     def nobody(item: Any, name: str) -> Any:
         if isinstance(item, str):
-            return f"{MARK}{name}"
+            filled_in = item.replace("{account}", accounts[0]) if accounts else item
+            return filled_in if filled_in in accounts or filled_in != item else f"{MARK}{name}"
         if name not in _NO_IDENTIFIERS:
             return 0
         return _LEAST if name == AMOUNT and item <= 0 else item
@@ -163,17 +169,44 @@ def _with_each(value: Any, change: Callable[[Any, str], Any], name: str = "") ->
     return change(value, name) if is_text or _is_number(value) else value
 
 
+def names_own_account(operation: str, profile: Profile) -> bool:
+    """True if invalid transfers of this operation name an account of the profile.
+
+    They do so on a sandbox alone, because a service may look the account up before it reads the rest of a body.
+    """
+    return profile.is_sandbox and operation in PREPARING and bool(profile.accounts)
+
+
 def form_of(operation: str, profile: Profile) -> Form | None:
-    """A body of the documented form, or the one of the profile, that names nobody; None where there is none."""
+    """A body of the documented form, or the one of the profile; None where there is none.
+
+    It names nobody, but for the account that a registration is for and, on a sandbox, for the account that pays.
+    """
+    return _form(operation, profile, profile.accounts if names_own_account(operation, profile) else ())
+
+
+def form_for_nobody(operation: str, profile: Profile) -> Form | None:
+    """The same with no account of the profile in a transfer, wherever it is sent to."""
+    return _form(operation, profile, ())
+
+
+def _form(operation: str, profile: Profile, accounts: Sequence[str]) -> Form | None:
     if operation not in FORMS:
         return None
     given = profile.requests.get(operation)
     if operation == "registerPixKey":
         return {**FORMS[operation], "account": place_of(operation, profile)}
     if given is None or not isinstance(given.json, dict):
-        return FORMS[operation]
-    form: Form = _synthetic(given.json)
+        payers = dict.fromkeys(_PAYERS & FORMS[operation].keys(), accounts[0]) if accounts else {}
+        return {**FORMS[operation], **payers}
+    form: Form = _synthetic(given.json, accounts)
     return form
+
+
+def own_texts(operation: str, profile: Profile) -> frozenset[str]:
+    """The texts of an invalid transfer that name an account of the profile."""
+    form = form_of(operation, profile) if names_own_account(operation, profile) else {}
+    return frozenset(text for _, text in leaves_of(form) if isinstance(text, str) and MARK not in text)
 
 
 def place_of(operation: str, profile: Profile) -> str | None:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from itertools import compress
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -41,7 +42,7 @@ from schemathesis.generation.overrides import Override
 from environments.profiles.model import Profile
 from reports.outputs.writing import RUNS
 from spec.interface import MARK, READS, openapi, operations
-from spec.json_text import as_bytes
+from spec.json_text import as_bytes, leaves_of
 from tests.traffic.case import (
     AMOUNT,
     JSON,
@@ -52,6 +53,7 @@ from tests.traffic.case import (
     greatest_amount,
     harmless,
     has_permitted_amounts,
+    own_texts,
     place_of,
     synthetic_place,
 )
@@ -278,9 +280,20 @@ class Drawing:
             cases(_FORM, **in_place),
             cases(_ALL, GenerationMode.NEGATIVE, **in_place),
         ]
+        if own := own_texts(operation, self._profile):
+            payer = {name: value for name, value in form.items() if not own.isdisjoint(_texts_of(value))}
+            at_home = partial(_with_members, members=payer)
+            strategies += [cases(_ALL).map(at_home), cases(_ALL, GenerationMode.NEGATIVE).map(at_home)]
         if place:
             strategies.append(cases(_ALL, body=dict(form), media_type=JSON))
         return st.one_of(strategies)
+
+
+def _with_members(case: SchemaCase[Any], members: Form) -> SchemaCase[Any]:
+    """The case with these values in place of those that its body has under the same names."""
+    if isinstance(case.body, dict):
+        case.body = {name: members.get(name, value) for name, value in case.body.items()}
+    return case
 
 
 @st.composite
@@ -376,7 +389,11 @@ _LONG = 80
 
 
 def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
-    """Cases with a part of the members, of the items and of the characters of a case. All texts are synthetic again."""
+    """Cases with a part of the members, of the items and of the characters of a case.
+
+    All texts are synthetic again, but for the account of the profile, which stays whole.
+    """
+    own = own_texts(case.operation, profile)
 
     @st.composite
     def parts(draw: st.DrawFn) -> Case:
@@ -384,20 +401,24 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
         if isinstance(place, str) and place != _place_of(case.operation, profile):
             place = synthetic_place(case.operation, _part_of(draw, place), profile)
         if body:
-            body = as_bytes(harmless(_part_of(draw, json.loads(body)), case.operation, profile))
+            body = as_bytes(harmless(_part_of(draw, json.loads(body), own), case.operation, profile))
         return replace(case, path_parameter=place, body=body)
 
     return parts()
 
 
-def _part_of(draw: st.DrawFn, value: Any) -> Any:
-    """A part of a JSON value."""
+def _texts_of(value: Any) -> list[str]:
+    return [leaf for _, leaf in leaves_of(value) if isinstance(leaf, str)]
+
+
+def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
+    """A part of a JSON value, in which these texts stay whole."""
     if isinstance(value, dict):
         names = [name for name in value if draw(_IS_KEPT)]  # all of them before the first text, which has more parts
-        return {name: _part_of(draw, value[name]) for name in names}
+        return {name: _part_of(draw, value[name], whole) for name in names}
     if isinstance(value, list):
-        return [_part_of(draw, item) for item in value if draw(_IS_KEPT)]
-    if isinstance(value, str):
+        return [_part_of(draw, item, whole) for item in value if draw(_IS_KEPT)]
+    if isinstance(value, str) and value not in whole:
         return _part_of_text(draw, value.replace(MARK, ""))
     return value
 

@@ -29,7 +29,8 @@ from tests.harness.judging import NotExercised, require_permission, require_supp
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.execution import Execution
 from tests.traffic.invalid import UNREADABLE
-from tests.traffic.keys.purposes import Registering
+from tests.traffic.keys.purposes import Registering, valid_registrations
+from tests.traffic.keys.registration import nothing_to_delete
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.undescribed import visit
 
@@ -214,6 +215,9 @@ def _by_difference(evidence: _Evidence, seen: Exchange) -> Judgement:
             sibling,
         )
     if not _is_known_to_be_valid(evidence, seen, siblings):
+        registrations = valid_registrations(evidence.log) if seen.operation == "deletePixKey" else []
+        if registrations and not any(registration.response for registration in registrations):
+            return inconclusive(nothing_to_delete(evidence.log), seen, sibling)
         needed = _NEEDED.get(seen.operation, "needs an account that exists")
         return inconclusive(joined((_NOT_TOLD_APART, needed)), seen, sibling)
     if told_apart := _refuses_what_is_invalid(evidence, seen.operation):

@@ -7,6 +7,8 @@ What is (a member of another type, a missing one, a boundary, any text) Schemath
 
 from __future__ import annotations
 
+import json
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -22,11 +24,14 @@ from spec.interface import MARK, PREPARING, READS, operations
 from spec.json_text import as_bytes
 from spec.message import Text, in_a_row, joined, say
 from tests.traffic.case import (
+    AMOUNT,
     FORMS,
     Case,
     Form,
     bounded,
+    form_for_nobody,
     form_of,
+    names_own_account,
     place_of,
     synthetic_text,
 )
@@ -201,6 +206,8 @@ def _cases(operation: str, profile: Profile) -> Iterator[Case]:
         more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
         yield from _with_each(case, parameter, "path_parameter", PATH_PARAMETERS, more)
     yield from _with_each(case, "query", "query", QUERIES, MORE_QUERIES if form is None else {})
+    nobody = form_for_nobody(operation, profile)
+    case = replace(case, body=as_bytes(nobody) if nobody else None)  # an operation may be open to everybody
     first = 2 * (operation in WANT_THE_TOKEN)  # they have the table of forms
     names = CREDENTIALS[first : None if operation == "listAccounts" else 3]
     yield from _with_each(case, "Authorization", "credential", {name: name for name in names})
@@ -213,6 +220,8 @@ def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
     if own != case and profile.is_sandbox:  # elsewhere a service may take them for a deletion of all keys
         yield from _with_each(own, "body", "body", texts)
     yield from _with_each(case, "body", "body", texts, MORE_TEXTS if registers else {})
+    if names_own_account(case.operation, profile):
+        yield from _with_each(case, "body", "body", _odd_transfers(form))
     yield from _with_each(own, "body", "body", UNREADABLE if own != case else {}, _shapes(form))
     for member, values in MEMBERS.get(case.operation, {}).items():
         yield from _with_member(case, form, member, values)
@@ -255,6 +264,21 @@ def _shapes(form: Form) -> Values:
     return {
         "members that stand twice": text[:-1] + b", " + text[1:],
         "a large member beside it": as_bytes({**form, MARK: "x" * 2 * LONGEST}),
+    }
+
+
+def _odd_transfers(form: Form) -> Values:
+    """Bodies like some of TEXTS that name an account first, so that a lenient reader looks it up.
+
+    None has an amount.
+    """
+    begun = as_bytes({name: value for name, value in form.items() if name != AMOUNT})[:-1]
+    one_more = begun + b', "' + _M + b'": '
+    return {
+        "cut short": begun,
+        "no UTF-8": one_more + b'"\xff\xfe"}',
+        "NaN": json.dumps({**form, AMOUNT: math.nan}).encode(),
+        "very deeply nested": one_more + TEXTS["very deeply nested"] + b"}",
     }
 
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.profiles.model import Prepare
 from spec.answers import (
     RefusalKind,
     answer_in_words,
     answers_in_words,
     data_of,
+    declines,
     grants_protected_result,
     is_granted,
     is_judged_as_success,
+    is_page,
+    is_refusal,
     is_served,
     refusal_kind,
+    says_done_in_words,
     succeeded,
 )
 from spec.exchange import VALID, Exchange
+from spec.facts import Facts, facts_of
 from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
 from spec.interface import READS
 from spec.json_text import is_number
@@ -97,7 +103,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
     """The judgement that none of these requests got the protected result; else a finding of this code, or of a refusal
     that holds it. `others` are further findings, each with the exchanges that it is about. What cannot be read may be
     the result."""
-    told = list(filter(grants_protected_result, refusable))
+    told = [exchange for exchange in refusable if grants_protected_result(exchange) or _says_done_in_a_text(exchange)]
     granted = list(filter(is_granted, told))
     for name, seen in ((code, granted), ("result-in-refusal", told), *others):
         if seen:
@@ -107,14 +113,25 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
     return holds(*refusable[:MOST_CITED])
 
 
+def _says_done_in_a_text(exchange: Exchange) -> bool:
+    """True if a text says that an execution is DONE. A refusal says so with this word alone, and a page never, because
+    scripts have it, too."""
+    response = exchange.response
+    if exchange.operation != "executePix" or response is None or not says_done_in_words(response):
+        return False
+    is_the_word_alone = response.start.strip() == b"DONE"
+    return is_the_word_alone or not (is_refusal(response) or is_page(response))
+
+
 def token_is_required(
     without_token: list[Exchange], valid: list[Exchange], code: str, *others: tuple[str, list[Exchange]]
 ) -> Judgement:
     """The judgement that requests without a valid token are refused. `valid` are the valid requests.
 
     An answer grants the request if it says success or carries the result (`none_granted`, which explains `code` and
-    `others`), or if it cannot be told apart from the answer to a valid request. Without a success the answers have
-    nothing to be compared with: that all answers are equal may then mean that nobody is served.
+    `others`), or if it cannot be told apart from the answer to a valid request: nothing differs, or nothing but the
+    values in what is no refusal. Without a success the answers have nothing to be compared with: that all answers are
+    equal may then mean that nobody is served.
     """
     judgement = none_granted(without_token, code, *others)
     if judgement.deviates:
@@ -122,8 +139,11 @@ def token_is_required(
     successes = [exchange for exchange in valid if is_served(exchange)]
     if not successes:
         return inconclusive(_NO_SUCCESS, *without_token[:1])
+    by_shape = {_shape_of(success): success for success in reversed(successes)}
+    by_shape.pop(frozenset(), None)
     alike = {
         exchange: next((success for success in successes if indistinguishable(exchange, success)), None)
+        or by_shape.get(_shape_of(exchange))
         for exchange in without_token
     }
     let_in = [exchange for exchange, success in alike.items() if success]
@@ -131,6 +151,14 @@ def token_is_required(
         compared = dict.fromkeys(success for success in alike.values() if success)
         return deviates(finding("answered-alike", credentials=let_in_words(let_in)), *let_in, *compared)
     return judgement
+
+
+def _shape_of(exchange: Exchange) -> Facts:
+    """The places and types of an answer in JSON that grants something, without its values. Empty for any other."""
+    response = exchange.response
+    if response is None or not is_granted(exchange) or declines(response) or not data_of(response):
+        return frozenset()
+    return facts_of(response.json.value)
 
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
@@ -158,7 +186,11 @@ _NOT_UNDERSTOOD = say(
 )
 
 
-def needs_more(log: Log) -> Judgement:
+_ENOUGH_PREPARED = 3
+"""Prepared transfers that show whether an execution needs more than is documented."""
+
+
+def needs_more(log: Log, prepare: Prepare | None) -> Judgement:
     """The judgement that codes which this run prepared are executed as documented, and not with more alone."""
     answers = answers_to_real_codes(log)
     successes = list(filter(succeeded, answers))
@@ -169,10 +201,14 @@ def needs_more(log: Log) -> Judgement:
     if successes_with_more and len(prepared) >= 2:
         return deviates(finding("needs-more"), *prepared, *successes_with_more)
     refused = prepared or answers
-    why = say(
-        "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to 3 or more",
-        answers=answers_in_words(refused),
-    )
+    why = say("no code was executed as documented ({answers})", answers=answers_in_words(refused))
+    if prepare is None or prepare.count < _ENOUGH_PREPARED:
+        why = say(
+            "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to "
+            "{count} or more",
+            answers=answers_in_words(refused),
+            count=_ENOUGH_PREPARED,
+        )
     return inconclusive(why, *refused[:1], *successes_with_more)
 
 
@@ -194,6 +230,8 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
     if understood:
         return holds(understood[0])
     why = _NOT_UNDERSTOOD.of(answers=answers_in_words(answers))
+    if not any(answer.response for answer in answers):
+        why = say("no registration was answered ({answers})", answers=answers_in_words(answers))
     if needs_more:
         why = say("no registration as documented was understood")
     if requirement_id == "registerPixKey.contentType.accepted":

@@ -76,6 +76,9 @@ EXPECTED = "expected ids of requirements, or of groups of them, with and, or, no
     ("expression", "line"),
     [
         ("executePix.dat", '-k: executePix.dat: no such requirement; did you mean "executePix.date"?'),
+        ("digit", '-k: digit: no such requirement; did you mean "executePix.digit"?'),
+        ("masked", '-k: masked: no such requirement; did you mean "executePix.document.masked"?'),
+        ("undocum", '-k: undocum: no such requirement; did you mean "registerPixKey.pixKeyType.undocumented"?'),
         ("registerPixKeys", '-k: registerPixKeys: no such requirement; did you mean "registerPixKey"?'),
         ("executepix.json", '-k: executepix.json: no such requirement; did you mean "executePix.json"?'),
         ("executePix or test_existence", "-k: test_existence: no such requirement; pytest --list names them all"),
@@ -212,15 +215,22 @@ def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
         (Service, ["-k", "listAccounts.json"]),
         (FailsInThreePlaces, ["--last-failed"]),
         (Service, ["--last-failed"]),
+        (Service, ["--last-failed", "-q"]),
     ):
         with Server(service(token=TOKEN["PIX_TOKEN"])) as server:
             profile = write_profile(tmp_path, server.base_url, allow=["read", "register-keys", "execute"])
             result = run(profile, *selected)
             runs.append({row["id"]: row["verdict"] for row in result.document["requirements"]})
-    whole, other, again, fixed = runs
+    whole, other, again, fixed, nothing = runs
 
     failed = {id for id, verdict in whole.items() if verdict == "fail"}
     assert failed == {"executePix.digit.type", "registerPixKey.Message.type", "listEntries.serverError"}
     assert other.keys() == {"listAccounts.json"}
     assert again == dict.fromkeys(failed, "fail")
     assert fixed == dict.fromkeys(failed, "pass")
+    assert nothing == {}
+    assert (result.status, result.document["traffic"]["requests"]) == (5, 0)
+    assert (
+        "NOTHING-SELECTED: nothing failed when it was last tested here, so --last-failed selects nothing"
+        in result.output
+    )

@@ -8,6 +8,8 @@ import pytest
 
 from environments.credentials import NOT_FROM_A_VARIABLE
 from environments.sandbox import Service
+from reports.outputs.conformance_json import document_of
+from reports.outputs.github import step_summary, workflow_commands
 from reports.outputs.writing import RUNS
 from spec.requirements import requirements
 from tests.selftest.junit_files import written
@@ -72,10 +74,22 @@ def test_a_dead_server_is_unreachable():
     cases = written(run.folder)
 
     assert (run.status, run.document["verdict"], run.rows("fail")) == (7, "unreachable", {})
-    assert f"! {run.run.base_url} cannot be reached: the connection is refused\n" in run.output
+    assert f"! {run.run.base_url} cannot be reached: the connection is refused; look at address" in run.output
     assert f"{run.document['headline']}\n" in run.output
     assert cases["run"] == ("error", run.document["headline"])
     assert cases["listAccounts.exists"] == ("skipped", f"not-exercised: {why}")
+
+
+def test_what_is_selected_counts_although_nothing_is_reached(tmp_path):
+    """In the headline of a job, and in its annotation, which names the cause."""
+    selected = ["executePix.bank.type", "executePix.digit.type", "executePix.id.type"]
+    run = record(tmp_path, None, "-k", " or ".join(selected))
+    [annotation] = workflow_commands(document_of(run.run))
+
+    assert run.rows("not-exercised").keys() == set(selected)
+    assert "::the target could not be reached; " in annotation
+    assert "no failure, 0 of 3 requirements tested" in annotation
+    assert "cannot be reached: the connection is refused; look at address" in step_summary(document_of(run.run))
 
 
 @pytest.mark.parametrize(("selection", "status"), [("-k=executePix and createPix", 5), ("tests/nowhere.py", 4)])

@@ -1,8 +1,10 @@
 """A check of the token that is not there, at services whose answers hold little of the documented result."""
 
+import secrets
+
 import pytest
 
-from environments.sandbox import Refusal, Service
+from environments.sandbox import Refusal, Response, Service
 from tests.selftest.proof.directly import try_in_memory
 
 OF_EXECUTION = frozenset({"executePix.token.required"})
@@ -62,6 +64,47 @@ def test_an_answer_like_that_to_the_valid_request_fails():
     assert "answered like the valid request" in str(trial.rows["executePix.token.required"].message)
 
 
+class MocksWithOtherValues(AsksNobody):
+    """A dynamic mock server: it gives everybody two of the documented fields, each time with other values."""
+
+    def perform(self, operation, request, parameter):
+        if operation == "registerPixKey":
+            return {"Success": secrets.token_hex(8)}
+        return {"id": "".join(secrets.choice("abcxyz") for _ in range(9)), "value": secrets.randbelow(10**6) / 7}
+
+
+def test_an_answer_that_has_other_values_alone_fails():
+    """The places and types of the answer are those of the answer to the valid request."""
+    trial = try_in_memory(MocksWithOtherValues(), ids=REQUIRED)
+
+    assert trial.failing == REQUIRED
+
+
+class DeclinesWithTheSameShape(Service):
+    """The sandbox, which refuses a wrong token with 200 and a body of the shape of its success: a registration by Success,
+    an execution by the code."""
+
+    def refusal(self, refusal):
+        if refusal.status != 401:
+            return super().refusal(refusal)
+        if self.is_registration:
+            result = {"Success": "false", "Message": "There is no valid token.", "Key": "x", "DocumentNumber": 1}
+            return self.render(200, self.envelope(None, result))
+        return self.render(200, self.envelope(None, dict.fromkeys(EIGHT_FIELDS), 16))
+
+    def respond(self, request):
+        self.is_registration = request.method == "POST"
+        return super().respond(request)
+
+
+def test_a_refusal_of_the_shape_of_a_success_is_a_refusal():
+    """It says so by its code, or by Success."""
+    trial = try_in_memory(DeclinesWithTheSameShape(), ids=REQUIRED)
+
+    assert trial.failing == set()
+    assert trial.with_verdict("pass") >= REQUIRED
+
+
 def test_equal_answers_prove_nothing_if_no_valid_request_succeeded():
     """A service that serves nobody is not told to check tokens, and not told to check none."""
     trial = try_in_memory(ServesNobody(), ids=REQUIRED)
@@ -96,6 +139,42 @@ class TellsAnybody(Service):
             if ledger.transfer(transaction_id) is None:
                 raise Refusal(404, "There is no such transaction code.")
         return self.PART
+
+
+class AnswersWithAText(TellsAnybody):
+    """The same with a text in the place of an answer in JSON."""
+
+    def __init__(self, status, text, media_type="text/plain"):
+        super().__init__()
+        self.text = Response(status, text, (("Content-Type", media_type),))
+
+    def respond(self, request):
+        is_execution = request.path.startswith("/v1/execute/")
+        is_valid = request.header("Authorization") == f"Bearer {self.token}"
+        return self.text if is_execution and not is_valid else super().respond(request)
+
+
+@pytest.mark.parametrize(("status", "text"), [(200, b"DONE"), (200, b"Transfer 7: DONE.\n"), (401, b"DONE\n")])
+def test_the_word_done_in_a_text_says_success(status, text):
+    """As documented, in capitals."""
+    trial = try_in_memory(AnswersWithAText(status, text), ids=OF_EXECUTION)
+
+    assert trial.failing == {"executePix.token.required"}
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "media_type"),
+    [
+        (200, b"<!doctype html><script>if (r.readyState == XMLHttpRequest.DONE) go()</script>", "text/html"),
+        (200, b"not done: no token", "text/plain"),
+        (403, b"Only an administrator may set DONE", "text/plain"),
+    ],
+)
+def test_a_text_that_says_no_success_is_a_refusal(status, text, media_type):
+    """A page to log in, another letter case, or a refusal that has more words."""
+    trial = try_in_memory(AnswersWithAText(status, text, media_type), ids=OF_EXECUTION)
+
+    assert trial.failing == set()
 
 
 PARTS = {

@@ -3,7 +3,9 @@ that passes is no fault.
 """
 
 import re
+import socket
 import threading
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -12,9 +14,10 @@ from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
 from spec.rules import Reproduction
+from tests.harness.selection import ids_of
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.one_run import journal_in
+from tests.selftest.services.one_run import CODE, PREPARE, Bank, journal_in, run_against
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes, is_real, reset
 
@@ -119,6 +122,7 @@ def test_a_service_that_is_killed_is_the_cause_alone(tmp_path):
     assert why == {"the target cannot be reached: the connection is refused"}
     assert "exchange 0" not in ended.output
     assert "supply" not in ended.output
+    assert re.search(r"the service ended after exchange \d+ \(|the service ended while exchange", ended.output)
 
 
 CODE_44304 = Response(200, b'{"code": 44304, "data": {}}', (("Content-Type", "application/json"),))
@@ -149,6 +153,44 @@ def test_refused_codes_are_told_by_the_answer(response, answer_told, sandbox, tm
     assert told["executePix.json"] == f"no success to judge: {answer_told}"
     assert answer_told in told["executePix.request.sufficient"]
     assert answer_told in told["executePix.token.accepted"]
+
+
+def test_codes_that_the_run_prepared_were_executed_by_no_earlier_run(tmp_path):
+    """If they are refused like the supplied ones, nothing is asked, and no more of them are asked for."""
+
+    class RefusesAll(Bank):
+        def execute(self, request):
+            return Response(400, b'{"code": 3, "data": {}}', (("Content-Type", "application/json"),))
+
+    transactions = {"codes": [CODE], "prepare": PREPARE | {"count": 3}}
+    ended = run_against(RefusesAll(), tmp_path, "executePix", transactions=transactions)
+    line = next(note for note in ended.document["notes"] if "transaction codes were refused" in note)
+
+    assert re.fullmatch(r"(\d+) of \1 transaction codes were refused: 400 with code 3", line)
+    assert "set transactions.prepare.count" not in ended.output
+    assert ended.rows("not-exercised")["executePix.request.sufficient"].endswith("(400 with code 3)")
+
+
+class DropsRegistrations(Service):
+    """Answers no registration, and a deletion of an unknown key like an undocumented path."""
+
+    def serve(self, request, connection):
+        if request.path.startswith("/v1/pix/keys/") and request.method == "POST":
+            return None
+        if request.path.startswith("/v1/pix/keys/") and request.method == "DELETE":
+            request = replace(request, path="/v1/nothing")
+        return super().serve(request, connection)
+
+
+def test_registrations_that_are_dropped_are_the_cause_alone():
+    """Neither another body nor a line of the profile is asked for."""
+    trial = try_in_memory(DropsRegistrations(), ids=ids_of("registerPixKey or deletePixKey"))
+    told = {str(trial.rows[name].message) for name in trial.not_exercised}
+
+    assert "registerPixKey.connection" in trial.failing
+    assert str(trial.rows["registerPixKey.body.pixKey"].message) == "no registration was answered (connection dropped)"
+    assert str(trial.rows["deletePixKey.exists"].message) == "no key was registered: connection dropped"
+    assert not [why for why in told if "expects another body" in why or "requests.deletePixKey" in why]
 
 
 ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
@@ -188,19 +230,97 @@ def test_three_drops_alone_count_although_each_is_answered_then(numbers, outcome
 
 
 @pytest.mark.parametrize(
-    ("valid", "later", "outcome"),
+    ("later", "outcome"),
     [
-        (False, [REFUSED], Conclusion.DEVIATES),
-        (True, [REFUSED], Conclusion.HOLDS),
-        (False, [REFUSED, ANSWERED], Conclusion.HOLDS),
-        (False, [DROPPED], Conclusion.HOLDS),
+        ([REFUSED], Conclusion.INCONCLUSIVE),
+        ([REFUSED, ANSWERED], Conclusion.HOLDS),
+        ([DROPPED], Conclusion.HOLDS),
     ],
-    ids=["ended", "a valid request", "answered later", "dropped later"],
+    ids=["ended", "answered later", "dropped later"],
 )
-def test_a_drop_after_which_no_connection_is_accepted_counts(valid, later, outcome):
-    """Of an invalid request: it has ended the service. One that restarts accepts connections again."""
-    first = replace(DROPPED, valid=valid, elapsed_s=1.0)
-    since = [replace(seen, number=number, started=2.0) for number, seen in enumerate(later, 2)]
-    reproduction = Reproduction([first, *since], {seen.number: ANSWERED for seen in [first, *since]})
+def test_a_drop_after_which_no_connection_is_accepted_shows_nothing(later, outcome):
+    """Somebody may have stopped the service: the request could not be sent again."""
+    before = replace(ANSWERED, number=1, started=0.0)
+    first = replace(DROPPED, number=2, valid=False, started=1.0, elapsed_s=1.0)
+    since = [replace(seen, number=number, started=float(number)) for number, seen in enumerate(later, 3)]
+    exchanges = [before, first, *since]
+    reproduction = Reproduction(exchanges, {seen.number: ANSWERED for seen in exchanges})
 
     assert reproduction.judge("listEntries.connection", first).conclusion is outcome
+
+
+class EndsAtAKeyOfNull(Raw):
+    """Its process ends when it is asked to register null: what is on its way is dropped, and no connection is
+    accepted."""
+
+    def __init__(self):
+        super().__init__()
+        self.connections = set()
+
+    def greet(self, connection):
+        self.connections.add(connection)
+        return True
+
+    def answer(self, connection, request):
+        if request.method == "POST" and b'"pixKey": null' in request.body and self.is_granted(request):
+            self.end()
+        else:
+            super().answer(connection, request)
+
+    def end(self):
+        with suppress(OSError):  # it has ended already
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for connection in tuple(self.connections):
+            with suppress(OSError):
+                reset(connection)
+
+
+class IsStartedAgain(EndsAtAKeyOfNull):
+    """A supervisor starts it again, on the same port."""
+
+    AFTER_S = 0.2
+
+    def __init__(self):
+        super().__init__()
+        self.address = self._listener.getsockname()
+
+    def end(self):
+        super().end()
+        timer = threading.Timer(self.AFTER_S, self.start_again)
+        timer.daemon = True
+        timer.start()
+
+    def start_again(self):
+        if not self._stopped.is_set():
+            self._listener = socket.create_server(self.address, backlog=64)
+            self.__enter__()
+
+
+def ended_at_a_key_of_null(make, folder):
+    """A run against this service, and the registrations of null that it saw."""
+    with make() as service:
+        result = run(write_profile(folder, service.base_url), "-k", "registerPixKey.connection or listAccounts.json")
+    return result, [request for request in service.seen if b'"pixKey": null' in request.body]
+
+
+def test_a_service_that_ended_once_fails_in_nothing(tmp_path):
+    """The request could not be sent again. The first alert names it, and whoever was on the way."""
+    result, _ = ended_at_a_key_of_null(EndsAtAKeyOfNull, tmp_path)
+    [cause] = [note for note in result.document["notes"] if "cannot be reached" in note]
+
+    assert (result.status, result.document["verdict"]) == (7, "unreachable")
+    assert result.rows("fail") == {}
+    assert re.search(
+        r"the service ended while exchanges? [\d, and]+ was on its way \(.*registerPixKey, an invalid", cause
+    )
+
+
+def test_a_request_that_ends_the_service_again_is_a_failure(tmp_path):
+    """The run waits until a supervisor has started the service again."""
+    result, fatal = ended_at_a_key_of_null(IsStartedAgain, tmp_path)
+
+    assert (result.status, result.document["verdict"]) == (1, "not-robust")
+    assert result.rows("fail").keys() == {"registerPixKey.connection"}
+    assert result.rows("pass").keys() == {"listAccounts.json"}
+    assert len(fatal) > 1

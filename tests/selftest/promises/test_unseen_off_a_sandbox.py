@@ -1,6 +1,8 @@
 """What a run could not see is not told as tested: malformed requests for an account that nobody has, lists that show no
 key."""
 
+import json
+
 import pytest
 
 from environments.sandbox import Key, Refusal, Response, Service
@@ -219,3 +221,74 @@ def test_a_deletion_of_all_keys_took_no_other_key_than_it_named(tmp_path):
     result = run_against(TakesNoKeyForAll(), tmp_path, "deletePixKey")
 
     assert result.status == 0
+
+
+# -- transfers on a sandbox -------------------------------------------------------------------------------------------
+
+TRANSFERS = {
+    "createPix": ("/v1/pix", "account"),
+    "transferExternal": ("/v1/transfer/external", "from"),
+    "transferInternal": ("/v1/transfer/internal", "from"),
+    "transferP2p": ("/v1/transfer/p2p", "from"),
+}
+BROKEN_BY = {
+    "a negative amount": lambda value: isinstance(value, int | float) and value < 0,
+    "a text as an amount": lambda value: isinstance(value, str),
+    "an amount of null": lambda value: value is None,
+    "NaN": lambda value: value != value,
+}
+
+
+class LooksUpTheAccountOfATransfer(Service):
+    """Answers 404 to a transfer from an unknown account, and breaks on an amount only after that."""
+
+    def __init__(self, is_broken_by):
+        super().__init__(token=TOKEN["PIX_TOKEN"])
+        self.is_broken_by = is_broken_by
+
+    def respond(self, request):
+        payers = dict(TRANSFERS.values())
+        if request.method != "POST" or request.path not in payers or not self.has_token(request):
+            return super().respond(request)
+        try:
+            body = json.loads(request.body)
+        except (ValueError, RecursionError):
+            return super().respond(request)
+        if not isinstance(body, dict) or body.get(payers[request.path]) not in ("ac-0001", "ac-0002"):
+            return Response(404, b'{"error": "There is no such account."}', (("Content-Type", "application/json"),))
+        if "value" in body and self.is_broken_by(body["value"]):
+            return Response(500, b'{"error": "Internal error."}', (("Content-Type", "application/json"),))
+        return super().respond(request)
+
+    def has_token(self, request):
+        return request.header("Authorization") == f"Bearer {self.token}"
+
+
+@pytest.mark.parametrize(("fault", "operation"), list(zip(BROKEN_BY, TRANSFERS, strict=True)))
+def test_a_server_error_behind_the_look_up_of_an_account_is_found_on_a_sandbox(fault, operation, tmp_path):
+    """Invalid transfers name the account that pays in the body of the profile."""
+    result = run_against(LooksUpTheAccountOfATransfer(BROKEN_BY[fault]), tmp_path, f"{operation}.serverError", BOTH)
+
+    assert result.status == 1
+    assert f"{operation}.serverError" in result.rows("fail")
+
+
+def test_a_service_that_looks_accounts_up_and_breaks_on_nothing_is_robust(tmp_path):
+    """The same service without the fault."""
+    service = LooksUpTheAccountOfATransfer(lambda value: False)
+    result = run_against(service, tmp_path, " or ".join(f"{name}.serverError" for name in TRANSFERS), BOTH)
+
+    assert result.status == 0
+    assert not result.rows("fail")
+
+
+def test_off_a_sandbox_no_invalid_transfer_names_the_account(tmp_path):
+    """So the server error is not seen there, and the classes that tested nothing are named."""
+    service = LooksUpTheAccountOfATransfer(BROKEN_BY["a text as an amount"])
+    options = {"allow": ["read", "transfer", "fuzz"], "pix_keys": [], "limits": {"transfers": 400}}
+    result = off_a_sandbox(lambda: service, tmp_path, "transferP2p.serverError", **options)
+    row = result.rows("pass").get("transferP2p.serverError") or result.rows("out-of-scope")["transferP2p.serverError"]
+
+    assert result.status == 0
+    assert "unseen outside a sandbox" in row
+    assert "value" in row

@@ -133,7 +133,7 @@ def test_what_may_have_moved_money_does_not_go_again(backoff):
 
 def test_one_failed_handshake_is_no_end_where_a_read_is_answered():
     """The target is there."""
-    sending, liveness = request_to(), Liveness(lambda: False)
+    sending, liveness = request_to(), Liveness(lambda: False, Ending())
     sending.exchange = failed(FailureKind.TLS)
     liveness.notice(sending)
 

@@ -154,26 +154,37 @@ broken(
 
 
 class Mortal(Server):
-    """Tells the service who serves it."""
+    """Tells the service who serves it. A successor on the same port takes its place."""
 
-    def __init__(self, service):
+    successor = None
+
+    def __init__(self, service, port=0):
         service.server = self
-        super().__init__(service)
+        super().__init__(service, port)
+
+    def start_again(self):
+        super().stop()
+        self.successor = Mortal(self.service, self.server_address[1])
+
+    def stop(self):
+        super().stop()
+        if self.successor:
+            self.successor.stop()
 
 
 class Ends(Service):
-    """The sandbox, whose process ends at an undocumented key type."""
+    """The sandbox, whose process ends at an undocumented key type, and is started again."""
 
     ON_THE_WIRE, SERVER = True, Mortal
 
     def serve(self, request, connection):
         if members_of(request).get("pixKeyType") != "IBAN":
             return super().serve(request, connection)
-        self.server.stop()
+        self.server.start_again()
         return None
 
 
 broken(
-    "ends", "RegistrationOfAnUnknownTypeEndsTheService", "Nothing is accepted after an undocumented key type.", Ends,
-    "registerPixKey.connection", hides=("*",),
+    "ends", "RegistrationOfAnUnknownTypeEndsTheService", "Each undocumented key type ends the process.", Ends,
+    "registerPixKey.connection",
 )  # fmt: skip

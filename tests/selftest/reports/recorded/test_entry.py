@@ -246,6 +246,9 @@ ANSWERS_NOT_RECORDED = {
     "cut": answer({"size": SIZE, "text": BODY.decode()[:-9]}),
     "cut base64": answer({"text": b64encode(BODY).decode()[:-3], "encoding": "base64"}),
     "cut base64, at a whole byte": answer({"size": SIZE, "text": b64encode(BODY[:99]).decode(), "encoding": "base64"}),
+    "an empty text alone": answer({"text": ""}),
+    "an empty text, and no size of the wire": answer({"size": 0, "text": ""}, bodySize=-1),
+    "a file beside sizes of 0": answer({"size": 0, "_file": "body.json"}, bodySize=0),
     "broke off": answer({"size": 0, "text": ""}, bodySize=0, _error="net::ERR_ABORTED"),
     "text is an object": answer({"size": SIZE, "text": {"code": 0}}),
     "content is no object": entry() | {"response": entry()["response"] | {"content": "?"}},
@@ -273,7 +276,6 @@ def test_an_answer_that_is_not_recorded_is_no_fault_of_the_service(how, tmp_path
 EMPTY = {
     "Chrome: no text, and no bytes": answer({"size": 0}, bodySize=0),
     "an empty text": answer({"size": 0, "text": ""}, bodySize=0),
-    "an empty text alone": answer({"text": ""}),
     "the header says so": answer({}, headers=headers(content_type="application/json", content_length="0")),
 }
 
