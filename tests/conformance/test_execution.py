@@ -37,7 +37,8 @@ from tests.traffic.judgements import (
 )
 from tests.traffic.observations import observed
 from tests.traffic.scenario import Traffic
-from tests.traffic.trust.asking import granted_to_anybody, let_in, tried_with_stand_ins_in_words
+from tests.traffic.trust.asking import tried_with_stand_ins_in_words
+from tests.traffic.trust.let_in import granted_to_anybody, let_in
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
@@ -104,9 +105,9 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     offers = executions_log.sent("executePix", Execution.OFFERED)
     asked_again = executions_log.sent("executePix", Execution.AFTER_EXECUTION)
     successes = successful_executions(executions_log)
-    to_anybody = granted_to_anybody(traffic, "executePix")
+    to_anybody = granted_to_anybody(executions_log, "executePix")
     granted_again = list(filter(grants_protected_result, asked_again))
-    others = (("answered-again", granted_again), *let_in(traffic, "executePix"))
+    others = (("answered-again", granted_again), *let_in(executions_log, "executePix"))
     judgement = token_is_required([*offers, *to_anybody], successes, "executed", *others)
     require_supplied([*offers, *asked_again], "no request without a valid token was sent")
     require_supplied(

@@ -50,7 +50,8 @@ from tests.traffic.keys.purposes import (
 )
 from tests.traffic.keys.refused_types import type_is_accepted
 from tests.traffic.observations import observed
-from tests.traffic.trust.asking import granted_to_anybody, let_in, tried_with_stand_ins_in_words
+from tests.traffic.trust.asking import tried_with_stand_ins_in_words
+from tests.traffic.trust.let_in import granted_to_anybody, let_in
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
 OF_ANY_RESULT = (
@@ -138,8 +139,8 @@ def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, 
     remark("registerPixKey.token.required", tried)
 
     effects = ("refused-with-effect", let_in_with_effect(registrations_log, profile))
-    others = (effects, *let_in(traffic, "registerPixKey"))
-    refused = [*refusals, *granted_to_anybody(traffic, "registerPixKey")]
+    others = (effects, *let_in(registrations_log, "registerPixKey"))
+    refused = [*refusals, *granted_to_anybody(registrations_log, "registerPixKey")]
     judgement = token_is_required(refused, valid_registrations(registrations_log), "registered", *others)
     assert_found("registerPixKey.token.required", judgement)
     warn("registerPixKey.token.required", finding("refused-and-listed"), let_in_and_listed(registrations_log, profile))

@@ -17,7 +17,6 @@ from fnmatch import fnmatchcase
 
 from environments.door.client import Client
 from environments.profiles.model import Profile
-from spec.exchange import Exchange
 from spec.log import Log
 from spec.message import Text
 from spec.rules import Reproduction
@@ -57,7 +56,6 @@ class Traffic:
         self.reproduction = reproduction or Reproduction()
         self.together = Together(client)
         self.missing: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
-        self.let_in: dict[str, list[Exchange]] = {}  # by operation, what passed the check of the token
         self._to_send_together: list[Sequence[Send]] = []
 
     @property
