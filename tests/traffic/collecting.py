@@ -1,11 +1,14 @@
-"""The findings of generated traffic: each deviation from a requirement once, with the smallest request that shows
-it."""
+"""The findings of generated traffic: each deviation from a requirement once, with the smallest request that shows it.
+
+`property.py` and `stateful.py` hand in the exchanges, and the conformance tests ask for the results.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 
 from reports.result.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import answer_in_words, refused_or_lost
@@ -16,98 +19,140 @@ from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
 from tests.traffic.case import SMALLER, Case
 
-Sign = tuple[str, str, Finding]
-"""The requirement, the part of the request, and the deviation: what tells one finding from another."""
-Judged = tuple[Case, Exchange, str, Judgement]
-"""An exchange, and what it says of a requirement."""
+_Sign = tuple[str, str, Finding]
+"""What makes two findings the same: the requirement, the unusual part of the request, and the deviation."""
+_Judged = tuple[Case, Exchange, str, Judgement]
+"""An exchange with its case, and the judgement of one requirement on it."""
+_Shown = dict[_Sign, list[tuple[Case, Exchange]]]
+"""By sign, the cases that show it with their exchanges, the smallest first."""
+_MOST_CITED = 3
+"""Exchanges that a passing result cites: enough for a reader to see what was sent."""
 
 
 @dataclass
 class Findings:
-    """Judges exchanges by the rules of their operation, softly: every finding is kept, none ends the run."""
+    """Judges exchanges by the rules of their operation. Every finding is kept, and none ends the run."""
 
     reproduction: Reproduction
     taken: list[tuple[Case, Exchange]] = field(default_factory=list)
     cut: str = ""  # why a request was not sent
-    _judged: list[Judged] | None = None  # None if an exchange was taken since
+    _judged: list[_Judged] | None = None  # None if an exchange was taken since
 
     def take(self, case: Case, exchange: Exchange) -> None:
-        """Keep an exchange to judge; where no connection was accepted, the attempts before it, too."""
+        """Keep an exchange, so that it is judged later.
+
+        If no connection was accepted, all attempts of the same request are kept, because each of them may count.
+        """
         self._judged = None
+        was_sent = exchange.number > 0  # the door numbers only what it sends
         if refused_or_lost(exchange) is FailureKind.NO_CONNECTION:
-            self.taken += [(case, seen) for seen in self.reproduction.exchanges if seen.request == exchange.request]
-        elif exchange.number:
+            attempts = self.reproduction.exchanges
+            self.taken += [(case, attempt) for attempt in attempts if attempt.request == exchange.request]
+        elif was_sent:
             self.taken.append((case, exchange))
         else:
             self.cut = self.cut or str(answer_in_words(exchange))
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
-        """A result for each requirement that an exchange could show; of what a class of requests shows, only that it
-        shows it."""
-        held: dict[str, list[int]] = {}
-        for _, exchange, requirement, judgement in self._judgements():
+        """A result for each requirement that an exchange could show.
+
+        Drawn requests and classes of requests may show the same deviation. Then only the classes are reported, because
+        a class has a name that explains it.
+        """
+        passing: dict[str, list[int]] = {}
+        for _, exchange, requirement_id, judgement in self._judgements():
             if judgement.holds:
-                held.setdefault(requirement, []).append(exchange.number)
-        shown = self._shown()
-        of_classes = {(requirement, one) for requirement, where, one in shown if where}
-        deviating: dict[str, list[Finding]] = {}
-        for (requirement, where, one), seen in shown.items():
-            if where or (requirement, one) not in of_classes:
-                deviating.setdefault(requirement, []).append(_of_generated(one, seen, seed))
-        return [
-            *(RequirementResult(id, Verdict.PASS, exchanges=tuple(held[id][:3])) for id in held if id not in deviating),
-            *(_deviating(id, tuple(findings), fail_on) for id, findings in deviating.items()),
-        ]
+                passing.setdefault(requirement_id, []).append(exchange.number)
+
+        deviating = self._findings_by_requirement(seed)
+        results = []
+        for requirement_id, numbers in passing.items():
+            if requirement_id not in deviating:
+                cited = tuple(numbers[:_MOST_CITED])
+                results.append(RequirementResult(requirement_id, Verdict.PASS, exchanges=cited))
+        for requirement_id, findings in deviating.items():
+            results.append(_deviating_result(requirement_id, tuple(findings), fail_on))
+        return results
 
     def signs_of_drawn_requests(self) -> list[tuple[str, Finding, Case]]:
-        """Requirements and deviations that only drawn requests show, with the smallest of these."""
-        shown = self._shown()
-        of_classes = {(requirement, one) for requirement, where, one in shown if where}
-        return [
-            (requirement, one, seen[0][0])
-            for (requirement, _, one), seen in shown.items()
-            if (requirement, one) not in of_classes
-        ]
+        """Deviations that only drawn requests show: the requirement, the deviation, and the smallest case."""
+        shown = self._cases_by_sign()
+        of_classes = _shown_by_classes(shown)
+        signs = []
+        for (requirement_id, _, finding), cases in shown.items():
+            if (requirement_id, finding) not in of_classes:
+                smallest_case, _ = cases[0]
+                signs.append((requirement_id, finding, smallest_case))
+        return signs
 
-    def _judgements(self) -> list[Judged]:
+    def _findings_by_requirement(self, seed: int) -> dict[str, list[Finding]]:
+        """By requirement, the findings that are reported. The docstring of `results` says which are not."""
+        shown = self._cases_by_sign()
+        of_classes = _shown_by_classes(shown)
+        reported: dict[str, list[Finding]] = {}
+        for (requirement_id, unusual_part, finding), cases in shown.items():
+            is_of_a_class = unusual_part != ""
+            if is_of_a_class or (requirement_id, finding) not in of_classes:
+                reported.setdefault(requirement_id, []).append(_with_smallest_case(finding, cases, seed))
+        return reported
+
+    def _judgements(self) -> list[_Judged]:
         """Each exchange with each requirement that it answers for, the smallest request first."""
         if self._judged is None:
-            by_size = sorted(self.taken, key=lambda taken: taken[0].size)
-            self._judged = [
-                (case, exchange, requirement, self.reproduction.judge(requirement, exchange))
-                for case, exchange in by_size
-                for requirement in _requirements(case.operation, case.valid)
-            ]
+            self._judged = []
+            for case, exchange in sorted(self.taken, key=lambda taken: taken[0].size):
+                for requirement_id in _requirements_of(case.operation, case.valid):
+                    judgement = self.reproduction.judge(requirement_id, exchange)
+                    self._judged.append((case, exchange, requirement_id, judgement))
         return self._judged
 
-    def _shown(self) -> dict[Sign, list[tuple[Case, Exchange]]]:
-        """By sign, the requests that show it, the smallest first."""
-        shown: dict[Sign, list[tuple[Case, Exchange]]] = {}
-        for case, exchange, requirement, judgement in self._judgements():
-            for one in {replace(each, exchanges=()) for each in judgement.findings}:
-                shown.setdefault((requirement, case.where, one), []).append((case, exchange))
+    def _cases_by_sign(self) -> _Shown:
+        """By sign, the cases that show it, the smallest first."""
+        shown: _Shown = {}
+        for case, exchange, requirement_id, judgement in self._judgements():
+            deviations = {replace(finding, exchanges=()) for finding in judgement.findings}
+            for deviation_shown in deviations:
+                shown.setdefault((requirement_id, case.where, deviation_shown), []).append((case, exchange))
         return shown
 
 
-def _of_generated(one: Finding, seen: list[tuple[Case, Exchange]], seed: int) -> Finding:
-    """The finding with the first of the requests that show it."""
-    case, exchange = seen[0]
-    shown_by: Text = say("{where}, {what}", where=say(case.where), what=say(case.what)) if case.where else ""
+def _shown_by_classes(shown: _Shown) -> set[tuple[str, Finding]]:
+    """The requirements and deviations that a class of requests shows. A drawn request has no unusual part."""
+    return {(requirement_id, finding) for requirement_id, unusual_part, finding in shown if unusual_part}
+
+
+def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], seed: int) -> Finding:
+    """The finding with its smallest case in words, and with the number of cases that show it.
+
+    Requests that were sent only to find a smaller case are not counted.
+    """
+    case, exchange = cases[0]
+    shown_by: Text = ""
     if case.steps:
         steps = (say("{number}. {step}", number=number, step=say(step)) for number, step in enumerate(case.steps, 1))
         shown_by = say("in a sequence ({steps})", steps=in_a_row(list(steps), ", "))
-    times = sum(case.what != SMALLER for case, _ in seen)
-    return replace(one, exchanges=(exchange.number,), shown_by=shown_by, times=times, seed=seed)
+    elif case.where:
+        shown_by = say("{where}, {what}", where=say(case.where), what=say(case.what))
+    times = len([shown for shown, _ in cases if shown.what != SMALLER])
+    return replace(finding, exchanges=(exchange.number,), shown_by=shown_by, times=times, seed=seed)
 
 
-def _deviating(requirement: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
-    verdict = deviation(requirements()[requirement].level, fail_on)
-    numbers = tuple(number for each in findings for number in each.exchanges)
-    return RequirementResult(requirement, verdict, exchanges=numbers, findings=findings)
+def _deviating_result(
+    requirement_id: str, findings: tuple[Finding, ...], fail_on: Collection[str]
+) -> RequirementResult:
+    """The result of a requirement with these deviations. Its level and `fail_on` decide whether it fails or warns."""
+    verdict = deviation(requirements()[requirement_id].level, fail_on)
+    numbers = tuple(chain.from_iterable(finding.exchanges for finding in findings))
+    return RequirementResult(requirement_id, verdict, exchanges=numbers, findings=findings)
 
 
 @cache
-def _requirements(operation: str, valid: bool) -> tuple[str, ...]:
-    """The requirements that an exchange answers for; those of examples are about a first registration."""
-    mine = [id for id in RULES if id.startswith(f"{operation}.") and requirements()[id].level != "example"]
-    return tuple(mine if valid else robustness_of(operation))
+def _requirements_of(operation: str, valid: bool) -> tuple[str, ...]:
+    """The requirements that an exchange answers for: all of its operation, or those of robustness if it is not valid.
+
+    Requirements at the level `example` are left out, because they are about the first registration of a key.
+    """
+    if not valid:
+        return tuple(robustness_of(operation))
+    of_the_operation = (requirement_id for requirement_id in RULES if requirement_id.startswith(f"{operation}."))
+    return tuple(name for name in of_the_operation if requirements()[name].level != "example")

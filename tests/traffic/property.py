@@ -1,12 +1,17 @@
-"""Generated traffic: the requests of each operation, drawn while others are on their way, and judged by the rules.
+"""Generated traffic: many requests to each operation, whose answers are judged by the rules.
 
-Valid reads, because their success is harmless; the invalid requests of `invalid.py`; and what Schemathesis draws
-(`drawing.py`). For a finding of drawn requests the smallest one is looked for that still shows it.
+`phases.py` has it drawn while the targeted requests are sent, and tests/conformance/test_property.py asks for the
+findings. There are three sorts of requests:
+
+- Valid reads, because they change nothing.
+- The invalid requests of `invalid.py`.
+- Requests that Schemathesis draws from the OpenAPI schema (`drawing.py`). If one shows a deviation, parts of it are
+  sent, to find the smallest request that still shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,11 +33,14 @@ from tests.traffic.together import Together
 if TYPE_CHECKING:
     from tests.traffic.drawing import Drawing
 
-DEFAULT_READS = 12
-"""Valid requests for each read. A fault in one answer of four is then missed once in 30 runs; it is a warning at
-most."""
-MOST_SMALLER, MOST_SMALLER_IN_ALL = 40, 120
-"""Requests that look for a smaller case of one finding, and of all. Sequences have as many for one, and 80 for all."""
+_DEFAULT_READS = 12
+"""Valid requests for each read. A fault in one answer of four is then missed once in 30 runs (0.75 to the power of 12).
+That is enough, because such a fault is a warning at most."""
+MOST_SMALLER = 40
+"""Requests that look for a smaller case of one finding. They are enough for each fault of the self-test
+promises/test_drawn_faults.py."""
+_MOST_SMALLER_IN_ALL = 120
+"""Requests that look for smaller cases of all findings, so that a service with many faults is not asked without end."""
 
 
 class Generated(Purpose):
@@ -45,20 +53,27 @@ class Generated(Purpose):
 
 
 def _purpose_of(case: Case) -> Generated:
+    """The purpose of a case that is no part of another one. Only the invalid requests of `invalid.py` name a part of
+    the request that is unusual."""
     if case.valid:
         return Generated.READ
     return Generated.INVALID if case.where else Generated.DRAWN
 
 
 class Generation:
-    """The generated traffic of a run. `observed` are the operations that the targeted tests send invalid requests
-    to."""
+    """The generated traffic of a run: draws the requests, sends them, and judges the answers.
+
+    `observed` has the operations whose invalid requests the targeted scenarios send already.
+    """
 
     def __init__(
         self, client: Client, profile: Profile, reproduction: Reproduction, observed: Collection[str] = ()
     ) -> None:
-        self._client, self._profile, self._reproduction, self._observed = client, profile, reproduction, observed
-        self._examples: dict[str, int] = {}  # by operation
+        self._client = client
+        self._profile = profile
+        self._reproduction = reproduction
+        self._observed = observed
+        self._examples: dict[str, int] = {}  # by operation; 0 stands for the default number
         self._seed = 0
         self._drawing: Drawing | None = None
         self._drawn: Future[list[Case]] | None = None
@@ -66,121 +81,146 @@ class Generation:
         self._findings: dict[str, Findings] = {}  # by operation
 
     def draw(self, operation: str, seed: int, examples: int) -> None:
-        """Have requests to an operation drawn; as many of each sort as there are examples, if any."""
-        self._examples[operation], self._seed = examples, seed
+        """Note that requests to an operation are wanted: `examples` of each sort, or the default number if it is 0."""
+        self._examples[operation] = examples
+        self._seed = seed
 
     def begin(self) -> None:
-        """Draw in a thread of its own. Schemathesis is imported first: CPython 3.11 fails if two threads parse Python
-        at once (SystemError: AST constructor recursion depth mismatch)."""
+        """Start to draw, in a thread, so that other requests can be sent meanwhile.
+
+        Schemathesis is imported before the thread starts, because CPython 3.11 fails if two threads parse Python at
+        once (SystemError: AST constructor recursion depth mismatch).
+        """
         if self._examples:
             from tests.traffic.drawing import Drawing
 
             self._drawing = Drawing(self._profile)
             thread = ThreadPoolExecutor(1, "pix-drawing")
             self._drawn = thread.submit(self._draw_all, self._drawing)
-            thread.shutdown(wait=False)  # it ends when all is drawn
+            thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
 
     def _draw_all(self, drawing: Drawing) -> list[Case]:
-        return [case for operation in self._examples for case in self._cases(operation, drawing)]
+        """The cases of all operations."""
+        cases: list[Case] = []
+        for operation in self._examples:
+            cases += self._cases_of(operation, drawing)
+        return cases
 
-    def _cases(self, operation: str, drawing: Drawing) -> Iterator[Case]:
+    def _cases_of(self, operation: str, drawing: Drawing) -> Iterator[Case]:
+        """The cases of one operation, of all sorts."""
         examples, profile = self._examples[operation], self._profile
         if operation in READS:
-            yield from _valid_reads(operation, profile, examples or DEFAULT_READS)
-        yield from invalid_requests(operation, profile, observed=False if operation in self._observed else None)
+            yield from _valid_reads(operation, profile, examples or _DEFAULT_READS)
+        observed = False if operation in self._observed else None  # False: without those that scenarios send
+        yield from invalid_requests(operation, profile, observed=observed)
         yield from bounded(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
-        """Send all that was drawn."""
+        """Send everything that was drawn, at the same time."""
         if self._drawn is None:
             self.begin()
         cases = in_turns(self._drawn.result() if self._drawn else [])
         sends = [partial(self._send, case, _purpose_of(case)) for case in cases]
-        self._sent = list(zip(cases, together.send_all(sends), strict=True))
+        answers = together.send_all(sends)
+        self._sent = list(zip(cases, answers, strict=True))
 
     def _send(self, case: Case, purpose: Generated) -> Exchange:
+        """Send a case as a part of the generated traffic of its operation."""
         return case.send(self._client.of_part(case.operation).with_purpose(purpose))
 
     # -- smaller cases ----------------------------------------------------------------------------------------------
 
     def look_for_smaller_cases(self) -> None:
-        """For each finding of drawn requests, send smaller ones, until none shows it or no more may be sent. Nothing
-        that may move money is sent for that."""
-        left = MOST_SMALLER_IN_ALL
+        """For each finding of drawn requests, send parts of the request, until no smaller one shows the finding or no
+        more may be sent.
+
+        Operations that may move money are left out.
+        """
+        requests_left = _MOST_SMALLER_IN_ALL
         for operation in self._examples:
-            if self._drawing is None or not _may_shrink(operation, self._profile):
+            if self._drawing is None or not _may_send_smaller(operation, self._profile):
                 continue
-            for requirement, finding, case in self.judge(operation).signs_of_drawn_requests():
-                search = _Search(self, operation, requirement, finding, min(left, MOST_SMALLER))
+            for requirement_id, finding, case in self.judge(operation).signs_of_drawn_requests():
+                search = _Search(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
                 self._drawing.look_for_smaller(case, search.shows)
-                left -= search.times_sent
+                requests_left -= search.times_sent
 
     def send_smaller(self, case: Case) -> Exchange | None:
-        """Send a request that is smaller than the drawn ones, if the profile lets it be sent."""
+        """Send a part of a drawn request; None if the profile does not permit it."""
         permitted = next(bounded([case], self._profile), None)
         if permitted is None:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
         self._sent.append((replace(permitted, what=SMALLER), exchange))
-        self._findings.pop(case.operation, None)
+        self._findings.pop(case.operation, None)  # they lack this answer
         return exchange
 
     # -- judging ----------------------------------------------------------------------------------------------------
 
     @property
     def sent(self) -> list[tuple[Case, Exchange]]:
-        """What was sent, with its answers."""
+        """The cases that were sent, with their answers."""
         return self._sent
 
     def judge(self, operation: str) -> Findings:
-        """Judge the answers to one operation."""
+        """The findings of the answers to one operation."""
         if operation not in self._findings:
-            findings = self._findings[operation] = Findings(self._reproduction)
+            findings = Findings(self._reproduction)
             for case, exchange in self._sent:
                 if case.operation == operation:
                     findings.take(case, exchange)
+            self._findings[operation] = findings
         return self._findings[operation]
 
 
-def _valid_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
-    """Reads of the profile's accounts in turn."""
+def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]:
+    """Valid reads, as many as `count`, of the accounts of the profile in turn."""
     accounts = profile.accounts if operations()[operation].path_parameter else (None,)
-    for account in islice(cycle(accounts), most):
+    for account in islice(cycle(accounts), count):
         yield Case(operation, "", "valid", account, valid=True)
 
 
-def _may_shrink(operation: str, profile: Profile) -> bool:
-    """True if a smaller request moves no money. On a sandbox a prepared transfer is worth nothing."""
+def _may_send_smaller(operation: str, profile: Profile) -> bool:
+    """True if parts of a drawn request move no money. On a sandbox a prepared transfer is worth nothing."""
     moves_money = operations()[operation].permission in MONEY
     return operation != "executePix" and (profile.is_sandbox or not moves_money)
 
 
 @dataclass
 class _Search:
-    """A search for the smallest request that shows a finding. The log has the answers to requests that were sent."""
+    """A search for the smallest request that shows a finding."""
 
     generation: Generation
     operation: str
-    requirement: str
+    requirement_id: str
     finding: Finding
     most: int
+    """Requests that may be sent for this search."""
     times_sent: int = 0
-    log: dict[Case, list[Exchange]] = field(default_factory=dict)
+    """Requests that were sent for it."""
+    answers: dict[Case, list[Exchange]] = field(default_factory=dict)
+    """Answers by case, of all that was sent to the operation before, too."""
 
     def __post_init__(self) -> None:
         for case, exchange in self.generation.sent:
             if case.operation == self.operation:
-                self.log.setdefault(replace(case, where="", what=""), []).append(exchange)
+                request_alone = replace(case, where="", what="")  # Hypothesis asks for cases without words
+                self.answers.setdefault(request_alone, []).append(exchange)
 
     def shows(self, case: Case) -> bool:
-        """True if the case shows the finding. It is sent unless it was sent before, or no more may be sent."""
-        if case not in self.log:
+        """True if the case shows the finding.
+
+        It is sent, unless it was sent before, or no more requests may be sent. It counts as not showing the finding
+        then. Hypothesis calls this function, so the name is that of a question although it sends.
+        """
+        if case not in self.answers:
             may_be_sent = self.times_sent < self.most
             answer = self.generation.send_smaller(case) if may_be_sent else None
-            self.log[case] = [answer] if answer else []
-            self.times_sent += len(self.log[case])
-        return self._is_shown(self.log[case])
+            self.answers[case] = [answer] if answer else []
+            self.times_sent += len(self.answers[case])
+        return any(self._is_shown(answer) for answer in self.answers[case])
 
-    def _is_shown(self, answers: Iterable[Exchange]) -> bool:
-        found = [finding for answer in answers for finding in judge(self.requirement, answer).findings]
-        return self.finding in [replace(finding, exchanges=()) for finding in found]
+    def _is_shown(self, answer: Exchange) -> bool:
+        """True if one answer shows the finding."""
+        findings = judge(self.requirement_id, answer).findings
+        return self.finding in [replace(finding, exchanges=()) for finding in findings]

@@ -1,12 +1,15 @@
 """A scenario: a function that sends requests, each with its purpose. Tests ask the log for the answers.
 
-It is declared with the requirements that it serves and the permission that it needs:
-`@scenario(serves=["executePix.*"], needs="execute")`. The selected requirements decide which scenarios are sent, and
-which operations these may reach: those that they are about, and what these need first. With every selection go the
-preflight (listAccounts) and the reads that are repeated to see whether the token has expired. A path beside the
-documented ones belongs to the operation that it is compared with.
+A scenario is declared with the requirements that it serves and the permission that it needs:
+`@scenario(serves=["executePix.*"], needs="execute")`. The selected requirements decide which scenarios are sent. They
+also decide which operations a scenario may reach: those that the requirements are about, and those that must come
+first, such as a preparation before an execution. An undocumented path belongs to the operation that it is compared
+with.
 
-It returns nothing. Requests that may go together with those of other scenarios it hands to `send_together`.
+Two things are sent with every selection: the preflight (listAccounts), and the reads that are repeated to see whether
+the token has expired.
+
+A scenario returns nothing. It hands requests that may go together with those of other scenarios to `send_together`.
 """
 
 from __future__ import annotations
@@ -26,21 +29,26 @@ from tests.traffic.together import Send, Together
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """What sends, the groups of requirements that it serves, in which `*` stands for anything, and the permission that
-    it needs beyond those of the operations."""
+    """A function that sends requests, with the requirements that it serves and the permission that it needs."""
 
     send: Callable[[Traffic], None]
     serves: tuple[str, ...]
+    """Requirement ids, in which `*` stands for anything."""
     needs: str = ""
+    """A permission of the profile, beyond those of the operations; empty if it needs none."""
 
     def is_for(self, requirement_id: str) -> bool:
-        """True if it serves the requirement."""
+        """True if the scenario serves the requirement."""
         return any(fnmatchcase(requirement_id, group) for group in self.serves)
 
 
 def scenario(*, serves: Sequence[str], needs: str = "") -> Callable[[Callable[[Traffic], None]], Scenario]:
-    """Declare a function that sends as a scenario."""
-    return lambda send: Scenario(send, tuple(serves), needs)
+    """Decorator that makes a scenario of a function that sends requests."""
+
+    def declare(send: Callable[[Traffic], None]) -> Scenario:
+        return Scenario(send, tuple(serves), needs)
+
+    return declare
 
 
 # -- the traffic of a run -----------------------------------------------------------------------------------------
@@ -52,7 +60,9 @@ class Traffic:
     def __init__(
         self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction | None = None
     ) -> None:
-        self.client, self.profile, self.reach = client, profile, reach
+        self.client = client
+        self.profile = profile
+        self.reach = reach
         self.reproduction = reproduction or Reproduction()
         self.together = Together(client)
         self.missing: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
@@ -64,29 +74,33 @@ class Traffic:
         return self.client.door.log
 
     def send(self, scenarios: Iterable[Scenario]) -> None:
-        """Send the scenarios that serve a selected requirement, if the profile permits it.
+        """Have these scenarios send their requests, one after the other. Those that the selection does not need, or
+        that the profile does not permit, are left out.
 
-        Each sends its requests in its turn, but for those that it hands to `send_together`. These go when all
-        scenarios had their turn.
+        The requests that were handed to `send_together` go last, at the same time. Then answers that deviate are asked
+        for again.
         """
-        for chosen in filter(self.selects, scenarios):
-            chosen.send(self)
-        lists, self._to_send_together = self._to_send_together, []
+        for selected in filter(self.selects, scenarios):
+            selected.send(self)
+        lists = self._to_send_together
+        self._to_send_together = []
         self.together.send_in_turns(lists)
         self.together.send_deviating_again()
 
     def send_together(self, sends: Sequence[Send]) -> None:
-        """Send these requests beside those of other scenarios, when each scenario had its turn."""
+        """Have these requests sent at the same time as those of other scenarios, after all scenarios of this phase."""
         self._to_send_together.append(sends)
 
-    def selects(self, one: Scenario) -> bool:
+    def selects(self, scenario: Scenario) -> bool:
         """True if the scenario serves a selected requirement, and the profile permits it."""
-        return any(map(one.is_for, self.reach.names)) and (not one.needs or one.needs in self.profile.allow)
+        is_permitted = not scenario.needs or scenario.needs in self.profile.allow
+        return is_permitted and any(map(scenario.is_for, self.reach.names))
 
     def permitted(self, operation: str) -> bool:
         """True if the profile permits the operation, and the selection reaches it."""
         return operation in self.reach.operations
 
     def is_about(self, *operations: str) -> list[str]:
-        """Given operations that the selection is about."""
+        """Those of the given operations that the selection is about. Others are reached because they must come
+        first."""
         return [operation for operation in operations if operation in self.reach.subjects]

@@ -1,4 +1,12 @@
-"""Sequences of operations on keys, each answer judged by the rules; and a transfer that is executed twice."""
+"""Sequences of operations on keys, and a transfer that is executed twice.
+
+A service may keep the rules in each answer to a first request, and break one only after some other requests. So steps
+in a drawn order register, delete and list a key and read the balance, and every answer is judged by the rules of its
+operation. If one deviates, parts of the sequence are followed, to find the shortest that still shows the deviation.
+
+The interface document does not say what a second execution of a code does. So one transfer is executed twice, and the
+balances around both executions show whether money moved again.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +34,17 @@ from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.preparing import prepare
 
 SEQUENCES = "sequences"
-_OF_EXAMPLES = 0.25
-"""Sequences for each example. By default there are five, each of five to eight steps."""
+_SEQUENCES_PER_EXAMPLE = 0.25
+"""With the default of 20 examples there are five sequences, each of five to eight steps: about 30 requests."""
 _MOST_AGAIN = 3
-"""Sequences with a deviation that are followed once more, alone."""
-_MOST_SHORTER, _MOST_SHORTER_IN_ALL = 40, 80
-"""Requests that look for a shorter sequence of one finding, and of all."""
+"""Sequences with a deviation that are followed once more, alone. A few show whether the service was only busy."""
+_MOST_SHORTER = 40
+"""Requests that look for a shorter sequence of one finding: about eight parts of a sequence."""
+_MOST_SHORTER_IN_ALL = 80
+"""Requests that look for shorter sequences of all findings, so that a service with many faults is asked no more."""
+_MOST_BALANCES = 3
+"""Accounts whose balances are read. A transfer moves money between two accounts, and each account that is read takes
+three requests."""
 
 
 class InSequence(Purpose):
@@ -56,26 +69,27 @@ class Step(Enum):
 _READS = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
 _EXECUTE, _AGAIN = "an execution", "the same execution again"
 MOVED_TWICE = "MONEY MOVED TWICE: a second execution of a code changes the balance again"
-Numbers = Mapping[JsonPath, Decimal]
+_Numbers = Mapping[JsonPath, Decimal]
+"""Numbers by their place: the account, and the path in the answer."""
 
 
 @dataclass(frozen=True)
 class _Repeated:
-    """Two executions of one code: `moved` is what the first changed in the balances, `again` what the second did."""
+    """Two executions of one code, and what they changed in the balances."""
 
     first: Exchange
     second: Exchange
-    moved: Numbers
-    again: Numbers
+    changes_by_first: _Numbers
+    changes_by_second: _Numbers
 
     @property
     def moves_money_twice(self) -> bool:
-        """True if the second execution changed a balance as the first one did."""
-        return not self.moved.items().isdisjoint(self.again.items())
+        """True if the second execution changed a balance by the same amount as the first one."""
+        return not self.changes_by_first.items().isdisjoint(self.changes_by_second.items())
 
     @property
     def answers(self) -> list[Facts | str]:
-        """The answer to the second execution."""
+        """The answer to the second execution, for the observation. Empty if it may be another one in a minute."""
         if not is_evidence(self.second):
             return []
         if not grants_protected_result(self.second):
@@ -85,144 +99,186 @@ class _Repeated:
 
     @property
     def balances(self) -> list[str]:
-        """Movement of money by the second execution, where a balance shows that the first one moved it."""
-        return [MOVED_TWICE if self.moves_money_twice else "does not change again"] if self.moved else []
+        """Effect of the second execution on the balances, for the observation.
+
+        Empty if no balance shows the first execution, because then none would show the second one.
+        """
+        if not self.changes_by_first:
+            return []
+        return [MOVED_TWICE if self.moves_money_twice else "does not change again"]
 
 
-Followed = list[tuple[Step, Exchange]]
+_Followed = list[tuple[Step, Exchange]]
 """The steps of a sequence that were taken, with their answers."""
 
 
 class World:
-    """Keys and money of one run, the answers to the steps, and the transfer that was executed twice."""
+    """Keys and money of one run: sends the sequences, has their answers judged, and executes one transfer twice."""
 
     def __init__(self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction) -> None:
-        self.client, self.profile, self.reach = client.of_part(SEQUENCES), profile, reach
+        self.client = client.of_part(SEQUENCES)
+        self.profile = profile
+        self.reach = reach
         self.registrar = Registrar(self.client, profile)
         self.findings = Findings(reproduction)
-        self.twice: _Repeated | None = None
+        self.twice: _Repeated | None = None  # None if no transfer was executed twice
         self._sequences: list[tuple[Step, ...]] = []
 
     def draw(self, seed: int, examples: int) -> None:
         """Draw the sequences."""
-        from tests.traffic.drawing import draw_sequences  # with what it needs, that takes most of a second
+        from tests.traffic.drawing import draw_sequences  # here, because importing Schemathesis takes most of a second
 
-        count = max(1, round(_OF_EXAMPLES * examples))
+        count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
         self._sequences = draw_sequences(seed, count, list(Step), situations_in)
 
     def follow(self) -> None:
-        """Follow the first sequence with a key of the profile, if it may be deleted, and execute one transfer twice.
-        The other sequences name synthetic keys alone, so they go together. What deviates is followed once more, alone,
-        because a service may be busy with the others."""
+        """Send everything that was drawn, and execute one transfer twice.
+
+        The first sequence takes a key of the profile, if the run may delete one. The other sequences take synthetic
+        keys, so that they may be sent together.
+        """
         first, *others = self._sequences
         own_key = next(iter(self.registrar.that_come_and_go()), None)
-        self._take(self._followed(first, own_key))
+        self._take(self._follow_sequence(first, own_key))
         self._execute_twice()
-        sends = [partial(self._followed, sequence, self._synthetic_key()) for sequence in others]
-        all_followed = self.registrar.together.send_all(sends)
+        self._follow_together(others)
+
+    def _follow_together(self, sequences: Sequence[Sequence[Step]]) -> None:
+        """Follow sequences at the same time. A few that deviate are followed again, alone, because the service may
+        only have been busy with the others."""
+        together = self.registrar.together
+        sends = [partial(self._follow_sequence, sequence, self._synthetic_key()) for sequence in sequences]
+        all_followed = together.send_all(sends)
         for followed in all_followed:
             self._take(followed)
         deviating = [
-            sequence for sequence, followed in zip(others, all_followed, strict=True) if any(map(_deviates, followed))
+            sequence
+            for sequence, followed in zip(sequences, all_followed, strict=True)
+            if any(_deviates(exchange) for _, exchange in followed)
         ]
-        for sequence in deviating[:_MOST_AGAIN] if self.registrar.together.is_possible else ():
-            self._take(self._followed(sequence, self._synthetic_key()))
+        if together.is_possible:
+            for sequence in deviating[:_MOST_AGAIN]:
+                self._take(self._follow_sequence(sequence, self._synthetic_key()))
 
     def look_for_shorter_sequences(self) -> None:
         """For each finding, follow parts of the sequence that shows it, with other keys. None of them executes."""
         from tests.traffic.drawing import look_for_shorter
 
-        left = _MOST_SHORTER_IN_ALL
-        for requirement, finding, case in self.findings.signs_of_drawn_requests():
+        requests_left = _MOST_SHORTER_IN_ALL
+        for requirement_id, finding, case in self.findings.signs_of_drawn_requests():
             if _EXECUTE in case.steps:
                 continue
-            search = _Search(self, requirement, finding, min(left, _MOST_SHORTER))
+            search = _Search(self, requirement_id, finding, min(requests_left, _MOST_SHORTER))
             look_for_shorter([Step(step) for step in case.steps], search.shows)
-            left -= search.times_sent
+            requests_left -= search.times_sent
 
-    def follow_shorter(self, sequence: Sequence[Step]) -> Followed:
-        """Follow a sequence that is a part of a drawn one."""
-        followed = self._followed(sequence, self._synthetic_key(), InSequence.SHORTER)
+    def follow_shorter(self, sequence: Sequence[Step]) -> _Followed:
+        """Follow a part of a drawn sequence, and have its answers judged."""
+        followed = self._follow_sequence(sequence, self._synthetic_key(), InSequence.SHORTER)
         self._take(followed, what=SMALLER)
         return followed
 
     def _synthetic_key(self) -> PixKey | None:
-        """A key of its own for a sequence; None if none may be deleted."""
+        """A new key for a sequence; None if the run may not register and delete synthetic keys."""
         return self.registrar.key_of_nobody() if self.registrar.synthetic_keys() else None
 
-    def _followed(self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP) -> Followed:
-        """Take these steps, and delete what they leave. A deletion that follows another one is sent on a sandbox only:
-        elsewhere it may take a key of somebody."""
-        followed: Followed = []
-        is_registered = False
+    def _follow_sequence(
+        self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP
+    ) -> _Followed:
+        """Take the steps of a sequence that the run may take, and delete the key if it is still registered.
+
+        A key that is not registered is deleted on a sandbox only: elsewhere the deletion may take somebody's key.
+        """
+        registrar = self.registrar
+        followed: _Followed = []
+        key_is_registered = False
         for step in sequence:
             exchange = None
             if step in _READS:
                 exchange = self._read(_READS[step], self.profile.accounts[0], purpose)
             elif self._may_change(key) and step is Step.REGISTER:
-                exchange = self.registrar.register(key, purpose)
-                is_registered = is_registered or registered(exchange)
-            elif self._may_change(key) and (is_registered or self.profile.is_sandbox):
-                exchange = self.registrar.delete(key, self.registrar.account, valid=is_registered)
-                is_registered = is_registered and not is_granted(exchange)
+                exchange = registrar.register(key, purpose)
+                key_is_registered = key_is_registered or registered(exchange)
+            elif self._may_change(key) and (key_is_registered or self.profile.is_sandbox):
+                exchange = registrar.delete(key, registrar.account, valid=key_is_registered)
+                key_is_registered = key_is_registered and not is_granted(exchange)
             if exchange:
                 followed.append((step, exchange))
-        if is_registered and key:
-            followed.append((Step.DELETE, self.registrar.delete(key, self.registrar.account, valid=True)))
+        if key_is_registered and key:
+            deletion = registrar.delete(key, registrar.account, valid=True)
+            followed.append((Step.DELETE, deletion))
         return followed
 
     def _may_change(self, key: PixKey | None) -> TypeGuard[PixKey]:
+        """True if there is a key that may be registered and deleted. No key changes after a limit has cut the run."""
         return key is not None and "registerPixKey" in self.reach.operations and not self.findings.cut
 
-    def _take(self, followed: Followed, what: str = "") -> None:
-        """Have the answers judged, each as the last one of its steps."""
+    def _take(self, followed: _Followed, what: str = "") -> None:
+        """Have the answers judged, each with the steps that led to it."""
         steps = tuple(step.value for step, _ in followed)
         for count, (_, exchange) in enumerate(followed, 1):
-            self._take_one(exchange, steps[:count], what)
+            self._take_answer(exchange, steps[:count], what)
 
-    def _take_one(self, exchange: Exchange, steps: tuple[str, ...], what: str = "") -> None:
+    def _take_answer(self, exchange: Exchange, steps: tuple[str, ...], what: str = "") -> None:
+        """Have one answer judged. `steps` ends with its own step."""
         self.findings.take(Case(exchange.operation, what=what, valid=True, steps=steps), exchange)
 
+    # -- a transfer that is executed twice --------------------------------------------------------------------------
+
     def _execute_twice(self) -> None:
-        """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
+        """Prepare a transfer, execute it, and execute it again. The balances are read before, between and after.
+
+        The second execution is sent only if the first one succeeded and the guard permits it.
+        """
         guard = self.client.door.guard
-        if self.findings.cut or not (self.reach.spends_codes and self.reach.wants("executePix.repeated")):
+        is_wanted = self.reach.spends_codes and self.reach.wants("executePix.repeated")
+        if self.findings.cut or not is_wanted:
             return
-        prepared = prepare(self.client, self.profile, min(1, guard.room), InSequence.EXECUTED_TWICE)
-        code = next(iter(guard.prepared.codes_of(prepared)), None)
+        preparations = prepare(self.client, self.profile, min(1, guard.room), InSequence.EXECUTED_TWICE)
+        code = next(iter(guard.prepared.codes_of(preparations)), None)
         if code is None:
             return
-        execute = partial(self.client.send, "executePix", code)
-        before, first = self._balances(), execute(valid=True, purpose=InSequence.EXECUTED_TWICE)
-        self._take_one(first, (_EXECUTE,))
+
+        balances_before = self._balances()
+        first = self.client.send("executePix", code, valid=True, purpose=InSequence.EXECUTED_TWICE)
+        self._take_answer(first, (_EXECUTE,))
         if not succeeded(first):
             return
-        between = self._balances()
-        if not guard.permit_again(code):
+
+        balances_between = self._balances()
+        is_permitted_again = guard.permit_again(code)
+        if not is_permitted_again:
             return
-        second = execute(purpose=InSequence.AGAIN)
-        self._take_one(second, (_EXECUTE, _AGAIN))
+        second = self.client.send("executePix", code, purpose=InSequence.AGAIN)
+        self._take_answer(second, (_EXECUTE, _AGAIN))
         if second.response:
-            self.twice = _Repeated(first, second, _changes(before, between), _changes(between, self._balances()))
+            balances_after = self._balances()
+            changes_by_first = _changes(balances_before, balances_between)
+            changes_by_second = _changes(balances_between, balances_after)
+            self.twice = _Repeated(first, second, changes_by_first, changes_by_second)
 
     def _read(self, operation: str, account: str, purpose: Purpose) -> Exchange | None:
+        """Send a read of an account; None if the selection does not reach it, or a limit has cut the run."""
         if operation not in self.reach.operations or self.findings.cut:
             return None
         return self.client.send(operation, account, valid=True, purpose=purpose)
 
-    def _balances(self) -> Numbers:
-        answers = {
-            account: self._read("getBalance", account, InSequence.BALANCE) for account in self.profile.accounts[:3]
-        }
-        for answer in answers.values():
+    def _balances(self) -> _Numbers:
+        """Read the balances of the first accounts, and give every number in the answers."""
+        answers: dict[str, Exchange] = {}
+        for account in self.profile.accounts[:_MOST_BALANCES]:
+            answer = self._read("getBalance", account, InSequence.BALANCE)
             if answer:
-                self._take_one(answer, (Step.BALANCE.value,))
-        return {
-            (account, *path): number
-            for account, answer in answers.items()
-            if answer and answer.response and is_granted(answer)
-            for path, number in numbers(answer.response.json.value)
-        }
+                answers[account] = answer
+        for answer in answers.values():
+            self._take_answer(answer, (Step.BALANCE.value,))
+
+        balances: dict[JsonPath, Decimal] = {}
+        for account, answer in answers.items():
+            if answer.response and is_granted(answer):
+                for path, number in _numbers_in(answer.response.json.value):
+                    balances[(account, *path)] = number
+        return balances
 
 
 @dataclass
@@ -230,65 +286,81 @@ class _Search:
     """A search for the shortest sequence that shows a finding."""
 
     world: World
-    requirement: str
+    requirement_id: str
     finding: Finding
     most: int
+    """Requests that may be sent for this search."""
     times_sent: int = 0
-    known: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    """Requests that were sent for it."""
+    shown_by: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    """By steps, whether they show the finding. Sequences that were followed before are in it, too."""
 
     def __post_init__(self) -> None:
         for case, exchange in self.world.findings.taken:
-            is_shown_before = self.known.get(case.steps[:-1], False)
-            self.known[case.steps] = is_shown_before or self._is_shown(exchange)
+            is_shown_before = self.shown_by.get(case.steps[:-1], False)
+            self.shown_by[case.steps] = is_shown_before or self._is_shown(exchange)
 
     def shows(self, sequence: Sequence[Step]) -> bool:
-        """True if the sequence shows the finding. It is followed, unless it was before, or takes more than is left."""
+        """True if the sequence shows the finding.
+
+        It is sent, unless it was sent before, or would take more requests than may be sent. It counts as not showing
+        the finding then. Hypothesis calls this function, so the name is that of a question although it sends.
+        """
         steps = tuple(step.value for step in sequence)
-        if steps not in self.known:
-            may_be_followed = self.times_sent + len(steps) < self.most  # it may delete its key besides
+        if steps not in self.shown_by:
+            may_be_followed = self.times_sent + len(steps) < self.most  # one less: it may delete its key at the end
             followed = self.world.follow_shorter(sequence) if may_be_followed else []
             self.times_sent += len(followed)
-            self.known[steps] = any(self._is_shown(exchange) for _, exchange in followed)
-        return self.known[steps]
+            self.shown_by[steps] = any(self._is_shown(exchange) for _, exchange in followed)
+        return self.shown_by[steps]
 
     def _is_shown(self, exchange: Exchange) -> bool:
-        findings = judge(self.requirement, exchange).findings if _answers_for(self.requirement, exchange) else ()
+        """True if one exchange shows the finding."""
+        if not _answers_for(self.requirement_id, exchange):
+            return False
+        findings = judge(self.requirement_id, exchange).findings
         return self.finding in [replace(finding, exchanges=()) for finding in findings]
 
 
 def situations_in(sequence: Sequence[Step]) -> set[Hashable]:
-    """What each step follows: the two steps before it, and the last two changes of the key before it. A fault of three
-    steps shows in one of them."""
+    """Situations that a sequence reaches. A fault that needs up to three steps shows in one of them.
+
+    Each step is in two situations: after the two steps before it, and after the last two changes of the key before it.
+    """
     situations: set[Hashable] = set()
     changes: tuple[Step, ...] = ()
     for place, step in enumerate(sequence):
-        situations.add(("steps", tuple(sequence[max(0, place - 2) : place + 1])))
+        last_three_steps = tuple(sequence[max(0, place - 2) : place + 1])
+        situations.add(("steps", last_three_steps))
         situations.add(("changes", changes[-2:], step))
         if step not in _READS:
             changes = (*changes, step)
     return situations
 
 
-def _answers_for(requirement: str, exchange: Exchange) -> bool:
-    return requirement.startswith(f"{exchange.operation}.")
+def _answers_for(requirement_id: str, exchange: Exchange) -> bool:
+    """True if the requirement is about the operation of the exchange."""
+    return requirement_id.startswith(f"{exchange.operation}.")
 
 
-def _deviates(followed: tuple[Step, Exchange]) -> bool:
-    exchange = followed[1]
-    return any(judge(requirement, exchange).deviates for requirement in RULES if _answers_for(requirement, exchange))
+def _deviates(exchange: Exchange) -> bool:
+    """True if the exchange deviates from any requirement of its operation."""
+    own_rules = (requirement_id for requirement_id in RULES if _answers_for(requirement_id, exchange))
+    return any(judge(requirement_id, exchange).deviates for requirement_id in own_rules)
 
 
-def numbers(value: Any) -> Iterator[tuple[JsonPath, Decimal]]:
-    """Every number of a JSON value, as a number or as text, by its place."""
-    for path, item in leaves_of(value):
-        if isinstance(item, Decimal | str):
-            with suppress(InvalidOperation):
-                number = Decimal(item)
+def _numbers_in(value: Any) -> Iterator[tuple[JsonPath, Decimal]]:
+    """Every number of a JSON value, with its path. A text that is a number counts, because some services write amounts
+    as text."""
+    for path, leaf in leaves_of(value):
+        if isinstance(leaf, Decimal | str):
+            with suppress(InvalidOperation):  # a text that is no number
+                number = Decimal(leaf)
                 if number.is_finite():
                     yield path, number
 
 
-def _changes(before: Numbers, after: Numbers) -> Numbers:
-    """The numbers that changed, and by how much."""
-    kept = {place: number - before[place] for place, number in after.items() if place in before}
-    return {place: change for place, change in kept.items() if change}
+def _changes(before: _Numbers, after: _Numbers) -> _Numbers:
+    """The numbers that changed, and by how much. A number that is only in one of both is left out."""
+    differences = {place: number - before[place] for place, number in after.items() if place in before}
+    return {place: difference for place, difference in differences.items() if difference}

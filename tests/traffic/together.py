@@ -1,12 +1,11 @@
-"""Requests that are sent together: any of them at once, or two at the same moment, because some faults show only then.
+"""Requests that are sent together: many at once, or two at the same moment. Some faults show only then.
 
-A check of the token may fail open while a valid request is under way, and an answer may be that of another request. So
-valid requests that do nothing are under way beside those that must be refused.
+A service may let a wrong token pass while a valid request is under way, or give a request the answer to another one.
+So valid requests that do nothing are sent beside those that must be refused.
 
-A conforming service may lock, limit or slow down while several requests are under way, and say so with any status, or
-by a connection that it drops. So a doubtful request is sent again when all others have their answer, and the answer
-that it gets alone is the one that counts. A success that deviates is evidence: it counts although others were under
-way.
+A conforming service may lock, limit or slow down while several requests are under way. It may say so with any status,
+or by dropping a connection. So a doubtful request is sent again when all others have their answer, and only the answer
+that it gets alone counts. A success that deviates counts at once, because no load explains it.
 """
 
 from __future__ import annotations
@@ -28,10 +27,12 @@ from spec.rules import RULES, judge, robustness_of
 
 T = TypeVar("T")
 _STILL_UNDER_WAY_S = 0.1
-"""After so long without an answer, a request gets a second companion: the first one may have been gone too soon."""
+"""A request without an answer after this time gets a second companion, because the first one may have been answered
+before the request was processed. Most services answer a refused request faster."""
 _MOST_SENT_AGAIN = 3
-"""Exchanges with the same sign that are sent again."""
+"""Exchanges with the same sign that are sent again: one of them would do, unless the service is busy again."""
 Send = Callable[[], Exchange]
+"""Sends one request, and gives its exchange."""
 
 
 class Company(Purpose):
@@ -41,16 +42,17 @@ class Company(Purpose):
 
 
 class Together:
-    """Sends requests beside each other, where the run sends several at a time; else one after the other, and alone.
+    """Sends requests at the same time, if the run may send several at once; else one after the other.
 
-    A companion is a request that does nothing, to the same operation with a valid token: an execution of a synthetic
-    code, or an empty registration for a synthetic account.
+    A companion is a request to the same operation, with the valid token, that does nothing: an execution of a synthetic
+    code, or a registration with an empty body for a synthetic account.
     """
 
     def __init__(self, client: Client) -> None:
-        self._client, self._door = client, client.door
-        self._looked_at = 0  # exchanges
-        self._times = Counter[Hashable]()  # how often each sign was seen
+        self._client = client
+        self._door = client.door
+        self._count_examined = 0  # exchanges of the run that `send_deviating_again` has examined
+        self._times_by_sign = Counter[Hashable]()  # in these exchanges
 
     @property
     def is_possible(self) -> bool:
@@ -58,132 +60,165 @@ class Together:
         return self._door.backoff.most > 1
 
     def send_all(self, sends: Sequence[Callable[[], T]]) -> list[T]:
-        """Send these at the same time, and give what each of them gives: an exchange as it counts."""
-        if not self.is_possible or len(sends) < 2:
-            return [send() for send in sends]
-        number_before = len(self._door.exchanges)
-        with ThreadPoolExecutor(min(len(sends), 2 * self._door.backoff.most), "pix-together") as pool:
-            results = list(pool.map(lambda send: send(), sends))
-        self._send_doubtful_again(self._door.exchanges[number_before:])  # after the pool: nothing else is on the wire
-        return self.that_count(results)
+        """Send these requests at the same time. Gives what each of them gives, in order.
 
-    def that_count(self, results: Iterable[T]) -> list[T]:
+        In the place of an exchange that was sent again, it gives the answer that counts.
+        """
+        if not self.is_possible or len(sends) < 2:
+            return list(map(_call, sends))
+        count_before = len(self._door.exchanges)
+        threads = min(len(sends), 2 * self._door.backoff.most)  # some of them wait, for a meeting or for the door
+        with ThreadPoolExecutor(threads, "pix-together") as pool:
+            results = list(pool.map(_call, sends))
+        self._send_doubtful_again(self._door.exchanges[count_before:])  # after the pool: nothing else is on the wire
+        return self._with_answers_that_count(results)
+
+    def _with_answers_that_count(self, results: Iterable[T]) -> list[T]:
         """The results, with the answer that counts in the place of each superseded exchange."""
         superseded = numbers_superseded(self._door.exchanges)
         counting: list[Any] = []
         for result in results:
-            answer = None
+            later_answer = None
             if isinstance(result, Exchange) and result.number in superseded:
-                answer = self._door.sent_again.get(result.number)
-            counting.append(answer or result)
+                later_answer = self._door.sent_again.get(result.number)
+            counting.append(later_answer or result)
         return counting
 
     def send_in_turns(self, lists: Sequence[Sequence[Send]]) -> None:
-        """Send these together, one of each list in turn."""
-        turns: list[Send] = []
+        """Send the requests of several lists at the same time: first those at the head of each list, and so on."""
+        in_order: list[Send] = []
         for turn in zip_longest(*lists):
-            turns += filter(None, turn)
-        self.send_all(turns)
+            in_order += filter(None, turn)  # None stands for a list that is shorter
+        self.send_all(in_order)
 
     def meeting(self, *sends: Send) -> list[Send]:
-        """Two requests as `send_all` takes them, alone or among others, so that they leave at the same moment."""
+        """Two requests that wait for each other, so that they leave at the same moment. For `send_all`, alone or among
+        others."""
         meeting = threading.Barrier(2)
         return [partial(self._door.meet, meeting, send) for send in sends]
 
-    def send_beside(self, send: Send, other: Send) -> Exchange:
-        """Send a request in this thread, which may hold the turn of the journal, and another one at the same moment."""
-        number_before = len(self._door.exchanges)
-        with_the_turn, beside_it = self.meeting(send, other)
+    def send_beside(self, send: Send, send_companion: Send) -> Exchange:
+        """Send a request and a companion at the same moment, and give the answer to the request.
+
+        The request is sent in the thread of the caller, because this thread may hold the turn of the journal.
+        """
+        count_before = len(self._door.exchanges)
+        send_in_this_thread, send_in_the_pool = self.meeting(send, send_companion)
         with ThreadPoolExecutor(1, "pix-beside") as pool:
-            pool.submit(beside_it)
-            answer = with_the_turn()
-        self._send_doubtful_again(self._door.exchanges[number_before:])
-        [answer_that_counts] = self.that_count([answer])
+            pool.submit(send_in_the_pool)
+            answer = send_in_this_thread()
+        self._send_doubtful_again(self._door.exchanges[count_before:])
+        [answer_that_counts] = self._with_answers_that_count([answer])
         return answer_that_counts
 
     def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
-        """Send these, each at the same moment as a companion."""
+        """Send each of these requests at the same moment as a companion, and give their answers in order."""
         if not self.is_possible:
             return self.send_all(sends)
-        at_once = max(1, self._door.backoff.most // 2)  # a pair needs two places
+        pairs_at_once = max(1, self._door.backoff.most // 2)  # a pair takes two places on the wire
         answers: list[Exchange] = []
-        for first in range(0, len(sends), at_once):
-            pairs = [self._with_companion(operation, send) for send in sends[first : first + at_once]]
-            answers += self.send_all([one for pair in pairs for one in pair])[::2]
+        for first in range(0, len(sends), pairs_at_once):
+            requests_and_companions: list[Send] = []
+            for send in sends[first : first + pairs_at_once]:
+                requests_and_companions += self._with_companion(operation, send)
+            answers += self.send_all(requests_and_companions)[::2]  # every second answer is that of a companion
         return answers
 
-    def _send_doubtful_again(self, batch: Sequence[Exchange]) -> None:
-        """Send each doubtful request of a batch again, of generated ones with the same sign the first few."""
-        superseded = numbers_superseded(batch)  # the door itself has sent those again
-        times = Counter[Hashable]()
-        for exchange in batch:
-            sign = _doubt(exchange)
-            if sign is None or exchange.number in superseded:
-                continue
-            times[sign] += 1
-            if times[sign] <= _MOST_SENT_AGAIN:
-                self._door.send_again(exchange, supersedes=True)
-
-    def send_deviating_again(self) -> None:
-        """Send again what deviates, to see whether it shows again, alone: of all that this run has sent, the first few
-        exchanges with each sign. Nothing else may be under way.
-
-        A robustness requirement is broken by what was seen twice. A success beside others counts in any case, and its
-        message says whether it shows alone.
-        """
-        sent_since = self._door.exchanges[self._looked_at :]
-        second_answers = {answer.number for answer in self._door.sent_again.values() if answer}
-        for exchange in sent_since:
-            if exchange.number in second_answers:
-                continue
-            signs = set(_signs(exchange))
-            self._times.update(signs)
-            is_among_the_first = any(self._times[sign] <= _MOST_SENT_AGAIN for sign in signs)
-            if is_among_the_first and exchange.number not in self._door.sent_again:
-                self._door.send_again(exchange)
-        self._looked_at = len(self._door.exchanges)
-
     def _with_companion(self, operation: str, send: Send) -> list[Send]:
-        """A request and its companion; a second one comes where the first is gone and the request is still under
-        way."""
-        answered, body = threading.Event(), NOTHING if operation == "executePix" else {}
+        """A request and its companion, which leave at the same moment.
+
+        If the companion has its answer and the request is still under way, a second companion is sent.
+        """
+        request_is_answered = threading.Event()
+        body = NOTHING if operation == "executePix" else {}
         send_companion = partial(self._client.send, operation, json=body, purpose=Company.COMPANION)
 
-        def send_and_tell() -> Exchange:
+        def send_request() -> Exchange:
             try:
                 return send()
             finally:
-                answered.set()
+                request_is_answered.set()
 
         def send_companions() -> Exchange:
-            first = send_companion(synthetic())
-            return first if answered.wait(_STILL_UNDER_WAY_S) else send_companion(synthetic())
+            answer = send_companion(synthetic())
+            if request_is_answered.wait(_STILL_UNDER_WAY_S):
+                return answer
+            return send_companion(synthetic())
 
-        return self.meeting(send_and_tell, send_companions)
+        return self.meeting(send_request, send_companions)
+
+    # -- once more, alone -----------------------------------------------------------------------------------------
+
+    def _send_doubtful_again(self, batch: Sequence[Exchange]) -> None:
+        """Send the doubtful requests of a batch again. Of those with the same sign, only the first few are sent."""
+        superseded = numbers_superseded(batch)  # the door itself has sent those again
+        times_by_sign = Counter[Hashable]()
+        for exchange in batch:
+            sign = _sign_of_doubt(exchange)
+            if sign is None or exchange.number in superseded:
+                continue
+            times_by_sign[sign] += 1
+            if times_by_sign[sign] <= _MOST_SENT_AGAIN:
+                self._door.send_again(exchange, supersedes=True)
+
+    def send_deviating_again(self) -> None:
+        """Send requests again whose answers deviate, to see whether the deviation shows again, alone.
+
+        Of all that the run has sent since the last call, these are the first few with each sign. Nothing else may be
+        under way. A robustness requirement is broken only by a deviation that was seen twice. A success beside others
+        counts in any case, and its message says whether it shows alone.
+        """
+        not_examined = self._door.exchanges[self._count_examined :]
+        second_answers = {answer.number for answer in self._door.sent_again.values() if answer}
+        for exchange in not_examined:
+            if exchange.number in second_answers:
+                continue
+            signs = set(_signs_of_deviations(exchange))
+            self._times_by_sign.update(signs)
+            is_among_the_first = any(self._times_by_sign[sign] <= _MOST_SENT_AGAIN for sign in signs)
+            if is_among_the_first and exchange.number not in self._door.sent_again:
+                self._door.send_again(exchange)
+        self._count_examined = len(self._door.exchanges)
 
 
-# -- once more, alone ---------------------------------------------------------------------------------------------
+def _call(send: Callable[[], T]) -> T:
+    """What a request gives when it is sent."""
+    return send()
 
 
-def _doubt(exchange: Exchange) -> Hashable | None:
-    """The sign of an answer beside others that may be another one alone, or None. Each targeted request is a sign of
-    its own.
+# -- which exchanges are sent again -------------------------------------------------------------------------------
 
-    It is the refusal of a valid request, the refusal of the caller although the token is valid, a missing answer, or a
-    deviation from a robustness requirement.
+
+def _sign_of_doubt(exchange: Exchange) -> Hashable | None:
+    """A sign if the request may get another answer alone; else None. Requests with the same sign are alike.
+
+    It may if it was sent beside others, and if its answer is one of these:
+
+    - the refusal of a valid request
+    - a refusal of the caller, although the token is valid
+    - none: the connection was lost
+    - a deviation from a robustness requirement
+
+    Generated requests to one operation are alike if they are refused in the same way. A targeted request is like no
+    other.
     """
     if not exchange.beside or is_judged_as_success(exchange):
         return None
     outcome = refused_or_lost(exchange)
     is_lost = exchange.response is None
     refuses_the_caller = exchange.credential == VALID and not exchange.valid and outcome in ABOUT_THE_CALLER
-    if outcome and (is_lost or exchange.expects_success or refuses_the_caller):
+    is_doubtful = is_lost or exchange.expects_success or refuses_the_caller
+    if outcome and is_doubtful:
         return exchange.operation, outcome, exchange.part or exchange.number
     return next(_deviations(exchange, robustness_of(exchange.operation)), None)
 
 
-def _signs(exchange: Exchange) -> Iterator[Hashable]:
-    """Each deviation from a robustness requirement, and each one of a success beside others."""
+def _signs_of_deviations(exchange: Exchange) -> Iterator[Hashable]:
+    """A sign for each deviation that is worth a second request.
+
+    Beside others, any deviation of a valid request is. Otherwise it is a deviation from a robustness requirement. A
+    result that was granted without the valid token, beside others, is one more.
+    """
     requirement_ids = robustness_of(exchange.operation)
     if exchange.beside and exchange.expects_success:
         requirement_ids = [name for name in RULES if name.startswith(f"{exchange.operation}.")]
@@ -193,6 +228,7 @@ def _signs(exchange: Exchange) -> Iterator[Hashable]:
 
 
 def _deviations(exchange: Exchange, requirement_ids: Iterable[str]) -> Iterator[Hashable]:
+    """The requirement and the code of each deviation of an exchange."""
     for requirement_id in requirement_ids:
         for finding in judge(requirement_id, exchange).findings:
             yield requirement_id, finding.code

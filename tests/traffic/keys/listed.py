@@ -1,9 +1,13 @@
 """What the lists of keys in a log show of the registrations: a refusal that had an effect, a success that had none.
 
-What a list may hold is not shown: keys that wait, attempts that failed, the last key that was named. So a refusal fails
-only if the profile says with `key_at` where the keys stand; if its key stands there as an accepted key does; if it was
-absent before, and is there in two lists after. It does not count if a registered key gets the same answer, because
-another client may have registered this one in between. Without `key_at`, what a list shows of a refusal is a warning.
+The tests of registrations ask for it. The interface document does not say what a list holds: it may also show keys that
+wait, attempts that failed, or the last key that was named. So a refused registration fails only if all of this is true:
+
+- The profile says with `key_at` where the keys stand, and the key stands there with the same marks as an accepted one.
+- The key was absent before, and two lists show it after.
+- A registered key gets another answer. If it gets the same, another client may have registered the key in between.
+
+Without `key_at`, a refused registration whose key is listed is a warning.
 """
 
 from __future__ import annotations
@@ -42,21 +46,23 @@ REFUSALS = (
     RefusalKind.MEDIA_TYPE,
     RefusalKind.NOT_FOUND,
 )
-"""They say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
+"""Refusals that say that nothing was done. After a conflict, a time-out or the answer of a gateway, the key may be
+registered."""
 _LISTS_AFTER = 2
-"""Lists that must agree on a key after its registration."""
+"""Lists that must agree on a key after its registration, because one list may show it for a moment only."""
 _MOST_KEPT = 4
-"""Lists that are kept after they were read: registrations beside each other are followed by the same ones."""
+"""Lists that are kept in memory after they were read. Registrations next to each other need the same lists, and a list
+may be large."""
 _MOST_REFERENCES = 20
-"""Keys of an earlier day that a key is compared with."""
+"""Keys from before the run that a key is compared with: enough to see what stands beside a key of this account."""
 _MAY_BE_LOST = (
     Registering.UNDOCUMENTED_TYPE,
     Registering.OTHER_NAME,
     Registering.LOWER_CASE,
     Registering.BESIDE_OTHERS,
 )
-"""Purposes of registrations after which the list is read twice. How a number is understood as a type is not shown, nor
-what a list shows of such a key."""
+"""Purposes of registrations after which the list is read twice. A number as type is not among them: the interface
+document says neither which type it means, nor what a list shows of such a key."""
 REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
 LISTED_BEFORE = say(
     "a list showed the key before the run, so it is not touched; delete it by hand, and it is tested again"
@@ -65,166 +71,193 @@ LISTED_BEFORE = say(
 
 @dataclass(frozen=True)
 class Effect:
-    """A refused registration, the key that lists show after it, and whether it stands there like an accepted one."""
+    """A refused registration whose key is listed after it."""
 
     exchange: Exchange
     key: str
+    """The key that the lists show: the one that was sent, or the one that the service made."""
     is_certain: bool
+    """True if the key stands in the lists like an accepted key."""
 
 
 class KeyLists:
     """The lists of one account that a run read to see which keys are there, in order."""
 
     def __init__(self, log: Log, profile: Profile) -> None:
-        self._log, self._profile, self._key_at = log, profile, profile.key_at
-        self._last_read: dict[int, Listing | None] = {}  # by number, a few: a list may be large
+        self._log = log
+        self._profile = profile
+        self._last_read: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
         account = next(iter(profile.accounts), "")
-        lists = log.sent(LIST, KeyListing.KEYS_OF_NOW)
-        self._reads = [exchange for exchange in lists if exchange.request.last_segment == account]
+        reads = log.sent(LIST, KeyListing.KEYS_OF_NOW)
+        self._reads = [read for read in reads if read.request.last_segment == account]
 
     # -- which lists ------------------------------------------------------------------------------------------------
 
     def _read(self, exchange: Exchange) -> Listing | None:
         """Contents of a list; None if it could not be read."""
         if exchange.number not in self._last_read:
-            while len(self._last_read) >= _MOST_KEPT:
-                del self._last_read[next(iter(self._last_read))]
-            listing = Listing(exchange, self._key_at) if succeeded(exchange) else None
+            self._forget_the_oldest()
+            listing = Listing(exchange, self._profile.key_at) if succeeded(exchange) else None
             self._last_read[exchange.number] = listing if listing and listing.is_readable else None
         return self._last_read[exchange.number]
 
-    def _before(self, number: int) -> Listing | None:
-        """The last list before an exchange, if it could be read."""
-        earlier = [exchange for exchange in self._reads if exchange.number < number]
+    def _forget_the_oldest(self) -> None:
+        """Make room in memory for one more list."""
+        while len(self._last_read) >= _MOST_KEPT:
+            oldest = next(iter(self._last_read))
+            del self._last_read[oldest]
+
+    def _last_list_before(self, number: int) -> Listing | None:
+        """The last list before an exchange; None if there is none, or if it could not be read."""
+        earlier = [read for read in self._reads if read.number < number]
         return self._read(earlier[-1]) if earlier else None
 
     def next_list(self, number: int) -> Listing | None:
-        """The first list after an exchange, if it could be read."""
-        later = [exchange for exchange in self._reads if exchange.number > number]
+        """The first list after an exchange; None if there is none, or if it could not be read."""
+        later = [read for read in self._reads if read.number > number]
         return self._read(later[0]) if later else None
 
-    def _after(self, number: int) -> list[Listing]:
-        """The two lists after an exchange; none unless both could be read."""
-        later = [exchange for exchange in self._reads if exchange.number > number]
-        listings = [self._read(exchange) for exchange in later[:_LISTS_AFTER]]
+    def _two_lists_after(self, number: int) -> list[Listing]:
+        """The two lists after an exchange; empty unless both could be read."""
+        later = [read for read in self._reads if read.number > number]
+        listings = [self._read(read) for read in later[:_LISTS_AFTER]]
         readable = [listing for listing in listings if listing is not None]
         return readable if len(readable) == _LISTS_AFTER else []
 
     # -- how accepted keys stand there ------------------------------------------------------------------------------
 
-    def _first_list_with(self, exchange: Exchange) -> Listing | None:
-        """The first list after a registration, unless the key was deleted before it was read."""
-        listing = self.next_list(exchange.number)
-        if listing is None or self._is_deleted_between(exchange, listing.number):
-            return None
-        return listing
+    @cached_property
+    def _granted_with_next_list(self) -> list[tuple[Exchange, Listing]]:
+        """The granted registrations that name a key for the first time, each with the first list after it."""
+        purposes = (Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED)
+        granted = []
+        for registration in registrations_for(self._log, *purposes):
+            if not registered(registration) or not key_sent(registration):
+                continue
+            listing = self.next_list(registration.number)
+            if listing is not None and not self._is_deleted_between(registration, listing.number):
+                granted.append((registration, listing))
+        return granted
 
-    def _is_deleted_between(self, exchange: Exchange, number: int) -> bool:
-        key = key_sent(exchange)
-        for seen in self._log:
-            is_between = exchange.number < seen.number < number
-            if is_between and seen.operation == DELETE and key in texts_of(seen.request.body):
+    def _is_deleted_between(self, registration: Exchange, number_of_list: int) -> bool:
+        """True if a deletion of the key was sent after its registration and before the list."""
+        key = key_sent(registration)
+        for exchange in self._log:
+            is_between = registration.number < exchange.number < number_of_list
+            if is_between and exchange.operation == DELETE and key in texts_of(exchange.request.body):
                 return True
         return False
 
     @cached_property
-    def _first_lists(self) -> list[tuple[Exchange, Listing]]:
-        """The registrations of keys that were granted, as the keys were named first, each with the first list after
-        it."""
-        purposes = (Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED)
-        first_lists = []
-        for exchange in registrations_for(self._log, *purposes):
-            listing = self._first_list_with(exchange) if registered(exchange) and key_sent(exchange) else None
-            if listing is not None:
-                first_lists.append((exchange, listing))
-        return first_lists
-
-    @cached_property
     def _listed(self) -> list[tuple[Exchange, Listing]]:
-        """Those whose keys the lists show."""
-        return [(exchange, listing) for exchange, listing in self._first_lists if _is_in(listing, key_sent(exchange))]
+        """The granted registrations whose key the next list shows, each with this list."""
+        return [
+            (registration, listing)
+            for registration, listing in self._granted_with_next_list
+            if _shows_in_any_case(listing, key_sent(registration))
+        ]
 
     def have_shown_an_accepted_key(self, before: int) -> bool:
-        """True if a list has shown a key that was registered before an exchange."""
-        return any(exchange.number < before for exchange, _ in self._listed)
+        """True if a list shows a key that was registered before this exchange."""
+        return any(registration.number < before for registration, _ in self._listed)
 
     @cached_property
     def _marks_of_accepted_keys(self) -> set[Marks]:
-        """The marks of the keys that were accepted. If none was, those of keys that were there before the run."""
+        """The marks of the accepted keys. If no list shows one of them, the marks of keys from before the run."""
         marks: set[Marks] = set()
-        for exchange, listing in self._listed:
-            marks |= listing.marks_of(key_sent(exchange))
-        first = self._read(self._reads[0]) if self._reads else None
-        if self._listed or first is None:
-            return marks
-        for key in islice(first.values, _MOST_REFERENCES):
-            marks |= first.marks_of(key)
+        for registration, listing in self._listed:
+            marks |= listing.marks_of(key_sent(registration))
+        first_list = self._first_list()
+        if not self._listed and first_list is not None:
+            for key in islice(first_list.values, _MOST_REFERENCES):
+                marks |= first_list.marks_of(key)
         return marks
 
+    def _first_list(self) -> Listing | None:
+        """The first list of the run; None if there is none, or if it could not be read."""
+        return self._read(self._reads[0]) if self._reads else None
+
     def _stands_like_an_accepted_key(self, key: str, listings: Iterable[Listing]) -> bool:
+        """True if in each list the key has the marks of an accepted key, such as its type and status."""
         return all(listing.marks_of(key) & self._marks_of_accepted_keys for listing in listings)
 
     # -- refused, and listed ----------------------------------------------------------------------------------------
 
     def effects_of_refusals(self) -> Iterator[Effect]:
         """The valid registrations that were refused, and whose keys two later lists show."""
-        for exchange in registrations_for(self._log, Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED):
-            before = self._before(exchange.number) if refused_or_lost(exchange) in REFUSALS else None
-            if before is None or self._was_sent_since(before, exchange):
+        for registration in registrations_for(self._log, Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED):
+            if refused_or_lost(registration) not in REFUSALS:
                 continue
-            listings = self._after(exchange.number)
-            key = key_sent(exchange) or self._made_since(exchange, listings)
-            is_shown = bool(listings) and all(listing.shows(key) for listing in listings)
-            is_new = is_shown and not before.shows(key)
-            if key and is_new and not self._is_answered_like_a_registered_key(exchange):
-                yield Effect(exchange, key, self._stands_like_an_accepted_key(key, listings))
+            before = self._last_list_before(registration.number)
+            if before is None or self._was_sent_twice_since(before, registration):
+                continue
+            listings = self._two_lists_after(registration.number)
+            key = key_sent(registration) or self._key_made_since(registration, listings)
+            is_listed_after = bool(listings) and all(listing.shows(key) for listing in listings)
+            is_new = is_listed_after and not before.shows(key)
+            if key and is_new and not self._is_answered_like_a_registered_key(registration):
+                yield Effect(registration, key, self._stands_like_an_accepted_key(key, listings))
 
     def effects_without_a_token(self) -> Iterator[Effect]:
-        """The registrations without a valid token that were refused, and whose keys a later list shows, although no
-        request with the valid token named them."""
+        """The refused registrations without a valid token whose keys a later list shows.
+
+        A registration does not count if a request with the valid token named its key before that list.
+        """
         suspects = [
-            exchange
-            for exchange in registrations_for(self._log, Registering.WITHOUT_A_TOKEN)
-            if exchange.response and not registered(exchange) and key_sent(exchange)
+            registration
+            for registration in registrations_for(self._log, Registering.WITHOUT_A_TOKEN)
+            if registration.response and not registered(registration) and key_sent(registration)
         ]
         for read in self._reads:
-            candidates = [exchange for exchange in suspects if self._is_only_refused(exchange, read.number)]
-            candidates = [exchange for exchange in candidates if _may_have(read, key_sent(exchange))]
-            listing = self._read(read) if candidates else None
-            for exchange in candidates:
-                key = key_sent(exchange)
-                if listing is None or not listing.shows(key):
-                    continue
-                suspects.remove(exchange)
-                was_there = self._was_listed_before(key, exchange.number)
-                if not was_there and not self._is_answered_like_a_registered_key(exchange):
-                    yield Effect(exchange, key, self._stands_like_an_accepted_key(key, [listing]))
+            for suspect, listing in self._shown_in(read, suspects):
+                suspects.remove(suspect)
+                key = key_sent(suspect)
+                was_there = self._was_listed_before(key, suspect.number)
+                if not was_there and not self._is_answered_like_a_registered_key(suspect):
+                    yield Effect(suspect, key, self._stands_like_an_accepted_key(key, [listing]))
 
-    def _is_only_refused(self, exchange: Exchange, number: int) -> bool:
-        """True if a key was sent before this number, and not with the valid token."""
-        keys = {key for with_token, key in self._sent_with_the_token if with_token < number}
-        return exchange.number < number and key_sent(exchange) not in keys
+    def _shown_in(self, read: Exchange, suspects: list[Exchange]) -> list[tuple[Exchange, Listing]]:
+        """The suspects whose key a list shows, each with the list. The list is read only if it may show one."""
+        earlier = [suspect for suspect in suspects if self._is_only_refused(suspect, read.number)]
+        candidates = [suspect for suspect in earlier if _can_show(read, key_sent(suspect))]
+        listing = self._read(read) if candidates else None
+        if listing is None:
+            return []
+        return [(suspect, listing) for suspect in candidates if listing.shows(key_sent(suspect))]
+
+    def _is_only_refused(self, suspect: Exchange, number: int) -> bool:
+        """True if a key was sent before this number, and until then never with the valid token."""
+        keys_with_token = {key for key_number, key in self._sent_with_the_token if key_number < number}
+        return suspect.number < number and key_sent(suspect) not in keys_with_token
 
     @cached_property
     def _sent_with_the_token(self) -> list[tuple[int, str]]:
         """The keys that the scenario registered with the valid token, each with the number of the exchange."""
         registrations = registrations_for(self._log, *Registering)
-        valid = [exchange for exchange in registrations if exchange.credential == VALID]
-        return [(exchange.number, key_sent(exchange)) for exchange in valid]
+        with_token = [exchange for exchange in registrations if exchange.credential == VALID]
+        return [(exchange.number, key_sent(exchange)) for exchange in with_token]
 
-    def _was_sent_since(self, before: Listing, exchange: Exchange) -> bool:
-        """True if the request went to the service more than once: the first one may have registered the key."""
-        sent = [seen.request.body for seen in self._log if before.number < seen.number <= exchange.number]
-        return sent.count(exchange.request.body) > 1
+    def _was_sent_twice_since(self, before: Listing, registration: Exchange) -> bool:
+        """True if the same request went to the service more than once since a list: the first one may have registered
+        the key, and the second one may be refused for that."""
+        bodies = [
+            exchange.request.body for exchange in self._log if before.number < exchange.number <= registration.number
+        ]
+        return bodies.count(registration.request.body) > 1
 
-    def _made_since(self, exchange: Exchange, listings: list[Listing]) -> str:
-        """The key at `key_at` that the service made of a registration without a key; empty unless there is one."""
-        sent = {key_sent(seen) for seen in valid_registrations(self._log)}
-        shown = sorted(listings[-1].keys - sent) if listings else []
-        made = [key for key in shown if may_be_made(key) and not self._was_listed_before(key, exchange.number)]
-        return made[0] if len(made) == 1 else ""
+    def _key_made_since(self, registration: Exchange, listings: list[Listing]) -> str:
+        """The one new key at `key_at` that the service may have made for a registration without a key.
+
+        Empty if there is none, or if there are several: then nobody can tell which of them is the key.
+        """
+        keys_sent = {key_sent(exchange) for exchange in valid_registrations(self._log)}
+        unknown = sorted(listings[-1].keys - keys_sent) if listings else []
+        may_be_made_by_the_service = filter(may_be_made, unknown)
+        new = [key for key in may_be_made_by_the_service if not self._was_listed_before(key, registration.number)]
+        return new[0] if len(new) == 1 else ""
 
     def _was_listed_before(self, key: str, number: int) -> bool:
+        """True if any list before an exchange shows the key."""
         for read in self._reads:
             listing = self._read(read) if read.number < number else None
             if listing is not None and listing.shows(key):
@@ -232,95 +265,124 @@ class KeyLists:
         return False
 
     def _is_answered_like_a_registered_key(self, exchange: Exchange) -> bool:
+        """True if the repeated registration of a registered key got the same answer."""
         return any(indistinguishable(exchange, repeated) for repeated in repeated_registrations(self._log))
 
     # -- granted, and not listed ------------------------------------------------------------------------------------
 
     def lost(self) -> list[Exchange]:
-        """The registrations that were granted, and whose keys two later lists do not show although lists showed others;
-        and those of documented types of which no list showed a key."""
-        lost = []
-        for exchange in registrations_for(self._log, *_MAY_BE_LOST):
-            if registered(exchange) and self.have_shown_an_accepted_key(exchange.number):
-                known = self._before(exchange.number)
-                texts = known.texts if known else frozenset[str]()
-                listings = self._after(exchange.number)
-                if listings and not any(_may_be_in(listing, exchange, texts) for listing in listings):
-                    lost.append(exchange)
+        """The granted registrations whose keys are not listed, although they should be. There are two kinds:
+
+        - Two later lists lack the key, although lists showed other accepted keys.
+        - It is of a documented type, and no list ever showed a key of this type.
+        """
+        lost = self._not_in_later_lists()
         never_listed = self._never_listed()
-        if never_listed:  # lists that lack those prove nothing about keys of other types
-            lost = [exchange for exchange in lost if exchange.valid]
+        if never_listed:  # lists that lack a documented type prove nothing about keys of undocumented types
+            lost = [registration for registration in lost if registration.valid]
         last_list = self._read(self._reads[-1]) if self._reads else None
-        return lost + (never_listed if last_list else [])
+        if last_list is None:
+            return lost
+        return lost + never_listed
+
+    def _not_in_later_lists(self) -> list[Exchange]:
+        """The granted registrations whose keys two later lists lack, although lists showed other accepted keys."""
+        lost = []
+        for registration in registrations_for(self._log, *_MAY_BE_LOST):
+            if not registered(registration) or not self.have_shown_an_accepted_key(registration.number):
+                continue
+            before = self._last_list_before(registration.number)
+            texts_before = before.texts if before else frozenset[str]()
+            listings = self._two_lists_after(registration.number)
+            may_be_listed = any(_may_be_in(listing, registration, texts_before) for listing in listings)
+            if listings and not may_be_listed:
+                lost.append(registration)
+        return lost
 
     def _never_listed(self) -> list[Exchange]:
-        """The accepted registrations of documented types of which no list showed a key."""
-        listed_types = {"RANDOM", *(type_sent(exchange) for exchange, _ in self._listed)}
-        missed = set()
-        before = self._read(self._reads[0]) if self._reads else None
-        for exchange, listing in self._first_lists:
-            key = key_sent(exchange)
-            is_own = any(own.key == key for own in self._profile.pix_keys)
-            may_be_there = listing.may_hide(key, before) or (is_own and listing.may_show(key))
-            if not listing.shows(key) and not may_be_there:
-                missed.add(key)
+        """The accepted registrations of documented types of which no list showed a key.
+
+        RANDOM is left out, because no request names such a key.
+        """
+        listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._listed)}
+        missing_keys = set()
+        first_list = self._first_list()
+        own_keys = {key.key for key in self._profile.pix_keys}
+        for registration, listing in self._granted_with_next_list:
+            key = key_sent(registration)
+            may_be_masked = listing.may_hide(key, first_list)
+            may_be_written_otherwise = key in own_keys and listing.may_show(key)
+            if not (listing.shows(key) or may_be_masked or may_be_written_otherwise):
+                missing_keys.add(key)
         accepted = accepted_registrations(self._log)
-        unlisted = [exchange for exchange in accepted if type_sent(exchange) not in listed_types]
-        return [exchange for exchange in unlisted if key_sent(exchange) in missed]
+        of_unlisted_types = [registration for registration in accepted if type_sent(registration) not in listed_types]
+        return [registration for registration in of_unlisted_types if key_sent(registration) in missing_keys]
 
 
-def _may_have(read: Exchange, key: str) -> bool:
-    """False if a list surely lacks a synthetic key. It may be large, and it is asked for dozens of keys."""
-    name = key.partition("@")[0]
-    return MARK not in name or (read.response is not None and name.encode() in read.response.body)
+def _can_show(read: Exchange, key: str) -> bool:
+    """False if the bytes of a list surely lack a synthetic key.
+
+    A list may be large, and dozens of keys are looked for in it. So it is parsed only if this is true.
+    """
+    name = key.partition("@")[0]  # the part of an e-mail address that is synthetic
+    is_synthetic = MARK in name
+    return not is_synthetic or (read.response is not None and name.encode() in read.response.body)
 
 
-def _is_in(listing: Listing, key: str) -> bool:
-    """True if the list shows the key, a synthetic one in any letter case, too."""
+def _shows_in_any_case(listing: Listing, key: str) -> bool:
+    """True if the list shows the key in any letter case. `Listing.shows` wants a synthetic key exactly as it is."""
     return listing.shows(key) or plain(key) in listing.plain_texts
 
 
-def _may_be_in(listing: Listing, exchange: Exchange, known: frozenset[str]) -> bool:
-    """True if a list may show the key of a registration. A key that the service makes, or that has a type of its own,
-    may be any text that is new."""
-    key = key_sent(exchange)
+def _may_be_in(listing: Listing, registration: Exchange, texts_before: frozenset[str]) -> bool:
+    """True if a list may show the key of a registration.
+
+    If the service makes the key, or if its type is not documented, any text that an earlier list lacked may be the key.
+    """
+    key = key_sent(registration)
     if listing.shows(key) or listing.may_hide(key):
         return True
-    is_named = bool(key) and type_sent(exchange) in KEY_TYPES
-    return not is_named and not listing.texts <= known
+    has_a_documented_type = bool(key) and type_sent(registration) in KEY_TYPES
+    if has_a_documented_type:
+        return False
+    return not listing.texts <= texts_before
 
 
 # -- questions to the log -------------------------------------------------------------------------------------------
 
 
 def refused_with_effect(log: Log, profile: Profile) -> list[Exchange]:
-    """The valid registrations that were refused, and that have registered their key."""
+    """The valid registrations that were refused, and that surely registered their key."""
     return [effect.exchange for effect in KeyLists(log, profile).effects_of_refusals() if effect.is_certain]
 
 
 def refused_and_listed(log: Log, profile: Profile) -> list[Exchange]:
-    """The valid registrations that were refused, and whose keys are listed; the profile does not say where keys
-    stand."""
+    """The valid registrations that were refused, and whose keys are listed.
+
+    Empty if the profile says where keys stand: then `refused_with_effect` tells what is certain.
+    """
     if profile.key_at is not None:
         return []
     return [effect.exchange for effect in KeyLists(log, profile).effects_of_refusals()]
 
 
 def let_in_with_effect(log: Log, profile: Profile) -> list[Exchange]:
-    """The registrations without a valid token that were refused, and that have registered their key."""
+    """The registrations without a valid token that were refused, and that surely registered their key."""
     return [effect.exchange for effect in KeyLists(log, profile).effects_without_a_token() if effect.is_certain]
 
 
 def let_in_and_listed(log: Log, profile: Profile) -> list[Exchange]:
-    """The same that are listed; the profile does not say where keys stand."""
+    """The registrations without a valid token that were refused, and whose keys are listed.
+
+    Empty if the profile says where keys stand: then `let_in_with_effect` tells what is certain.
+    """
     if profile.key_at is not None:
         return []
     return [effect.exchange for effect in KeyLists(log, profile).effects_without_a_token()]
 
 
 def lost_registrations(log: Log, profile: Profile) -> list[Exchange]:
-    """The registrations that were granted and whose keys are not listed: of all accepted ones, or of those that went at
-    the same time."""
+    """The granted registrations whose keys are not listed, although they should be."""
     return KeyLists(log, profile).lost()
 
 
@@ -328,7 +390,8 @@ def lost_registrations(log: Log, profile: Profile) -> list[Exchange]:
 
 
 def types_left_alone(log: Log, profile: Profile) -> dict[str, Text]:
-    """Reasons why no key of a type is registered: the account may have none, or a list showed each of them before."""
+    """By key type, the reason why no key of it is registered: the account may have none, or a list showed each key of
+    the type before the run."""
     left_alone: dict[str, Text] = {}
     keys_left_alone = _keys_left_alone(log, profile)
     for key_type in dict.fromkeys(key.type for key in profile.pix_keys):
@@ -343,19 +406,27 @@ def types_left_alone(log: Log, profile: Profile) -> dict[str, Text]:
 def _keys_left_alone(log: Log, profile: Profile) -> set[PixKey]:
     """The keys of the profile that a list showed before the first registration, and that the run did not register."""
     registered_keys = {"", *map(key_sent, valid_registrations(log))}
-    others = [key for key in profile.pix_keys if key.key not in registered_keys]
-    numbers = [exchange.number for exchange in registrations_for(log, *Registering)]
-    first_registration = min(numbers, default=None)
+    unregistered_keys = [key for key in profile.pix_keys if key.key not in registered_keys]
     left_alone: set[PixKey] = set()
-    for read in log.sent(LIST, KeyListing.KEYS_OF_NOW) if others else []:
-        if first_registration is not None and read.number > first_registration:
-            break
+    if not unregistered_keys:  # a list may be large, and need not be parsed then
+        return left_alone
+    for read in _lists_before_registrations(log):
         if is_granted(read):
             listing = Listing(read, profile.key_at)
-            left_alone |= {key for key in others if _may_be_shown(listing, key, profile)}
+            left_alone |= {key for key in unregistered_keys if _may_be_shown(listing, key, profile)}
     return left_alone
 
 
+def _lists_before_registrations(log: Log) -> list[Exchange]:
+    """The lists that were read before the first registration; all lists if there is no registration."""
+    reads = log.sent(LIST, KeyListing.KEYS_OF_NOW)
+    numbers = [exchange.number for exchange in registrations_for(log, *Registering)]
+    if not numbers:
+        return reads
+    return [read for read in reads if read.number < min(numbers)]
+
+
 def _may_be_shown(listing: Listing, key: PixKey, profile: Profile) -> bool:
-    """True if a list shows a key of the profile, or, off a sandbox, may show it."""
+    """True if a list shows a key of the profile. Outside a sandbox it is enough that it may show the key, because the
+    key may be somebody's."""
     return listing.shows(key.key) or (not profile.is_sandbox and listing.may_show(key.key))

@@ -1,4 +1,7 @@
-"""Why requests about keys are sent, and what the log says of registrations."""
+"""Why requests about keys are sent, and questions to the log about registrations.
+
+The scenarios of this folder give each request one of these purposes, and the tests ask the log by them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from spec.exchange import Exchange, Purpose
 from spec.json_text import read_json
 from spec.log import Log
 
-REGISTER, LIST, DELETE = "registerPixKey", "listPixKeys", "deletePixKey"
+REGISTER = "registerPixKey"
+LIST = "listPixKeys"
+DELETE = "deletePixKey"
 
 
 class Registering(Purpose):
@@ -55,13 +60,14 @@ class KeyListing(Purpose):
 
 
 OTHER_TYPES = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE, Registering.NUMERIC)
+"""Purposes of registrations with a type that is not written as in the interface document."""
 
 
 # -- one registration -----------------------------------------------------------------------------------------------
 
 
 def body_sent(exchange: Exchange) -> dict[str, Any]:
-    """The body of a registration that was sent."""
+    """The body of a registration, which must be a JSON object."""
     body: dict[str, Any] = read_json(exchange.request.body).value
     return body
 
@@ -74,25 +80,27 @@ def key_sent(exchange: Exchange) -> str:
 
 
 def type_sent(exchange: Exchange) -> str:
-    """The key type that a registration names, as text; None for one that names none."""
+    """The key type that a registration names, as text; the text "None" if it names none."""
     return str(body_sent(exchange).get("pixKeyType"))
 
 
 def is_understood(exchange: Exchange) -> bool:
-    """True if the key type is understood: a 409, or a well-formed answer with any Success."""
+    """True if the service understood the key type: it answered 409 (conflict), or a registration result, whether its
+    field Success is true or false."""
     return refused_or_lost(exchange) is RefusalKind.CONFLICT or succeeded(exchange)
 
 
 def is_refused_outright(exchange: Exchange) -> bool:
-    """True if it is refused for what was sent: not for the token, the rate, the load or a key that is there already."""
+    """True if the service refused a request because of its content: not for the token, the rate or the load, and not
+    because the key is registered already."""
     return refused_or_lost(exchange) in ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
 
 
-# -- what the log says of them --------------------------------------------------------------------------------------
+# -- registrations in the log ---------------------------------------------------------------------------------------
 
 
 def valid_registrations(log: Log) -> list[Exchange]:
-    """The answers to valid registrations, without those of sequences and of generated traffic."""
+    """The answers to valid registrations of the scenarios, without those of sequences and of generated traffic."""
     return log.valid(REGISTER)
 
 
@@ -107,7 +115,7 @@ def repeated_registrations(log: Log) -> list[Exchange]:
 
 
 def registrations_for(log: Log, *purposes: Registering) -> list[Exchange]:
-    """The registrations with one of these purposes that were sent."""
+    """The registrations with one of these purposes, without those that a limit kept back."""
     return log.sent(REGISTER, *purposes)
 
 
@@ -122,19 +130,23 @@ def accepted_registrations(log: Log) -> list[Exchange]:
 
 
 def of_undocumented_types(log: Log) -> list[Exchange]:
-    """The registrations with a key type that is not documented. The empty text and null are none if a registration
-    without a type is accepted as well: they stand for no type then."""
-    sent = registrations_for(log, Registering.UNDOCUMENTED_TYPE)
-    if not any(map(registered, registrations_for(log, Registering.WITHOUT_A_TYPE))):
-        return sent
-    return [exchange for exchange in sent if body_sent(exchange)["pixKeyType"]]
+    """The registrations with a key type that is not documented.
+
+    The empty text and null are left out if a registration without a type is accepted, too. They mean "no type" then.
+    """
+    registrations = registrations_for(log, Registering.UNDOCUMENTED_TYPE)
+    type_may_be_missing = any(map(registered, registrations_for(log, Registering.WITHOUT_A_TYPE)))
+    if not type_may_be_missing:
+        return registrations
+    return [exchange for exchange in registrations if body_sent(exchange)["pixKeyType"]]
 
 
 def declined_types(log: Log) -> list[Exchange]:
-    """The registration results for an undocumented key type: a 200 with code 0 and Success."""
+    """The registration results (status 200, code 0 and a field Success) for types that are not written as in the
+    interface document. Success says whether the key was registered."""
     return list(filter(is_judged_as_success, registrations_for(log, *OTHER_TYPES)))
 
 
 def valid_deletions(log: Log) -> list[Exchange]:
-    """The answers to deletions of keys that were registered for sure, and not deleted."""
+    """The answers to deletions of keys that were surely registered at that moment."""
     return log.valid(DELETE)

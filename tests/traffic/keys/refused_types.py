@@ -1,7 +1,11 @@
-"""The key types that are refused: what is sent to find out why, and what the log says of each type.
+"""Key types that the service refuses: what is sent to find out why, and what the log says of each type.
 
-A documented key type is refused wrongly for sure only where the account gets another type before and after it. Where no
-registration is understood, one may need more than is documented.
+The registration scenario calls `send_refused_types_again`, and tests/conformance/test_registration.py asks for the
+judgements. The source is the list of key types in the interface document, POST /v1/pix/keys/{accountId}.
+
+A refusal of a documented type is surely wrong only if the same account gets a key of another type before and after it.
+Otherwise the account may be full. If the service understands no registration at all, it may need more than the
+interface document says.
 """
 
 from __future__ import annotations
@@ -40,27 +44,36 @@ from tests.traffic.keys.purposes import (
 )
 from tests.traffic.keys.registrar import Registrar
 
-OTHER_NAMES = {
+_OTHER_NAMES = {
     "pixKey": ("key", "PixKey", "pix_key", "chave"),
     "pixKeyType": ("type", "PixKeyType", "pix_key_type", "keyType", "tipo"),
     "account": ("accountId", "Account", "account_id", "conta"),
 }
 """Other names that a service might have for the fields of the body."""
-REMOVED = ("from", "to", "value", "date", "description")  # as the change history calls them
+_REMOVED = ("from", "to", "value", "date", "description")
+"""Fields that the body had once: "Versioning" in the interface document, registration of a key."""
 _FULL = say("the account may hold no more keys: delete some, or name another one")
 _LISTED = say(
     "the list shows such a key: perhaps it waits to be confirmed by its owner, or the account may have no other one"
 )
-_WAITS_S = (0.0, 0.2, 0.5)  # before a registration is repeated whose key type is refused: the account may be busy
+_WAITS_S = (0.0, 0.2, 0.5)
+"""Waits before each repetition of a refused registration, because the account may be busy for a moment. In all they are
+well below a second, because every refused type waits so long."""
+_MOST_WORDS = 24
+"""Words of a refusal that are sent as names of fields: enough for all that a service asks for in one answer."""
+_READ_OF_A_REFUSAL = 2_000
+"""Bytes of a refusal in which such words are looked for. Longer answers are pages rather than messages."""
+_KINDS_OF_REFUSAL = {*ABOUT_THE_REQUEST, RefusalKind.FORBIDDEN}
+"""Refusals that may be about the key type. Any other one is about the token, the rate or the load."""
 
 
 # -- what is sent ---------------------------------------------------------------------------------------------------
 
 
 def send_refused_types_again(registrar: Registrar) -> None:
-    """Send more registrations to find out for each key type that is refused whether it is accepted."""
+    """Send more registrations, to find out for each refused key type whether the service accepts it."""
     log, profile = registrar.log, registrar.profile
-    refused = list(filter(is_refused_outright, first_registrations(log)))
+    refused = [exchange for exchange in first_registrations(log) if is_refused_outright(exchange)]
     if refused and not understood_registrations(log) and not refused_with_effect(log, profile):
         _seek_what_is_needed(registrar, refused[0])
     for key_type in dict.fromkeys(key.type for key in profile.pix_keys):
@@ -68,37 +81,48 @@ def send_refused_types_again(registrar: Registrar) -> None:
 
 
 def _send_type_again(registrar: Registrar, key_type: str) -> None:
-    """Send what is refused for its type again, and then one of another type: if that is refused now, too, or nothing
-    else is accepted, the account may be full."""
+    """Repeat the refused registration of a type, and then an accepted one of another type.
+
+    If the other type is refused now, too, or nothing else is accepted, the account may be full.
+    """
     log, profile = registrar.log, registrar.profile
-    tried = _first_registrations_of(log, key_type)
-    if not tried or _understood_or_effective(log, profile, tried) or documented_request_is_not_enough(log):
+    registrations = _first_registrations_of(log, key_type)
+    if not registrations or _understood_or_effective(log, profile, registrations):
         return
-    refused = tried[-1]
-    if refused_or_lost(refused) not in _KINDS_OF_REFUSAL:
+    refused = registrations[-1]
+    kind = refused_or_lost(refused)
+    if documented_request_is_not_enough(log) or kind not in _KINDS_OF_REFUSAL:
         return
-    may_be_made = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
-    is_about_the_type = may_be_made and refused_or_lost(refused) in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
-    if is_about_the_type:
-        for wait_s in _WAITS_S:
-            time.sleep(wait_s)
-            answer = registrar.register(body_sent(refused), Registering.AFTER_A_REFUSAL)
-            if is_understood(answer):
-                registrar.undo(answer)
-                return
+
+    may_make_a_key = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
+    may_be_repeated = may_make_a_key and kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
+    if may_be_repeated and _repeat_until_understood(registrar, refused):
+        return
     registrar.look()
-    if is_about_the_type and not _is_listed(log, profile, refused):
-        _register_another(registrar, key_type)
+    if may_be_repeated and not _is_listed(log, profile, refused):
+        _register_another_type_again(registrar, key_type)
 
 
-def _register_another(registrar: Registrar, key_type: str) -> None:
-    """Send a registration of another type again that was accepted and is undone."""
+def _repeat_until_understood(registrar: Registrar, refused: Exchange) -> bool:
+    """Send a refused registration again, after each wait. True if the service understood it at last."""
+    for wait_s in _WAITS_S:
+        time.sleep(wait_s)
+        answer = registrar.register(body_sent(refused), Registering.AFTER_A_REFUSAL)
+        if is_understood(answer):
+            registrar.undo(answer)
+            return True
+    return False
+
+
+def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
+    """Send an accepted registration of another type again. Its key is deleted before, so that it is free."""
     log = registrar.log
-    others = registrations_for(log, Registering.LOWER_CASE, Registering.NUMERIC)
-    for accepted in filter(registered, accepted_registrations(log) + others):
+    registrations = accepted_registrations(log) + _registrations_of_open_types(log)
+    for accepted in filter(registered, registrations):
         if type_sent(accepted) == key_type:
             continue
-        if registrar.undo(accepted):
+        key_is_free = registrar.undo(accepted)
+        if key_is_free:
             purpose = Registering.OF_ANOTHER_TYPE
             control = registrar.register(body_sent(accepted), purpose, valid=accepted.valid)
             registrar.undo(control)
@@ -106,143 +130,199 @@ def _register_another(registrar: Registrar, key_type: str) -> None:
 
 
 def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
-    """Send registrations with one difference each, until one is accepted; then the documented one again."""
-    for difference in _differences(refused):
-        purpose = Registering.WITH_A_DIFFERENCE
-        answer = registrar.register(body_sent(refused), purpose, **difference.sent, valid=False)
-        if registered(answer):
-            registrar.undo(answer)
-            break
-    else:
+    """Send registrations with one difference each, until one is accepted; then the documented one again.
+
+    The documented one is repeated only as long as it is refused as before.
+    """
+    if not _register_with_a_difference(registrar, refused):
         return
     for wait_s in _WAITS_S:
         time.sleep(wait_s)
-        again = registrar.register(body_sent(refused), Registering.WITHOUT_THE_DIFFERENCE)
-        if not indistinguishable(again, refused):
+        answer = registrar.register(body_sent(refused), Registering.WITHOUT_THE_DIFFERENCE)
+        if not indistinguishable(answer, refused):
             return
+
+
+def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool:
+    """Send the refused registration with one difference after the other. True if the service accepted one of them."""
+    for difference in _differences(refused):
+        purpose = Registering.WITH_A_DIFFERENCE
+        answer = registrar.register(body_sent(refused), purpose, **difference.options, valid=False)
+        if registered(answer):
+            registrar.undo(answer)
+            return True
+    return False
 
 
 # -- what the log says ----------------------------------------------------------------------------------------------
 
-_KINDS_OF_REFUSAL = {*ABOUT_THE_REQUEST, RefusalKind.FORBIDDEN}
-
 
 def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: Text) -> Judgement:
-    """The judgement of one key type by the registrations of it."""
-    tried = _first_registrations_of(log, key_type)
-    if not tried:
+    """The judgement of one key type by its registrations. `why_not_tried` is the reason if there is none."""
+    registrations = _first_registrations_of(log, key_type)
+    if not registrations:
         return inconclusive(why_not_tried)
-    if understood := _understood_or_effective(log, profile, tried):
+    understood = _understood_or_effective(log, profile, registrations)
+    if understood:
         return holds(understood[0])
-    refused = tried[-1]
-    kind, answer = refused_or_lost(refused), answer_in_words(refused)
-    why = say("no {type} key was registered: {answer}", type=key_type, answer=answer)
-    if documented_request_is_not_enough(log) or kind not in _KINDS_OF_REFUSAL:
+
+    refused = registrations[-1]
+    why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
+    may_be_about_the_type = refused_or_lost(refused) in _KINDS_OF_REFUSAL
+    if documented_request_is_not_enough(log) or not may_be_about_the_type:
         return inconclusive(why, refused)
-    sent_again = [seen for seen in log.of(REGISTER, Registering.AFTER_A_REFUSAL) if type_sent(seen) == key_type]
-    if understood := list(filter(is_understood, sent_again)):
-        return holds(understood[0])
+
+    sent_again = _sent_again(log, key_type)
+    understood_at_last = [exchange for exchange in sent_again if is_understood(exchange)]
+    if understood_at_last:
+        return holds(understood_at_last[0])
     if _is_listed(log, profile, refused):
         return inconclusive(joined((why, _LISTED)), refused)
+    return _judgement_beside_other_types(log, refused, sent_again, why)
+
+
+def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[Exchange], why: Text) -> Judgement:
+    """The judgement of a refused type: a deviation only if a key of another type was accepted before and after it."""
+    key_type = type_sent(refused)
     remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=key_type)
-    controls = _controls_of(log, sent_again)
+    controls = _accepted_before_and_sent_after(log, sent_again)
     if controls and registered(controls[-1]):
-        breach = finding("key-type-refused", name=key_type, answer=answer, other=type_sent(controls[0]), remedy=remedy)
+        answer, other_type = answer_in_words(refused), type_sent(controls[0])
+        breach = finding("key-type-refused", name=key_type, answer=answer, other=other_type, remedy=remedy)
         return deviates(breach, refused, *controls)
-    of_other_types = [seen for seen in first_registrations(log) if type_sent(seen) != key_type]
-    is_refused_alike = any(indistinguishable(seen, refused) for seen in of_other_types)
-    is_full = bool(controls) or not understood_registrations(log) or is_refused_alike
-    return inconclusive(joined((why, _FULL if is_full else remedy)), refused)
+
+    of_other_types = [exchange for exchange in first_registrations(log) if type_sent(exchange) != key_type]
+    is_refused_alike = any(indistinguishable(exchange, refused) for exchange in of_other_types)
+    may_be_full = bool(controls) or not understood_registrations(log) or is_refused_alike
+    return inconclusive(joined((why, _FULL if may_be_full else remedy)), refused)
 
 
 def _first_registrations_of(log: Log, key_type: str) -> list[Exchange]:
-    return [seen for seen in first_registrations(log) if type_sent(seen) == key_type]
+    return [exchange for exchange in first_registrations(log) if type_sent(exchange) == key_type]
 
 
-def _understood_or_effective(log: Log, profile: Profile, tried: list[Exchange]) -> list[Exchange]:
-    """The registrations whose type was understood: a refusal that had an effect, too."""
+def _sent_again(log: Log, key_type: str) -> list[Exchange]:
+    """The repetitions of the refused registrations of a type."""
+    repetitions = log.of(REGISTER, Registering.AFTER_A_REFUSAL)
+    return [exchange for exchange in repetitions if type_sent(exchange) == key_type]
+
+
+def _registrations_of_open_types(log: Log) -> list[Exchange]:
+    """The registrations of types that the interface document leaves open. A service may accept them."""
+    return registrations_for(log, Registering.LOWER_CASE, Registering.NUMERIC)
+
+
+def _understood_or_effective(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
+    """The registrations whose type the service understood. A refusal that registered the key is one of them."""
     effective: list[Exchange] = []
-    if not all(map(is_understood, tried)):
+    if not all(map(is_understood, registrations)):
         effective = refused_with_effect(log, profile)
-    return [seen for seen in tried if is_understood(seen) or seen in effective]
+    return [exchange for exchange in registrations if is_understood(exchange) or exchange in effective]
 
 
 def _is_listed(log: Log, profile: Profile, refused: Exchange) -> bool:
-    """True if any text of the list that was read next may be the key: it is refused because it is there, or waits. An
-    account may have only so many keys that a service makes."""
-    again = [
-        seen.number for seen in log.of(REGISTER, Registering.AFTER_A_REFUSAL) if type_sent(seen) == type_sent(refused)
-    ]
-    listing = KeyLists(log, profile).next_list(max([refused.number, *again]))
+    """True if the list that was read next may show the key of a refused registration.
+
+    Such a registration may be refused because the key is there already, or waits. For a RANDOM key any UUID may be the
+    key, because an account may have only so many keys that the service makes.
+    """
+    key_type = type_sent(refused)
+    numbers = [exchange.number for exchange in (refused, *_sent_again(log, key_type))]
+    listing = KeyLists(log, profile).next_list(max(numbers))
     if listing is None:
         return False
     key = key_sent(refused)
     if key and listing.may_show(key):
         return True
-    sent = {key_sent(seen) for seen in valid_registrations(log)}
-    return type_sent(refused) == "RANDOM" and any(map(UUID.fullmatch, listing.all_texts - sent))
+    named_keys = {key_sent(exchange) for exchange in valid_registrations(log)}
+    unnamed_texts = listing.all_texts - named_keys
+    return key_type == "RANDOM" and any(map(UUID.fullmatch, unnamed_texts))
 
 
-def _controls_of(log: Log, sent_again: list[Exchange]) -> list[Exchange]:
-    """A registration of another type that was accepted, and the same one sent after these; else nothing."""
+def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> list[Exchange]:
+    """An accepted registration of another type, and the same one sent after the repetitions; empty if there is none."""
     if not sent_again:
         return []
-    last = sent_again[-1].number
+    last_number = sent_again[-1].number
     later = log.of(REGISTER, Registering.AFTER_A_REFUSAL, Registering.OF_ANOTHER_TYPE)
-    next_one = next((seen for seen in later if seen.number > last), None)
-    if next_one is None or next_one.purpose is not Registering.OF_ANOTHER_TYPE:
+    next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
+    if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:
         return []
-    others = registrations_for(log, Registering.LOWER_CASE, Registering.NUMERIC)
-    for accepted in accepted_registrations(log) + others:
-        is_the_same = accepted.request.body == next_one.request.body and accepted.number < next_one.number
-        if is_the_same and registered(accepted):
-            return [accepted, next_one]
+    for earlier in accepted_registrations(log) + _registrations_of_open_types(log):
+        is_before = earlier.number < next_registration.number
+        is_the_same = earlier.request.body == next_registration.request.body
+        if is_before and is_the_same and registered(earlier):
+            return [earlier, next_registration]
     return []
 
 
 def documented_request_is_not_enough(log: Log) -> dict[str, Judgement]:
-    """What the service needs besides, by the requirement that it breaks: what is accepted, while the documented
-    registration is refused as before."""
+    """Deviations of a service that needs more than is documented, by the requirement that it breaks.
+
+    Such a service accepts a registration with a difference, and still refuses the documented one as before. Empty if
+    the log does not show that.
+    """
     with_difference = log.of(REGISTER, Registering.WITH_A_DIFFERENCE)
     if not with_difference or not registered(with_difference[-1]):
         return {}
     refused = next(filter(is_refused_outright, first_registrations(log)))
-    again = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
-    is_refused_as_before = len(again) == len(_WAITS_S) and all(indistinguishable(seen, refused) for seen in again)
-    if not is_refused_as_before:
+    without_difference = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
+    are_all_sent = len(without_difference) == len(_WAITS_S)
+    if not are_all_sent or not all(indistinguishable(exchange, refused) for exchange in without_difference):
         return {}
-    difference = list(_differences(refused))[len(with_difference) - 1]
-    breach = finding("key-needs-more", name=type_sent(refused), what=difference.name)
-    return {difference.requirement_id: deviates(breach, refused, with_difference[-1])}
+    accepted_difference = list(_differences(refused))[len(with_difference) - 1]
+    breach = finding("key-needs-more", name=type_sent(refused), what=accepted_difference.name)
+    return {accepted_difference.requirement_id: deviates(breach, refused, with_difference[-1])}
 
 
 # -- registrations with a difference --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A registration in another form: the requirement that it would break, a name for people, and what is sent."""
+class _Difference:
+    """A registration in another form than the documented one."""
 
     requirement_id: str
+    """The requirement that a service breaks if it accepts only this form."""
     name: Message
-    sent: dict[str, Any]
+    """The difference in words."""
+    options: dict[str, Any]
+    """What `Registrar.register` sends in the place of the usual body, or beside it."""
 
 
-def _differences(refused: Exchange) -> Iterator[Difference]:
-    """Each one difference. The first one is more of everything: the fields that were removed, the usual headers, and as
-    field, header and query what the refusal may name."""
-    text = refused.response.body[:2000].decode("utf-8", "replace") if refused.response else ""
-    words = filter(is_name, re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text))  # no name of somebody
-    body, named = body_sent(refused), list(islice(words, 24))  # enough for what it asks for
-    more = {
-        "json": {**dict.fromkeys((*REMOVED, *named), body["account"]), **body},
-        "headers": [*EXTRA_HEADERS, *((name, "pixconf") for name in named if name.lower().startswith("x-"))],
-        "query": "?" + "&".join(f"{name}=pixconf" for name in named),
+def _differences(refused: Exchange) -> Iterator[_Difference]:
+    """Forms of a refused registration, with one difference each. The first one has more of everything."""
+    body = body_sent(refused)
+    yield _with_more_of_everything(refused)
+    with_all_names = dict(body)
+    for name, other_names in _OTHER_NAMES.items():
+        renamed = {**body, **dict.fromkeys(other_names, body[name])}
+        with_all_names |= renamed
+        yield _Difference(f"registerPixKey.body.{name}", say("another name for {name}", name=name), {"json": renamed})
+    yield _Difference("registerPixKey.body.pixKey", say("other names for all fields"), {"json": with_all_names})
+
+
+def _with_more_of_everything(refused: Exchange) -> _Difference:
+    """The registration with the removed fields and usual headers, and with each name that the refusal may ask for.
+
+    Such a name is sent as a field and in the query, and as a header if it looks like one.
+    """
+    body, names = body_sent(refused), _names_in_refusal(refused)
+    further_fields = dict.fromkeys((*_REMOVED, *names), body["account"])
+    named_headers = [(name, "pixconf") for name in names if name.lower().startswith("x-")]
+    options = {
+        "json": {**further_fields, **body},
+        "headers": [*EXTRA_HEADERS, *named_headers],
+        "query": "?" + "&".join(f"{name}=pixconf" for name in names),
     }
-    yield Difference("registerPixKey.body.sufficient", say("further fields, headers and a query"), more)
-    everything = dict(body)
-    for name, others in OTHER_NAMES.items():
-        renamed = {**body, **dict.fromkeys(others, body[name])}
-        everything |= renamed
-        yield Difference(f"registerPixKey.body.{name}", say("another name for {name}", name=name), {"json": renamed})
-    yield Difference("registerPixKey.body.pixKey", say("other names for all fields"), {"json": everything})
+    return _Difference("registerPixKey.body.sufficient", say("further fields, headers and a query"), options)
+
+
+def _names_in_refusal(refused: Exchange) -> list[str]:
+    """Words of a refusal that may be names of fields or headers. A name of a person is none, because `is_name` takes
+    only words of interfaces."""
+    if refused.response is None:
+        return []
+    text = refused.response.body[:_READ_OF_A_REFUSAL].decode("utf-8", "replace")
+    words = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text)  # an identifier of 3 to 30 characters
+    return list(islice(filter(is_name, words), _MOST_WORDS))

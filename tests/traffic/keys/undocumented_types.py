@@ -1,6 +1,8 @@
-"""Key types that the interface document does not have: by rules, what a lenient service may take for a documented one.
+"""Key types that the interface document does not have, chosen because a lenient service may take them for a documented
+one.
 
-Types in lower case and digits are none of them, because the interface document leaves them open.
+The registration scenario sends them. The source is the list of allowed values of pixKeyType in the interface document,
+POST /v1/pix/keys/{accountId}. Types in lower case and numbers are left out, because the document leaves them open.
 """
 
 from __future__ import annotations
@@ -17,36 +19,40 @@ NAMES = {
     "CNPJ": ("TAX_ID",),
     "CPF": ("DOCUMENTO", "CPF_CNPJ", f"{MARK}type"),
 }
-"""By the documented type that is meant: its names in Portuguese, Spanish and English, with a prefix or a suffix, and
-with a blank inside. One is no word at all."""
+"""By documented type, other names of it: in Portuguese, Spanish and English, with a prefix or a suffix, and with a
+blank inside. The last one is no word at all."""
 PLURALS = ("PHONE", "EMAIL", "CPF")
-"""Documented types that are sent in the plural, too: they begin like it, and go on in a letter."""
+"""Documented types that are sent in the plural, too, because a service may only compare the beginning of a type."""
 NUMBER_IN_WORDS = "UM"
+"""One, in Portuguese: the example of the interface document has a digit as the type."""
 EMPTY = ("", None)
 """The empty text and null."""
 _WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "CNPJ2", *EMPTY)
-"""Types that are sent with an empty key, too: a service may make a key for whatever it does not know."""
+"""Types that are sent with an empty key, too, because a service may make a key for any type that it does not know."""
 
 
 @dataclass(frozen=True)
 class UndocumentedType:
-    """A type, and the documented one whose keys fit it. `may_make_a_key`: a lenient service may take it for RANDOM, and
-    make a key that no request names."""
+    """A key type that is not documented, and how it is sent."""
 
     name: str | None
     fits: str
+    """The documented type whose keys fit it."""
     may_make_a_key: bool = False
+    """True if a lenient service may take the type for RANDOM, and make a key that no request names."""
     with_an_empty_key: bool = False
 
 
 def undocumented_types(*, with_empty_keys: bool) -> Iterator[UndocumentedType]:
-    """All of them, each once with a key that fits; with empty keys those that are sent with one, too."""
+    """All undocumented types, each with a key that fits. With `with_empty_keys`, some of them once more with an empty
+    key."""
     for documented in KEY_TYPES:
         plural = [f"{documented}S"] if documented in PLURALS else []
         for name in (*NAMES[documented], *plural, f"{documented}2"):
-            yield UndocumentedType(name, documented, may_make_a_key=documented == "RANDOM" and name != "IBAN")
-    for empty_name in (NUMBER_IN_WORDS, *EMPTY):
-        yield UndocumentedType(empty_name, "EMAIL", may_make_a_key=True)
+            is_like_random = documented == "RANDOM" and name != "IBAN"  # an IBAN names an account, so none is made
+            yield UndocumentedType(name, documented, may_make_a_key=is_like_random)
+    for name_of_no_type in (NUMBER_IN_WORDS, *EMPTY):
+        yield UndocumentedType(name_of_no_type, "EMAIL", may_make_a_key=True)
     if with_empty_keys:
-        for keyless in _WITH_AN_EMPTY_KEY:
-            yield UndocumentedType(keyless, "RANDOM", may_make_a_key=True, with_an_empty_key=True)
+        for name_of_keyless in _WITH_AN_EMPTY_KEY:
+            yield UndocumentedType(name_of_keyless, "RANDOM", may_make_a_key=True, with_an_empty_key=True)

@@ -1,4 +1,9 @@
-"""Transfers that the run prepares for itself, as transactions.prepare says, and the code in each answer."""
+"""Transfers that the run prepares for itself, and the transaction code in each answer.
+
+Executions need such a code ("GET /v1/execute/pix/{transactionId}" in the interface document). `execution.py`,
+`stateful.py` and `undescribed.py` have transfers prepared. The profile says in `transactions.prepare` which request
+prepares one, and where its answer has the code.
+"""
 
 from __future__ import annotations
 
@@ -19,30 +24,40 @@ from spec.json_text import is_number, leaves_of, read_json
 from spec.requirements import requirements
 
 _CODE = re.compile("[!-~]{1,200}")
+"""A code that may be sent: printable ASCII without blanks. A text of more than 200 characters is rather a token or a
+page."""
 _LONGEST_FACTS = 300
-"""Characters that say what an answer holds where it has no code."""
+"""Characters of a note that say what an answer holds if it has no code: about three lines."""
 
 
-def prepare(client: Client, profile: Profile, wanted: int, purpose: Purpose | None = None) -> list[Exchange]:
-    """Prepare transfers, at most `wanted`, with the keys of the profile in turn; no more where the code is not at
-    `code_at`."""
-    plan, prepared = profile.transactions.prepare, client.door.guard.prepared
-    sent: list[Exchange] = []
-    while plan and len(sent) < wanted and not prepared.has(""):
-        sent.append(prepare_one(client, profile, plan, len(sent), purpose))
-    return sent
+def prepare(client: Client, profile: Profile, most: int, purpose: Purpose | None = None) -> list[Exchange]:
+    """Prepare transfers, at most so many, with the keys of the profile in turn. Gives the exchanges.
+
+    No further transfer is prepared after one whose code was not found, because it cannot be executed.
+    """
+    plan = profile.transactions.prepare
+    prepared = client.door.guard.prepared
+    preparations: list[Exchange] = []
+    while plan and len(preparations) < most and not prepared.has(""):  # "" is the code of a transfer without one
+        preparations.append(prepare_one(client, profile, plan, len(preparations), purpose))
+    return preparations
 
 
 def prepare_one(
     client: Client, profile: Profile, plan: Prepare, place: int = 0, purpose: Purpose | None = None
 ) -> Exchange:
-    """Prepare one transfer, with the key at this place. Where its answer has no code that may be sent, a note says
-    why; none where the answer is not as documented, which is a fault of the service."""
-    door, body = client.door, filled(plan.json, profile, place)
+    """Prepare one transfer, with the key at this place in turn.
+
+    If its answer has no code that may be sent, a note says why. There is no note if the answer is not as documented,
+    because that is a fault of the service and not of the profile.
+    """
+    door = client.door
+    body = filled(plan.json, profile, place)
     exchange = client.send(plan.operation, json=body, valid=True, purpose=purpose)
     if exchange.response and is_granted(exchange):
         code = code_in(exchange.response, plan.code_at)
-        if trouble := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):
+        trouble = _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes)
+        if trouble:
             door.note(NoteAbout.SET_UP, trouble)
             code = ""
         door.secrets.learn(CODE, code)
@@ -51,13 +66,21 @@ def prepare_one(
 
 
 def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
-    """The numbers that these requests have as value."""
-    leaves = (leaf for seen in preparations for leaf in leaves_of(read_json(seen.request.body).value))
-    return {amount for path, amount in leaves if path[-1:] == ("value",) and is_number(amount)}
+    """The amounts of transfers: the numbers that these requests have in a member `value`."""
+    amounts: set[object] = set()
+    for preparation in preparations:
+        for path, leaf in leaves_of(read_json(preparation.request.body).value):
+            is_in_value = path[-1:] == ("value",)
+            if is_in_value and is_number(leaf):
+                amounts.add(leaf)
+    return amounts
 
 
 def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
-    """A note about a code that may not be sent; empty for any other."""
+    """A note that the answer has no code, or one that may not be sent; empty if there is no trouble.
+
+    `supplied` has the codes of the profile.
+    """
     if not code and exchange.response and data_of(exchange.response):
         facts = text_of(facts_of(exchange.response.json.value))[:_LONGEST_FACTS]
         return (
@@ -65,10 +88,7 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
             f"{plan.operation} (exchange {exchange.number}), which holds {facts}: correct code_at; the transfer is not "
             "executed"
         )
-    folded, known = code.casefold(), {one.value.casefold() for one in secrets.known if one.secret}
-    is_secret = folded in known or secrets.token().casefold() in folded
-    has_a_meaning = code in (".", "..") or code in requirements() or canonical(code) in map(canonical, supplied)
-    if not code or (_CODE.fullmatch(code) and not is_secret and not has_a_meaning):
+    if not code or _may_be_sent(code, secrets, supplied):
         return ""
     return (
         f"the code that {plan.operation} gave (exchange {exchange.number}) is not sent: it is not 1 to 200 printable "
@@ -77,9 +97,27 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
     )
 
 
+def _may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> bool:
+    """True if a code from an answer can be nothing but a code.
+
+    A wrong `code_at` may point to anything. So a secret is never sent in a path, and a code of the profile is not
+    executed because an answer names it. Dots would change the path, and reports would mistake the id of a requirement.
+    """
+    folded_code = code.casefold()
+    folded_secrets = {value.value.casefold() for value in secrets.known if value.secret}
+    is_secret = folded_code in folded_secrets or secrets.token().casefold() in folded_code
+    is_supplied = canonical(code) in map(canonical, supplied)
+    has_a_meaning = code in (".", "..") or code in requirements() or is_supplied
+    return _CODE.fullmatch(code) is not None and not is_secret and not has_a_meaning
+
+
 def filled(body: Any, profile: Profile, place: int = 0) -> Any:
-    """A body of the profile with its first account, and one of its keys: the first of each type in turn."""
-    first = {key.type: key for key in reversed(profile.pix_keys) if key.key}
-    keys = [*first.values()] or [PixKey("", "")]
-    key = keys[~place % len(keys)]  # from the end: the first type was put in last
+    """A body of the profile, in which its first account and one of its keys are filled in.
+
+    The keys are the first one of each type, in the order of the profile. `place` counts through them, and begins again
+    at the end.
+    """
+    first_of_type = {key.type: key for key in reversed(profile.pix_keys) if key.key}  # the first one is put in last
+    keys = list(first_of_type.values()) or [PixKey("", "")]
+    key = keys[~place % len(keys)]  # from the end, because the profile was read from its end
     return fill(body, account=next(iter(profile.accounts), ""), key=key.key, type=key.type)
