@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -31,14 +32,16 @@ class Liveness:
     def __init__(self, look_whether_gone: Callable[[], bool], ending: Ending) -> None:
         self.unreachable = ""
         self._look_whether_gone, self._ending = look_whether_gone, ending
-        self._has_answered = self._is_looking = False
+        self._has_answered = False
+        self._looking: int | None = None  # the thread that looks
         self._timeouts = Counter[str]()
         self._timed_out_alone: set[str] = set()
         self._failed_in_a_row = 0
 
     def wait_for_a_look(self, sending: Sending) -> None:
-        """Wait while somebody looks whether the target is gone, so that no request is lost while it starts again."""
-        self._ending.wait_for(lambda: not self._is_looking)
+        """Wait while another thread looks whether the target is gone: no request is lost while it starts again."""
+        this_thread = threading.get_ident()
+        self._ending.wait_for(lambda: self._looking in (None, this_thread))
 
     def refuse_the_dead(self, sending: Sending) -> None:
         """Raises UnreachableError if the target is gone, LimitError if the operation has timed out twice in a row.
@@ -71,7 +74,7 @@ class Liveness:
             self._timeouts[operation] += 1
             self._timed_out_alone |= {operation} if not sending.beside else set()
         is_doubtful = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
-        if is_doubtful and not self._is_looking and not self.unreachable:
+        if is_doubtful and self._looking is None and not self.unreachable:
             self._failed_in_a_row = 0
             is_ended = self._has_answered and failure.kind is FailureKind.NO_CONNECTION
             if self._is_gone(_RESTART_S if is_ended else ()):
@@ -79,7 +82,7 @@ class Liveness:
 
     def _is_gone(self, pauses_s: Iterable[float]) -> bool:
         """True if the target is gone, after each of these pauses too."""
-        self._is_looking = True
+        self._looking = threading.get_ident()
         try:
             is_gone = self._look_whether_gone()
             for pause_s in pauses_s:
@@ -88,5 +91,5 @@ class Liveness:
                     is_gone = self._look_whether_gone()
             return is_gone
         finally:
-            self._is_looking = False
+            self._looking = None
             self._ending.wake()
