@@ -335,6 +335,7 @@ class Door:
             with self._without_the_lock(), suppress(threading.BrokenBarrierError):
                 sending.meeting.wait(_MEETS_S)
             sending.meeting = None
+        self.liveness.wait_for_a_look(sending)  # before a place is taken, because who looks wants the wire empty
         with self.backoff.place(sending):
             self.token_monitor.renew(sending)
             self.ending.refuse(sending)  # the run may have ended while the request waited for its place,

@@ -6,6 +6,7 @@ answer costs few waits of limits.timeout.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -42,14 +43,16 @@ class Liveness:
         self._find_out_if_gone = find_out_if_gone
         self._ending = ending
         self._has_answered = False
-        self._is_looking = False
+        self._looking: int | None = None  # the thread that finds out if the target is gone
         self._timeouts = Counter[str]()  # in a row, by operation
         self._timed_out_alone: set[str] = set()  # operations of which a request timed out with nothing beside it
         self._failed_in_a_row = 0  # requests to any operation
 
     def wait_for_a_look(self, sending: Sending) -> None:
-        """Wait until it is known whether the target is gone, so that no request is lost while it starts again."""
-        self._ending.wait_for(lambda: not self._is_looking)
+        """Wait while another thread finds out if the target is gone, so that no request is lost while it starts
+        again."""
+        this_thread = threading.get_ident()
+        self._ending.wait_for(lambda: self._looking in (None, this_thread))
 
     def refuse_unreachable(self, sending: Sending) -> None:
         """Raises UnreachableError if the target is gone, LimitError if the operation has timed out twice in a row.
@@ -89,7 +92,7 @@ class Liveness:
             if not sending.beside:
                 self._timed_out_alone.add(operation)
         is_doubtful = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
-        if is_doubtful and not self._is_looking and not self.unreachable:
+        if is_doubtful and self._looking is None and not self.unreachable:
             self._failed_in_a_row = 0
             has_ended = self._has_answered and failure.kind is FailureKind.NO_CONNECTION
             if self._is_gone(_RESTART_S if has_ended else ()):
@@ -97,7 +100,7 @@ class Liveness:
 
     def _is_gone(self, pauses_s: Iterable[float]) -> bool:
         """True if the target is gone, after each of these pauses too."""
-        self._is_looking = True
+        self._looking = threading.get_ident()
         try:
             is_gone = self._find_out_if_gone()
             for pause_s in pauses_s:
@@ -106,5 +109,5 @@ class Liveness:
                     is_gone = self._find_out_if_gone()
             return is_gone
         finally:
-            self._is_looking = False
+            self._looking = None
             self._ending.wake()

@@ -1,7 +1,7 @@
 """Reads, and orders that prepare a transfer: the interface document does not describe their answers.
 
-The document lists them under "Other endpoints". They are sent to observe the answers. Reads also show whether an account
-or the token is valid, and whether a service mixes up answers.
+The document lists them under "Other endpoints". They are sent to observe the answers. Reads also show whether an
+account or the token is valid, and whether a service mixes up answers.
 """
 
 from __future__ import annotations

@@ -316,6 +316,16 @@ def test_a_service_that_ended_once_fails_in_nothing(tmp_path):
     )
 
 
+def test_a_run_whose_service_ends_beside_many_requests_ends_too(tmp_path):
+    """Whoever looks for the service is not kept from the wire by those that wait to send again."""
+    with IsKilled() as service:
+        service.AFTER = 250
+        ended = run(write_profile(tmp_path, service.base_url, limits={"timeout": 5}), "--examples=5")
+
+    assert (ended.status, ended.rows("fail")) == (7, {})
+    assert ended.document["traffic"]["requests"] < 2 * service.AFTER
+
+
 def test_a_request_that_ends_the_service_again_is_a_failure(tmp_path):
     """The run waits until a supervisor has started the service again."""
     result, fatal = ended_at_a_key_of_null(IsStartedAgain, tmp_path)
