@@ -55,7 +55,7 @@ class Findings:
             if where or (requirement, one) not in of_classes:
                 deviating.setdefault(requirement, []).append(_of_generated(one, seen, seed))
         return [
-            *(RequirementResult(id, Verdict.PASS, exchanges=tuple(held[id][:3])) for id in held if id not in deviating),
+            *(_held(id, numbers) for id, numbers in held.items() if id not in deviating),
             *(_deviating(id, tuple(findings), fail_on) for id, findings in deviating.items()),
         ]
 
@@ -98,6 +98,10 @@ def _of_generated(one: Finding, seen: list[tuple[Case, Exchange]], seed: int) ->
         shown_by = say("in a sequence ({steps})", steps=in_a_row(list(steps), ", "))
     times = sum(case.what != SMALLER for case, _ in seen)
     return replace(one, exchanges=(exchange.number,), shown_by=shown_by, times=times, seed=seed)
+
+
+def _held(requirement: str, numbers: list[int]) -> RequirementResult:
+    return RequirementResult(requirement, Verdict.PASS, exchanges=tuple(numbers[:3]), judged=len(numbers))
 
 
 def _deviating(requirement: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
