@@ -27,6 +27,7 @@ class Plan:
     executes: bool = False
     barred: Sequence[str] = ()
     cut: Sequence[Text] = ()
+    few: Sequence[str] = ()  # situations that statements name and few exchanges show, each with the line to change
     journal_trouble: str = ""
 
     def to(self, *names: str) -> list[Exchange]:
@@ -44,6 +45,9 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None)
     yield "what moves money:"
     yield from (f"  {line}" for line in _executions(plan, profile))
     yield f"journal: {journal}"
+    if plan.few:
+        yield "few exchanges, so that statements may pass although one node of several is at fault:"
+        yield from (f"  {line}" for line in plan.few)
     yield from _out_of_scope(plan, profile)
     limits = profile.limits
     yield (

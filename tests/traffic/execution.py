@@ -28,6 +28,7 @@ from spec.message import Text, say
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.money.preparing import prepare
+from tests.traffic.neighbours import neighbours_of_executions
 from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
 
@@ -156,10 +157,12 @@ class _Sender:
         self._door, self._together, self._log = traffic.client.door, traffic.together, traffic.log
         self._send = partial(traffic.client.send, _EXECUTE)
         self._is_broken, self._has_yet_to_ask = False, self._wants(_TOKEN)
+        self._unknown_code = synthetic()
+        self._neighbours = neighbours_of_executions(traffic, self._unknown_code)
 
     def send_codes(self) -> None:
         """Send a synthetic code, then each real one that there is room for."""
-        self._send(synthetic(), purpose=Execution.UNKNOWN_CODE)
+        self._send(self._unknown_code, purpose=Execution.UNKNOWN_CODE)
         codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
         offered, pair = self._offered(ordinary), list[str]()
         self._door.budget.keep_to_ask_again(_EXECUTE, ASKED_AGAIN if self._has_yet_to_ask else 0)
@@ -171,6 +174,8 @@ class _Sender:
             if is_for_the_pair and all(map(succeeded, answers_to_real_codes(self._log))):
                 pair.append(code)
             else:
+                if place > 0:  # before the first one went a code that does not exist
+                    self._send_neighbour()
                 self._execute(code, is_prepared, beside=self._is_beside(place, ordinary))
             if self._door.guard.keep_codes_back():
                 return
@@ -268,6 +273,11 @@ class _Sender:
         return False
 
     # -- with the valid token -------------------------------------------------------------------------------------
+
+    def _send_neighbour(self) -> None:
+        """Send what goes right before the next execution."""
+        send = next(self._neighbours)
+        send()
 
     def _execute(self, code: str, is_prepared: bool, *, beside: bool = False) -> None:
         send = partial(self._send, code, valid=True)

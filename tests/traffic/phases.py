@@ -35,6 +35,7 @@ from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
 from tests.harness.selection import ids_tested, in_scope, reach_of, uses
 from tests.harness.session import Session
+from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
 from tests.traffic.keys.registrar import Registrar
@@ -52,8 +53,8 @@ AT_ONCE: tuple[Scenario, ...] = (read, send_invalid, ask_without_the_token)
 SIDE_BY_SIDE: tuple[Scenario, ...] = (read_beside_refusals,)
 IN_THE_END: tuple[Scenario, ...] = (read_again, ask_in_the_end, find_out)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
-LAST: tuple[Scenario, ...] = (ask_for_unknown_accounts,)
-"""What the answers to invalid requests are compared with: it takes no place in limits.transfers from them."""
+LAST: tuple[Scenario, ...] = (ask_for_unknown_accounts, ask_where_answers_disagree)
+"""What other answers are compared with: it takes no place in limits.transfers from them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END, *LAST)
 
 
