@@ -41,6 +41,9 @@ from tests.traffic.scenario import Traffic
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
+_PERHAPS_SPENT = say(
+    "a code was perhaps spent by a wrong token: supply more codes, or set transactions.prepare, so one more is tried"
+)
 SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
 
 
@@ -107,9 +110,7 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     granted_again = list(filter(grants_protected_result, asked_again))
     judgement = token_is_required(offers, successes, "executed", ("answered-again", granted_again))
     require_supplied([*offers, *asked_again], "no request without a valid token was sent")
-    require_supplied(
-        judgement.deviates or not perhaps_spent(executions_log), "a code was perhaps spent by a wrong token"
-    )
+    require_supplied(judgement.deviates or not perhaps_spent(executions_log), _PERHAPS_SPENT)
     remark("executePix.token.required", tried_in_words("executePix", [*offers, *asked_again], traffic))
 
     assert_found("executePix.token.required", judgement)

@@ -224,7 +224,7 @@ def _by_difference(evidence: _Evidence, seen: Exchange) -> Judgement:
             joined(
                 (
                     _NOT_TOLD_APART,
-                    say("the token may lack the scope, or the service expects the address that a redirect names"),
+                    say("the token may lack the scope; or set base_url to the address that the redirect names"),
                 )
             ),
             seen,
