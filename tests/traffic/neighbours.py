@@ -48,7 +48,8 @@ def neighbours_of_registrations(traffic: Traffic) -> Iterator[Send]:
     """What goes right before registrations, in turn and without an end."""
     read = reads_of_others(traffic)
     while True:
-        yield partial(_send_unreadable, traffic, NO_HEADER, Neighbour.REFUSED_CALLER)
+        if traffic.reach.wants("registerPixKey.token.required"):
+            yield partial(_send_unreadable, traffic, NO_HEADER, Neighbour.REFUSED_CALLER)
         yield partial(_send_unreadable, traffic, VALID, Neighbour.REFUSED_REQUEST)
         yield from _next_of(read)
 
@@ -58,7 +59,8 @@ def neighbours_of_executions(traffic: Traffic, unknown_code: str) -> Iterator[Se
     token, and then it is not known, unless the service keeps the refusal for it."""
     read, send = reads_of_others(traffic), partial(traffic.client.send, "executePix", unknown_code)
     while True:
-        yield partial(send, credential=NO_HEADER, purpose=Neighbour.REFUSED_CALLER)
+        if traffic.reach.wants("executePix.token.required"):
+            yield partial(send, credential=NO_HEADER, purpose=Neighbour.REFUSED_CALLER)
         yield partial(send, purpose=Neighbour.UNKNOWN_CODE)
         yield from _next_of(read)
 
