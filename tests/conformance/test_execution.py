@@ -23,6 +23,7 @@ from tests.traffic.execution import (
     Execution,
     answers_to_real_codes,
     perhaps_spent,
+    repeated_executions,
     successful_executions,
 )
 from tests.traffic.judgements import (
@@ -58,11 +59,12 @@ def executions_log(log: Log, traffic: Traffic) -> Log:
 
 @pytest.fixture(scope="session")
 def execution_answers(executions_log: Log) -> list[Exchange]:
-    """The answers to valid executions, and the results that were given without a valid token."""
+    """The answers to valid executions, the results that were given without a valid token, and those of a repetition."""
     executions = answers_to_real_codes(executions_log)
     with_more = executions_log.of("executePix", Execution.PREPARED_WITH_MORE)
     offers = executions_log.sent("executePix", Execution.OFFERED)
-    return [*executions, *with_more, *filter(grants_protected_result, offers)]
+    granted_offers = filter(grants_protected_result, offers)
+    return [*executions, *with_more, *granted_offers, *repeated_executions(executions_log)]
 
 
 @pytest.mark.parametrize(

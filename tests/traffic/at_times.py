@@ -19,6 +19,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from environments.door.permission import synthetic
 from spec.answers import RefusalKind, refusal_kind, refusal_of_the_caller
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import READS, operations
@@ -48,6 +49,7 @@ class Disagreement(Purpose):
     """Why a request is sent again and again."""
 
     ONCE_MORE = "the same request again, because answers disagree"
+    ANOTHER_CODE = "another code that does not exist, because answers disagree"
 
 
 _EQUAL: dict[str, tuple[Purpose, ...]] = {
@@ -76,6 +78,15 @@ def ask_where_answers_disagree(traffic: Traffic) -> None:
             continue
         for _ in range(_MORE):
             send()
+        if operation == "executePix":
+            _send_beside_another_code(traffic, send)
+
+
+def _send_beside_another_code(traffic: Traffic, send: Send) -> None:
+    """Send the code again, each time before another one that does not exist: a service may keep a 401 for a code."""
+    for _ in range(_FEWEST):
+        send()
+        traffic.client.send("executePix", synthetic(), purpose=Disagreement.ANOTHER_CODE)
 
 
 def _answers_disagree(log: Log, operation: str) -> bool:

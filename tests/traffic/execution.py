@@ -22,7 +22,7 @@ from spec.answers import (
     refused_or_lost,
     succeeded,
 )
-from spec.exchange import Exchange, Purpose
+from spec.exchange import VALID, Exchange, Purpose
 from spec.log import Log
 from spec.message import Text, say
 from spec.observed import indistinguishable
@@ -78,6 +78,20 @@ def successful_executions(log: Log) -> list[Exchange]:
     """The executions that were confirmed, those as documented first."""
     executions = [*answers_to_real_codes(log), *log.of(_EXECUTE, Execution.PREPARED_WITH_MORE)]
     return list(filter(succeeded, executions))
+
+
+def repeated_executions(log: Log) -> list[Exchange]:
+    """The executions of a code that was executed before which say success, or carry a result: they are judged by every
+    rule, as the first one is."""
+    executed: set[str] = set()
+    repeated = []
+    for exchange in log.attempts(_EXECUTE):
+        code = exchange.request.last_segment
+        if exchange.credential == VALID and code in executed and grants_protected_result(exchange):
+            repeated.append(exchange)
+        if succeeded(exchange):
+            executed.add(code)
+    return repeated
 
 
 def executed_and_refused(log: Log) -> list[Exchange]:
