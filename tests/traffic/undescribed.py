@@ -23,7 +23,7 @@ from tests.traffic.money.preparing import filled, prepare_one
 from tests.traffic.scenario import ENOUGH, Traffic, scenario
 from tests.traffic.together import Send
 
-_MORE_READS = 7
+_MORE_READS = 4
 """Reads beside the first one: one is sent in the end, too, and some beside registrations and executions."""
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
 """Operations after which each read is repeated, because they may change its answer."""
