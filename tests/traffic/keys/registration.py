@@ -211,7 +211,7 @@ def _register_random_keys(scene: _Scene) -> None:
 
 def _register_until_enough(scene: _Scene) -> None:
     """Register keys of each type again and again, and delete them, until each type was registered often enough. Right
-    before them go requests that are refused, and reads. Off a sandbox only the synthetic key goes again."""
+    before the first ones go requests that are refused, and reads. Off a sandbox only the synthetic key goes again."""
     registrar = scene.registrar
     if not registrar.deletes:
         return
@@ -219,24 +219,27 @@ def _register_until_enough(scene: _Scene) -> None:
     neighbours = islice(neighbours_of_registrations(scene.traffic), _NEIGHBOURS)
     made: list[Exchange] = []
     while bodies:
+        sends_before = list(islice(neighbours, len(bodies)))
+        sends = [partial(registrar.register, body, Registering.ONCE_MORE) for body in bodies]
         answers = []
-        for body in bodies:
-            for send_neighbour in islice(neighbours, 1):
-                send_neighbour()
-            answers.append(registrar.register(body, Registering.ONCE_MORE))
+        for send_neighbour, send in zip(sends_before, sends, strict=False):
+            send_neighbour()
+            answers.append(send())
+        answers += registrar.together.send_all(sends[len(sends_before) :])
         registrar.undo_all([answer for answer in answers if type_sent(answer) != "RANDOM"])
         made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_outright(answer)}
         bodies = [body for body in bodies if _is_wanted(registrar.log, body, refused_types)]
         if len(made) >= _MOST_MADE or not bodies:
-            _undo_in_order(registrar, made)
+            _undo_made(registrar, made)
             made = []
 
 
-def _undo_in_order(registrar: Registrar, made: list[Exchange]) -> None:
+def _undo_made(registrar: Registrar, made: list[Exchange]) -> None:
     """Delete keys that the service made: one list tells the values of all."""
-    for answer in made:
+    for answer in made[:1]:
         registrar.undo(answer)
+    registrar.undo_all(made[1:])
 
 
 def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
