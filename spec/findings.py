@@ -44,6 +44,7 @@ class Finding:
     requirement: str = ""
     exchanges: tuple[int, ...] = ()  # the first one shows it best
     alone: bool = True  # False if it shows only with other requests in flight
+    share: tuple[int, int] = (0, 0)  # answers that deviate, and all that were judged; zeros unless the others hold
     shown_by: Text = ""  # the class of the request, if it was generated
     times: int = 0  # how many generated requests show it
     seed: int = 0  # what they were generated from
@@ -57,19 +58,24 @@ class Finding:
     def got(self) -> Text:
         """What the service answered instead."""
         part = "got" if "got" in templates()[self.code] else "says"
-        return self._with_company(self._filled(part))
+        return self._in_context(self._filled(part))
 
     @property
     def statement(self) -> Text:
         """Sentence of the finding, without the request that shows it."""
         if "says" in templates()[self.code]:
-            return self._with_company(self._filled("says"))
+            return self._in_context(self._filled("says"))
         text = say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
-        return self._with_company(text)
+        return self._in_context(text)
 
-    def _with_company(self, text: Text) -> Text:
-        """The text, which says so if the finding shows only with other requests in flight."""
-        return text if self.alone else say("{finding} (only with other requests in flight)", finding=text)
+    def _in_context(self, text: Text) -> Text:
+        """The text, which says so if the finding shows only with other requests in flight, or in some answers only."""
+        if not self.alone:
+            text = say("{finding} (only with other requests in flight)", finding=text)
+        deviating, judged = self.share
+        if judged:
+            text = say("{finding} (in {number} of {all} answers)", finding=text, number=deviating, all=judged)
+        return text
 
     @property
     def in_full(self) -> Text:

@@ -71,6 +71,8 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
         yield UNREACHABLE, f"error: {error}"
     except ProfileError as error:
         yield from ((WRONG_USE, f"error: {problem}") for problem in error.problems)
+    if profile.is_sandbox and "execute" in profile.allow and profile.transactions.prepare is None:
+        yield CLEAN, "not judged: an execution that is repeated, as the run prepares none: set transactions.prepare"
     yield from ((INCOMPLETE, f"not exercised: {gap}") for gap in gaps(profile, sent_before))
 
 

@@ -169,6 +169,7 @@ def _reported(requirement: Requirement, result: RequirementResult, run: Run) -> 
         expected=result.expected if result.findings else None,
         got=result.got if result.findings else None,
         exchanges=result.exchanges,
+        rests_on=result.rests_on,
         elapsed_s=round(run.elapsed_s.get(requirement.id, 0.0), 3),
         known_failure=result.known_failure or None,
         known_until=result.known_until.isoformat() if result.known_until else None,

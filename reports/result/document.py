@@ -38,7 +38,7 @@ from spec.findings import Finding
 from spec.message import Text
 from spec.requirements import interface_document
 
-FORMAT = "1.6"
+FORMAT = "1.7"
 """Version of the schema. The first number grows if a reader has to change, the second if there are more members."""
 _UNIQUE: JsonDict = {"uniqueItems": True}
 _POSITIVE = Annotated[int, Field(ge=1)]
@@ -256,6 +256,9 @@ class ReportedRequirement(Published):
     got: ShownText | None = left_out_without_a_value()
     """What the findings got. Only a requirement with a finding has it."""
     exchanges: ExchangeNumbers
+    rests_on: Count = 0
+    """Exchanges that the verdict rests on: all that show whether the requirement is met, also those that are not named
+    in `exchanges`."""
     elapsed_s: Annotated[float, Field(ge=0)]
     """Seconds that its tests took."""
     known_failure: str | None = left_out_without_a_value()

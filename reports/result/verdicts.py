@@ -81,6 +81,12 @@ class RequirementResult:
     known_failure: str = ""  # reason that the profile gives, if it lists this failure in known_failures
     known_until: date | None = None  # last day of that entry of the profile
     findings: tuple[Finding, ...] = ()
+    judged: int = 0  # exchanges that show whether the requirement is met, also those that are not cited
+
+    @property
+    def rests_on(self) -> int:
+        """Number of exchanges that the verdict rests on."""
+        return max(self.judged, len(self.exchanges))
 
     @property
     def message(self) -> Text:
@@ -136,6 +142,7 @@ def _merged(requirement_id: str, results: list[RequirementResult]) -> Requiremen
         why=joined(result.why for result in counting),
         exchanges=tuple(dict.fromkeys(numbers)),
         findings=merged_findings(chain(*(result.findings for result in counting))),
+        judged=sum(result.rests_on for result in results),
     )
 
 

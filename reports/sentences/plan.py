@@ -30,6 +30,7 @@ class Plan:
     executes: bool = False  # a selected requirement needs an execution
     barred: Sequence[str] = ()  # codes that an earlier run sent
     cut: Sequence[Text] = ()  # limits that leave requests out, in words
+    few: Sequence[str] = ()  # situations that statements name and few exchanges show, each with the line to change
     journal_trouble: str = ""  # why the journal cannot be used; empty if it can
 
     def to(self, *names: str) -> list[Exchange]:
@@ -50,6 +51,9 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None)
     yield "what moves money:"
     yield from (f"  {line}" for line in _executions(plan, profile))
     yield f"journal: {journal}"
+    if plan.few:
+        yield "few exchanges, so that statements may pass although one node of several is at fault:"
+        yield from (f"  {line}" for line in plan.few)
     yield from _out_of_scope(plan, profile)
     limits = profile.limits
     yield (

@@ -23,6 +23,7 @@ from tests.traffic.execution import (
     Execution,
     answers_to_real_codes,
     perhaps_spent,
+    repeated_executions,
     successful_executions,
 )
 from tests.traffic.judgements import (
@@ -42,6 +43,9 @@ from tests.traffic.trust.let_in import granted_to_anybody, let_in
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
+_PERHAPS_SPENT = say(
+    "a code was perhaps spent by a wrong token: supply more codes, or set transactions.prepare, so one more is tried"
+)
 SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
 
 
@@ -56,11 +60,12 @@ def executions_log(log: Log, traffic: Traffic) -> Log:
 
 @pytest.fixture(scope="session")
 def execution_answers(executions_log: Log) -> list[Exchange]:
-    """The answers to valid executions, and the results that were given without a valid token."""
+    """The answers to valid executions, the results that were given without a valid token, and those of a repetition."""
     executions = answers_to_real_codes(executions_log)
     with_more = executions_log.of("executePix", Execution.PREPARED_WITH_MORE)
     offers = executions_log.sent("executePix", Execution.OFFERED)
-    return [*executions, *with_more, *filter(grants_protected_result, offers)]
+    granted_offers = filter(grants_protected_result, offers)
+    return [*executions, *with_more, *granted_offers, *repeated_executions(executions_log)]
 
 
 @pytest.mark.parametrize(
@@ -110,9 +115,7 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     others = (("answered-again", granted_again), *let_in(executions_log, "executePix"))
     judgement = token_is_required([*offers, *to_anybody], successes, "executed", *others)
     require_supplied([*offers, *asked_again], "no request without a valid token was sent")
-    require_supplied(
-        judgement.deviates or not perhaps_spent(executions_log), "a code was perhaps spent by a wrong token"
-    )
+    require_supplied(judgement.deviates or not perhaps_spent(executions_log), _PERHAPS_SPENT)
     tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
     remark("executePix.token.required", tried)
 

@@ -12,6 +12,7 @@ Each assertion names its requirement and adds a result to `ASSERTIONS`, which wa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -110,12 +111,14 @@ class _Assertions:
     results: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     remarks: dict[str, Text] = field(default_factory=dict)  # by requirement
+    judged: Counter[str] = field(default_factory=Counter)  # by requirement, exchanges that show whether it is met
 
     def clear(self) -> None:
         """Remove everything, because another test begins."""
         self.results = []
         self.observations = []
         self.remarks = {}
+        self.judged = Counter()
 
     def add(
         self, requirement_id: str, verdict: Verdict, exchanges: Iterable[Exchange], findings: Sequence[Finding] = ()
@@ -205,11 +208,16 @@ def observe(
 def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
     """Assert that the rule of the requirement holds in every exchange that can show it, and in at least one.
 
-    Every deviation is a finding, not only the first. Raises DeviationError, or NotExercised if no exchange can show it.
+    Every deviation is a finding, not only the first. If other answers hold, each finding says how many deviate, because
+    one node of several may be at fault. Raises DeviationError, or NotExercised if no exchange can show it.
     """
     judgements = [judge(requirement_id, exchange) for exchange in exchanges]
     deviating = [judgement for judgement in judgements if judgement.deviates]
     holding = [judgement for judgement in judgements if judgement.holds]
+    judged = len(deviating) + len(holding)
+    ASSERTIONS.judged[requirement_id] += judged
+    if deviating and holding:
+        deviating = [_with_share(judgement, (len(deviating), judged)) for judgement in deviating]
     if deviating:
         raise DeviationError(requirement_id, deviating)
     if not holding:
@@ -217,6 +225,11 @@ def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
         raise NotExercised(said_once(list(reasons)[:_MOST_REASONS]))
     for judgement in holding[:_MOST_WITNESSES]:
         ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
+
+
+def _with_share(judgement: Judgement, share: tuple[int, int]) -> Judgement:
+    """The judgement, whose findings say how many of the answers deviate."""
+    return replace(judgement, findings=tuple(replace(finding, share=share) for finding in judgement.findings))
 
 
 def assert_requirements(requirement_id: str, results: Iterable[RequirementResult]) -> None:

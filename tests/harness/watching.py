@@ -66,6 +66,7 @@ def take_assertions(item: pytest.Item, session: Session, ended: DeviationError |
     by_id = grouped(results, lambda result: result.id)
     for requirement_id, its_results in by_id.items():
         result = _combined(its_results, ASSERTIONS.remarks.get(requirement_id, ""))
+        result = replace(result, judged=ASSERTIONS.judged[requirement_id])
         if requirement_id == test.own.id:
             test.own = result
         elif requirement_id in wanted:

@@ -28,7 +28,8 @@ def answer(
     """A valid request and its answer. A body of bytes is sent as it is, anything else as JSON."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     request = Request(method, f"http://127.0.0.1:1{path}", (), json.dumps(sent).encode() if sent else b"")
-    return Exchange(1, operation, request, response=Response(status, headers, raw), **{"valid": True, **changes})
+    options = {"number": 1, "valid": True, **changes}
+    return Exchange(operation=operation, request=request, response=Response(status, headers, raw), **options)
 
 
 def execution(data: object = EXECUTION, **changes: Any) -> Exchange:

@@ -69,7 +69,8 @@ class Findings:
         for requirement_id, numbers in passing.items():
             if requirement_id not in deviating:
                 cited = tuple(numbers[:_MOST_CITED])
-                results.append(RequirementResult(requirement_id, Verdict.PASS, exchanges=cited))
+                judged = len(numbers)
+                results.append(RequirementResult(requirement_id, Verdict.PASS, exchanges=cited, judged=judged))
         for requirement_id, findings in deviating.items():
             results.append(_deviating_result(requirement_id, tuple(findings), fail_on))
         return results

@@ -22,12 +22,14 @@ from spec.answers import (
     refused_or_lost,
     succeeded,
 )
-from spec.exchange import Exchange, Purpose
+from spec.exchange import VALID, Exchange, Purpose
 from spec.log import Log
 from spec.message import Text, say
+from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.money.preparing import prepare
+from tests.traffic.neighbours import neighbours_of_executions
 from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
 
@@ -76,6 +78,20 @@ def successful_executions(log: Log) -> list[Exchange]:
     return list(filter(succeeded, executions))
 
 
+def repeated_executions(log: Log) -> list[Exchange]:
+    """The executions of a code that was executed before which say success, or carry a result: they are judged by every
+    rule, as the first one is."""
+    executed: set[str] = set()
+    repeated = []
+    for exchange in log.attempts(_EXECUTE):
+        code = exchange.request.last_segment
+        if exchange.credential == VALID and code in executed and grants_protected_result(exchange):
+            repeated.append(exchange)
+        if succeeded(exchange):
+            executed.add(code)
+    return repeated
+
+
 def executed_and_refused(log: Log) -> list[Exchange]:
     """The executions that were refused with the result of the transfer, whose status is DONE: of codes that the run
     prepared, and had not sent before."""
@@ -86,6 +102,41 @@ def executed_and_refused(log: Log) -> list[Exchange]:
 
 
 def perhaps_spent(log: Log) -> list[Exchange]:
+    """The executions that were refused perhaps because wrong tokens went with their codes before.
+
+    Something else is the reason if codes that were offered with the same wrong tokens were executed, or if a code that
+    was not offered was refused alike, such as in a window at night.
+    """
+    refused = _refused_after_wrong_tokens(log)
+    if not refused:
+        return []
+    offers = _offers_by_code(log)
+    executed = {success.request.last_segment for success in successful_executions(log)}
+    harmless = {offer for code, offers_of_code in offers.items() if code in executed for offer in offers_of_code}
+    not_offered = [answer for answer in answers_to_real_codes(log) if answer.request.last_segment not in offers]
+    spent = []
+    for answer in refused:
+        is_harmless = offers[answer.request.last_segment] <= harmless
+        is_refused_anyway = any(indistinguishable(answer, other) for other in not_offered if _is_not_confirmed(other))
+        if not is_harmless and not is_refused_anyway:
+            spent.append(answer)
+    return spent
+
+
+def _is_not_confirmed(answer: Exchange) -> bool:
+    """True if an execution was not confirmed."""
+    return refused_or_lost(answer) is not None
+
+
+def _offers_by_code(log: Log) -> dict[str, set[tuple[str, tuple[str, ...]]]]:
+    """By code, the wrong tokens that went with it before its execution, and how each was written."""
+    offers: dict[str, set[tuple[str, tuple[str, ...]]]] = {}
+    for offer in log.sent(_EXECUTE, Execution.OFFERED):
+        offers.setdefault(offer.request.last_segment, set()).add((offer.credential, offer.written))
+    return offers
+
+
+def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     """The executions that were refused after wrong tokens with their codes, while one without them was confirmed: of
     the codes that were supplied, or of those that the run prepared. If all codes were offered with wrong tokens, those
     that were refused with a conflict."""
@@ -154,7 +205,7 @@ class _Sender:
 
     A synthetic code goes first. The first real code is executed before any other is sent. The second is offered with
     wrong tokens, then executed. The third is executed beside one other request. All others go as the second, as a
-    single code does. A service that takes a code for spent after a wrong token is offered no more of them. The last two
+    single code does. A service that takes codes for spent after a wrong token is offered no more of them. The last two
     are executed at the same time where the run prepared them for that.
     """
 
@@ -163,21 +214,30 @@ class _Sender:
         self._door, self._together, self._log = traffic.client.door, traffic.together, traffic.log
         self._send = partial(traffic.client.send, _EXECUTE)
         self._is_broken, self._has_yet_to_ask = False, self._wants(_TOKEN)
+        self._unknown_code = synthetic()
+        self._rows_offered: dict[str, Sequence[Row]] = {}  # by code
+        self._neighbours = neighbours_of_executions(traffic, self._unknown_code)
 
     def send_codes(self) -> None:
         """Send a synthetic code, then each real one that there is room for."""
-        self._send(synthetic(), purpose=Execution.UNKNOWN_CODE)
+        self._send(self._unknown_code, purpose=Execution.UNKNOWN_CODE)
+        self._send_real_codes()
+        self._note_code_perhaps_spent()
+
+    def _send_real_codes(self) -> None:
+        """Send each real code that there is room for."""
         codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
         offered, pair = self._offered(ordinary), list[str]()
         self._door.budget.keep_to_ask_again(_EXECUTE, ASKED_AGAIN if self._has_yet_to_ask else 0)
         for place, (code, is_prepared) in enumerate(codes):
-            rows_to_offer = [] if perhaps_spent(self._log) else offered.get(place, [])
-            if self._offer(code, rows_to_offer):
+            if self._offer(code, self._rows_to_offer(offered.get(place, []))):
                 continue
             is_for_the_pair = place >= ordinary and bool(successful_executions(self._log))
             if is_for_the_pair and all(map(succeeded, answers_to_real_codes(self._log))):
                 pair.append(code)
             else:
+                if place > 0:  # before the first one went a code that does not exist
+                    self._send_neighbour()
                 self._execute(code, is_prepared, beside=self._is_beside(place, ordinary))
             if self._door.guard.keep_codes_back():
                 return
@@ -241,6 +301,18 @@ class _Sender:
         places = [place for place in range(1, ordinary) if not self._is_beside(place, ordinary)] or [0]
         return {place: of_code(rows, turn, len(places)) for turn, place in enumerate(places)}
 
+    def _rows_to_offer(self, rows: list[Row]) -> list[Row]:
+        """The rows to offer the next code with. After a code that was perhaps spent the next one is offered with the
+        same rows besides, on a sandbox: if it is executed, the wrong tokens were not the reason. After a second one,
+        and elsewhere, no more code is offered."""
+        spent = perhaps_spent(self._log)
+        if not spent or not rows:
+            return rows
+        if len(spent) > 1 or not self._profile.is_sandbox:
+            return []
+        of_the_spent_code = self._rows_offered.get(spent[0].request.last_segment, [])
+        return list(dict.fromkeys([*of_the_spent_code, *rows]))
+
     def _is_beside(self, place: int, ordinary: int) -> bool:
         return place == 2 < ordinary and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
 
@@ -257,6 +329,7 @@ class _Sender:
         a sandbox some have company with the valid token. True where the code is spent."""
         may_have_company = self._profile.is_sandbox and bool(successful_executions(self._log))
         company = _rows_with_company(rows) if may_have_company else []
+        self._rows_offered[code] = rows
         for row in rows:
             send = partial(self._send, code, **row._asdict(), purpose=Execution.OFFERED)
             if self._is_broken:
@@ -276,6 +349,11 @@ class _Sender:
 
     # -- with the valid token -------------------------------------------------------------------------------------
 
+    def _send_neighbour(self) -> None:
+        """Send what goes right before the next execution."""
+        send = next(self._neighbours)
+        send()
+
     def _execute(self, code: str, is_prepared: bool, *, beside: bool = False) -> None:
         send = partial(self._send, code, valid=True)
         if is_prepared and self._needs_more():
@@ -283,11 +361,13 @@ class _Sender:
             send(**more, purpose=Execution.PREPARED_WITH_MORE)
             return
         send = partial(send, purpose=Execution.PREPARED if is_prepared else Execution.SUPPLIED)
-        exchange = self._together.send_beside(send, self._send_another) if beside else send()
-        if exchange.request.last_segment in _offered_codes(self._log):
-            self._note_code_perhaps_spent()
+        if beside:
+            self._together.send_beside(send, self._send_another)
+        else:
+            send()
 
     def _note_code_perhaps_spent(self) -> None:
+        """Note it if something else does not explain why a code was refused: later codes may have shown the reason."""
         for spent in perhaps_spent(self._log)[:1]:
             note = say(
                 "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were sent "

@@ -13,6 +13,7 @@ from environments.door.permission import synthetic
 from spec.answers import (
     ABOUT_THE_CALLER,
     RefusalKind,
+    answer_in_words,
     answers_in_words,
     is_granted,
     is_page,
@@ -27,10 +28,12 @@ from spec.message import joined, say
 from spec.observed import indistinguishable, is_passing
 from tests.harness.judging import NotExercised, require_permission, require_supplied
 from tests.harness.selection import MAY_BE_OPEN
+from tests.traffic.at_times import FOR_THE_PATH, MAY_MISS_A_PATH, refused_at_times
 from tests.traffic.execution import Execution
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
 from tests.traffic.keys.registration import nothing_to_delete
+from tests.traffic.refused_credentials import MOST_CITED
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.undescribed import visit
 
@@ -172,6 +175,9 @@ def _judgement_by(evidence: _Evidence, operation: str) -> Judgement:
         answers = evidence.that_can_show(operation)
     except NotExercised as missing:
         return inconclusive(missing.why)
+    missing_at_times = _missing_at_times(evidence, operation)
+    if missing_at_times.deviates:
+        return missing_at_times
     for seen in evidence.not_generated(operation):
         is_shown = seen.credential == VALID and is_granted(seen)
         if is_shown and seen.response and is_readable(seen.response):
@@ -186,6 +192,17 @@ def _judgement_by(evidence: _Evidence, operation: str) -> Judgement:
     was_sent = [answer for answer in harmless if answer.number]
     shown = [*was_sent, *answers, *harmless][:1]
     return inconclusive(say("no valid request succeeded ({answer})", answer=answers_in_words(shown)), *shown)
+
+
+def _missing_at_times(evidence: _Evidence, operation: str) -> Judgement:
+    """Deviates if the endpoint is missing at times, as at one node of several."""
+    if operation not in MAY_MISS_A_PATH:
+        return holds()
+    at_times = refused_at_times(evidence.log, operation, FOR_THE_PATH)
+    if not at_times.refused:
+        return holds()
+    breach = finding("no-endpoint-at-times", answer=answer_in_words(at_times.refused[0]), number=len(at_times.refused))
+    return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.taken)
 
 
 def _by_difference(evidence: _Evidence, seen: Exchange) -> Judgement:
@@ -208,7 +225,7 @@ def _by_difference(evidence: _Evidence, seen: Exchange) -> Judgement:
             joined(
                 (
                     _NOT_TOLD_APART,
-                    say("the token may lack the scope, or the service expects the address that a redirect names"),
+                    say("the token may lack the scope; or set base_url to the address that the redirect names"),
                 )
             ),
             seen,

@@ -32,6 +32,7 @@ from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
 from spec.rules.robustness import never_answered
+from tests.traffic.at_times import FOR_THE_TOKEN, refused_at_times
 from tests.traffic.execution import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
 from tests.traffic.keys.refused_types import documented_request_is_not_enough
@@ -44,10 +45,15 @@ from tests.traffic.scenario import Traffic
 
 def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
     """The judgement that a valid token is accepted. A 401 is a failure only where other requests show that the token is
-    valid, or where it is the answer to another request."""
+    valid, where the same request is taken before and after it, or where it is the answer to another request."""
     if mixed_up := traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN):
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
+    at_times = refused_at_times(traffic.log, operation, FOR_THE_TOKEN)
+    if at_times.refused:
+        number = len(at_times.refused)
+        breach = finding("token-refused-at-times", answer=answer_in_words(at_times.refused[0]), number=number)
+        return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.taken)
     if granted := list(filter(succeeded, answers)):
         return holds(granted[0])
     statuses = {answer.response.status for answer in answers if answer.response}

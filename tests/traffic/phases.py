@@ -35,6 +35,7 @@ from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
 from tests.harness.selection import ids_tested, in_scope, reach_of, uses
 from tests.harness.session import Session
+from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import ask_in_the_end, execute
 from tests.traffic.existence import find_out
 from tests.traffic.keys.registrar import Registrar
@@ -55,8 +56,8 @@ WITH_STAND_INS: tuple[Scenario, ...] = (ask_in_place_of_a_token,)
 """Wrong tokens that name nobody: behind all that a lock would keep from being answered."""
 IN_THE_END: tuple[Scenario, ...] = (read_again, ask_in_the_end, find_out)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
-LAST: tuple[Scenario, ...] = (ask_for_unknown_accounts,)
-"""What the answers to invalid requests are compared with: it takes no place in limits.transfers from them."""
+LAST: tuple[Scenario, ...] = (ask_for_unknown_accounts, ask_where_answers_disagree)
+"""What other answers are compared with: it takes no place in limits.transfers from them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *IN_THE_END, *LAST)
 
 

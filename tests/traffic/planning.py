@@ -33,6 +33,7 @@ from spec.requirements import Requirement, requirements
 from spec.rules import Reproduction
 from tests.harness.options import PRINTING, explains, options_given
 from tests.harness.selection import group_of, ids_tested, permits, requirement_of, selection
+from tests.traffic.enough import few_exchanges
 from tests.traffic.phases import send_all
 
 InPlaceOfTests = Callable[[pytest.Session], None]
@@ -136,6 +137,7 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
         executes=traffic.reach.spends_codes,
         barred=list(door.guard.barred),
         cut=list(door.unsent),
+        few=list(few_exchanges(traffic)),
         journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
     )
 

@@ -26,6 +26,10 @@ from spec.rules import Reproduction
 from tests.harness.selection import Reach
 from tests.traffic.together import Send, Together
 
+ENOUGH = 6
+"""Valid exchanges that a statement rests on, in each situation that it names. If one node of three is at fault, six
+answers miss it in one run of eleven, and a run has more than six of most. A profile may leave no room for so many."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scenario:

@@ -12,7 +12,7 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import NO_ACCOUNT
 from environments.profiles.model import Profile
-from spec.answers import answers_in_words
+from spec.answers import answers_in_words, is_granted
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import PREPARING, READS, operations
 from spec.log import Log
@@ -20,13 +20,15 @@ from spec.message import Text, say
 from spec.observed import is_evidence
 from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
+from tests.traffic.at_times import MAY_MISS_A_PATH
 from tests.traffic.execution import Preparation
 from tests.traffic.invalid import unauthorized
-from tests.traffic.keys.purposes import KeyListing
 from tests.traffic.money.preparing import filled, prepare_one
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import ENOUGH, Traffic, scenario
 from tests.traffic.together import Send
 
+_MORE_READS = 4
+"""Reads beside the first one: one is sent in the end, too, and some beside registrations and executions."""
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
 """Operations after which each read is repeated, because they may change its answer."""
 
@@ -35,6 +37,7 @@ class Reading(Purpose):
     """Why a read is sent."""
 
     WITH_TOKEN = "a read with the token"
+    ONCE_MORE = "the same read once more, because one answer of several may differ"
     WITHOUT_TOKEN = "a read without the token"
     AFTER_CHANGES = "a read again, after requests that may have changed the answer"
     BESIDE_A_REFUSAL = "a read at the same moment as a request that is refused"
@@ -50,6 +53,7 @@ class Order(Purpose):
     """Why a body is sent that prepares a transfer, which is not executed."""
 
     ONE_OF_EACH = "a valid body, to see the answer"
+    ONCE_MORE = "the same body once more, because one answer of several may differ"
 
 
 @scenario(serves=[f"{operation}.*" for operation in PREPARING])
@@ -58,6 +62,8 @@ def prepare_transfers(traffic: Traffic) -> None:
     for operation in traffic.is_about(*PREPARING):
         if not traffic.log.of(operation, Preparation.TO_EXECUTE):
             _order(traffic, operation)
+    if traffic.profile.is_sandbox:
+        _order_until_enough(traffic)
 
 
 def _order(traffic: Traffic, operation: str) -> None:
@@ -79,6 +85,18 @@ def _order(traffic: Traffic, operation: str) -> None:
         client.send(operation, json={}, purpose=Order.ONE_OF_EACH)
 
 
+def _order_until_enough(traffic: Traffic) -> None:
+    """Send the bodies that were granted again, together."""
+    sends: list[Send] = []
+    for operation in traffic.is_about(*PREPARING):
+        granted = list(filter(is_granted, traffic.log.of(operation, Order.ONE_OF_EACH)))
+        for answer in granted:
+            body = answer.request.body
+            send = partial(traffic.client.send, operation, body=body, valid=True, purpose=Order.ONCE_MORE)
+            sends += [send] * (ENOUGH - len(granted))
+    traffic.together.send_all(sends)
+
+
 @scenario(serves=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"])
 def read(traffic: Traffic) -> None:
     """Send each read with the token and without it, unless it needs an account and there is none.
@@ -90,6 +108,8 @@ def read(traffic: Traffic) -> None:
         if traffic.profile.accounts or not operations()[operation].path_parameter:
             sends.append(partial(_read, traffic, operation, Reading.WITH_TOKEN))
             sends.append(partial(_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
+            if operation in MAY_MISS_A_PATH:
+                sends += [partial(_read, traffic, operation, Reading.ONCE_MORE)] * _MORE_READS
     traffic.send_together(sends)
 
 
@@ -163,11 +183,9 @@ def visit(log: Log, operation: str) -> list[Exchange]:
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
-    """The exchanges of `visit`. If the selection is about registrations, also the lists that were read beside them."""
-    exchanges = visit(traffic.log, operation)
-    if traffic.is_about("registerPixKey"):
-        exchanges += traffic.log.of(operation, KeyListing.BESIDE_A_REGISTRATION)
-    return exchanges
+    """The visit, and every other valid request to the operation that is not generated."""
+    visits = visit(traffic.log, operation)
+    return visits + [exchange for exchange in traffic.log.valid(operation) if exchange not in visits]
 
 
 def no_answer(log: Log, profile: Profile, operation: str) -> Text:

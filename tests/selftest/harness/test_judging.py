@@ -69,6 +69,21 @@ def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchan
     assert (str(test.own.verdict), test.own.exchanges) == (verdict, exchanges)
 
 
+@pytest.mark.parametrize(
+    ("exchanges", "rests_on", "message"),
+    [
+        ([RIGHT, RIGHT, RIGHT, RIGHT], 4, ""),
+        ([WRONG, WRONG], 2, "expected digit of type string, got an integer"),
+        ([RIGHT, WRONG, RIGHT], 3, "expected digit of type string, got an integer (in 1 of 3 answers)"),
+    ],
+)
+def test_a_verdict_rests_on_every_answer_that_shows_it(exchanges, rests_on, message):
+    """A finding says how many answers deviate if the others hold."""
+    test = judged(lambda: assert_holds(OWN, exchanges))
+
+    assert (test.own.rests_on, str(test.own.message)) == (rests_on, message)
+
+
 def test_a_remark_leaves_the_verdict():
     """It says more about the requirement that it names."""
     test = judged(lambda: remark(OWN, "three forms were tried"), lambda: assert_holds(OWN, [RIGHT]))

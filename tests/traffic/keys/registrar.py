@@ -121,6 +121,11 @@ class Registrar:
             if key.type in ("RANDOM", "") and not key.owned:
                 self._seek_value(key, exchange)
             self._delete_registered(key)
+        return self.is_undone(exchange)
+
+    def is_undone(self, exchange: Exchange) -> bool:
+        """True if the key of a registration is free again, or waits for something."""
+        key = self.keys.key_of(exchange)
         return key is not None and (not key.is_left or key.state is KeyState.LATER)
 
     def undo_all(self, sent: Sequence[Exchange]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
 from spec.answers import answer_in_words, answers_in_words, refused_or_lost, registered
 from spec.exchange import VALID, Exchange
+from spec.interface import MARK
 from spec.log import Log
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
@@ -25,14 +27,18 @@ from tests.traffic.keys.purposes import (
     accepted_registrations,
     body_sent,
     is_refused_outright,
+    key_sent,
     registrations_for,
+    registrations_of_free_keys,
+    type_sent,
     valid_registrations,
 )
 from tests.traffic.keys.refused_types import send_refused_types_again
 from tests.traffic.keys.registrar import FORGET_KEY, UNKNOWN_KEY, Registrar, given, registration
 from tests.traffic.keys.undocumented_types import EMPTY, undocumented_types
+from tests.traffic.neighbours import neighbours_of_registrations
 from tests.traffic.refused_credentials import wrong_token_rows
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import ENOUGH, Traffic, scenario
 
 _REGISTER = "registerPixKey"
 _NOTHING_TO_DELETE = say(
@@ -43,6 +49,9 @@ SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusa
 """The requirements that registrations with a wrong token are for."""
 _FOR_OWN_KEY = [Row(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
 _BEHIND = 3  # wrong tokens that go right behind each registration
+_ENOUGH_RANDOM = ENOUGH + 4  # keys of other types are registered a second time, too, which gives further answers
+_MOST_MADE = 4  # RANDOM keys that are there at once: an account may have few
+_NEIGHBOURS = 9  # requests right before registrations: three of each sort
 
 
 def nothing_to_delete(log: Log) -> Text:
@@ -220,6 +229,58 @@ def _register_random_keys(scene: _Scene) -> None:
             return
 
 
+def _register_until_enough(scene: _Scene) -> None:
+    """Register keys of each type again and again, and delete them, until each type was registered often enough. Right
+    before the first ones go requests that are refused, and reads. Off a sandbox only the synthetic key goes again."""
+    registrar = scene.registrar
+    if not registrar.deletes:
+        return
+    bodies = _bodies_to_send_again(registrar)
+    neighbours = islice(neighbours_of_registrations(scene.traffic), _NEIGHBOURS)
+    made: list[Exchange] = []
+    while bodies:
+        sends_before = list(islice(neighbours, len(bodies)))
+        sends = [partial(registrar.register, body, Registering.ONCE_MORE) for body in bodies]
+        answers = []
+        for send_neighbour, send in zip(sends_before, sends, strict=False):
+            send_neighbour()
+            answers.append(send())
+        answers += registrar.together.send_all(sends[len(sends_before) :])
+        registrar.undo_all([answer for answer in answers if type_sent(answer) != "RANDOM"])
+        made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
+        refused_types = {type_sent(answer) for answer in answers if is_refused_outright(answer)}
+        bodies = [body for body in bodies if _is_wanted(registrar.log, body, refused_types)]
+        if len(made) >= _MOST_MADE or not bodies:
+            _undo_made(registrar, made)
+            made = []
+
+
+def _undo_made(registrar: Registrar, made: list[Exchange]) -> None:
+    """Delete keys that the service made: one list tells the values of all."""
+    for answer in made[:1]:
+        registrar.undo(answer)
+    registrar.undo_all(made[1:])
+
+
+def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
+    """A body of each key type whose key was registered, and is free again."""
+    bodies: dict[str, dict[str, Any]] = {}
+    for answer in filter(registered, registrations_of_free_keys(registrar.log)):
+        body = body_sent(answer)
+        may_be_sent = registrar.profile.is_sandbox or key_sent(answer).startswith(MARK)
+        if may_be_sent and registrar.is_undone(answer) and _is_wanted(registrar.log, body):
+            bodies.setdefault(body["pixKeyType"], body)
+    return list(bodies.values())
+
+
+def _is_wanted(log: Log, body: Mapping[str, Any], refused_types: Container[str] = ()) -> bool:
+    """True if too few keys of the type were registered, and it was not refused the last time."""
+    if body["pixKeyType"] in refused_types:
+        return False
+    same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == body["pixKeyType"]]
+    return len(same_type) < (_ENOUGH_RANDOM if body["pixKeyType"] == "RANDOM" else ENOUGH)
+
+
 def _clean_up(scene: _Scene) -> None:
     """Delete what is left."""
     scene.registrar.clean_up()
@@ -262,6 +323,7 @@ _STEPS: tuple[Callable[[_Scene], None], ...] = (
     _send_wrong_tokens_that_are_left,
     _send_other_spellings,
     _register_random_keys,  # late, because a key that the service made may be beyond deletion
+    _register_until_enough,  # after one of each type went alone
     _clean_up,
     _learn_keys_refused_with_effect,
     _clean_up,

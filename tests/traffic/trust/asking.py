@@ -167,7 +167,7 @@ class _Asker:
     def with_room(self, all_of_them: list[StandIn]) -> list[StandIn]:
         """The stand-ins that limits.wrong_tokens has room for: those beside no token, and so many others that it can be
         shown of one that it was let in."""
-        left = self._client.door.budget.wrong_tokens_left_for_nobody(self.operation) - TIMES
+        left = self._client.door.budget.wrong_tokens_left_for_nobody(self.operation) - ORDER.count(Trust.SHOWS_IT)
         others = [stand_in for stand_in in all_of_them if stand_in.credential != NO_HEADER]
         left_out = others[max(0, left) :]
         return [stand_in for stand_in in all_of_them if stand_in not in left_out]

@@ -92,6 +92,31 @@ def test_an_account_and_a_code_have_any_form(plan, name, sandbox):
     assert counts(plan(accounts=[name], sandbox=sandbox, **code))["executePix"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"transactions": {"codes": CODES}}, "executePix, an execution: 2 of 6, raised by transactions.prepare"),
+        (
+            {"transactions": {"codes": [*CODES, "SBX-CPF-1"]}, "limits": {"executions": 2}},
+            "executePix, an execution: 2 of 6, raised by limits.executions (2)",
+        ),
+        ({"transactions": {"codes": CODES}}, "executePix, an execution that is repeated: 0, raised by transactions.prepare"),
+        (
+            {"sandbox": None, "allow": ["read", "register-keys"]},
+            "registerPixKey, a key of the type EMAIL: 1 of 6, raised by allow: delete-keys",
+        ),
+    ],
+)  # fmt: skip
+def test_the_plan_lists_what_few_exchanges_show(changes, line, plan):
+    """One node of several may be at fault; the line of the profile would raise their number."""
+    assert f"  {line}" in plan(**changes)
+
+
+def test_no_statement_rests_on_few_exchanges_on_the_embedded_sandbox():
+    """Each situation that a statement names is shown six times at least."""
+    assert plan_of(load("sandbox")).few == []
+
+
 def test_what_is_not_permitted_is_listed_with_its_permission(plan):
     """A profile that only reads is told which permission would bring each operation in."""
     lines = plan(allow=["read"])

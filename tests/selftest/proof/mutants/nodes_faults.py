@@ -1,0 +1,124 @@
+"""Faults of one node of three: a balancer hands each request to one of them by chance, so one answer of three is wrong."""
+
+import random
+
+from environments.sandbox import Refusal, Response, Service
+from tests.selftest.proof.mutants.making_faults import fixed, members_of, rewritten
+from tests.selftest.proof.registry import broken
+
+
+class NodeOfThree(Service):
+    """The sandbox, of which one node of three is at fault. `dice` says which node gets a request."""
+
+    SEED = 1
+    NODES = 3
+
+    def __init__(self):
+        super().__init__()
+        self.dice = random.Random(self.SEED)
+        self.is_at_fault = False
+
+    def serve(self, request, connection):
+        self.is_at_fault = self.dice.randrange(self.NODES) == 0
+        return super().serve(request, connection)
+
+
+class AltersAtOneNode(NodeOfThree):
+    """One node alters the successful answers to an operation."""
+
+    def finish(self, request, operation, response):
+        meant = self.is_at_fault and operation == self.OPERATION and response.status == 200
+        return self.alter(response) if meant and self.strikes(request) else response
+
+    def strikes(self, request):
+        return True
+
+
+class UnmasksAtOneNode(NodeOfThree):
+    """One node returns the whole document."""
+
+    def mask(self, document):
+        return document if self.is_at_fault else super().mask(document)
+
+
+class TrustsAtOneNode(NodeOfThree):
+    """One node does not check the token of an operation."""
+
+    def authorize(self, request, operation):
+        if not self.is_at_fault or operation != self.OPERATION:
+            super().authorize(request, operation)
+
+
+class RefusesTheTokenAtOneNode(NodeOfThree):
+    """One node refuses the valid token, for one operation."""
+
+    STATUS = 401
+
+    def authorize(self, request, operation):
+        super().authorize(request, operation)
+        if self.is_at_fault and operation == self.OPERATION:
+            raise Refusal(self.STATUS, "The token is not known.")
+
+
+class LacksAPathAtOneNode(NodeOfThree):
+    """One node does not know the path of an operation."""
+
+    def respond(self, request):
+        operations = {name for method, name, _ in self.routes_of(request.path) if method == request.method}
+        if self.is_at_fault and self.OPERATION in operations:
+            return self.refusal(Refusal(404, "There is no such path."))
+        return super().respond(request)
+
+
+def _has_type(key_type):
+    """A predicate of registrations: it is of this type."""
+    return lambda self, request: members_of(request).get("pixKeyType") == key_type
+
+
+_ANSWERS = {
+    "ExecutionHasNoDigit": ("executePix", "digit.present", rewritten(b'"digit"', b'"dv"'), ("executePix.fields.extra",)),
+    "ExecutionHasATextCode": ("executePix", "envelope.code.type", rewritten(b'"code": 0', b'"code": "0"'), ()),
+    "RegistrationHasNoMessage": (
+        "registerPixKey", "Message.present", rewritten(b'"Message"', b'"Text"'), ("registerPixKey.fields.extra",)
+    ),
+    "DeletionHasANullCode": ("deletePixKey", "envelope.code.type", rewritten(b'"code": 0', b'"code": null'), ()),
+    "DeletionIsCreated": ("deletePixKey", "status", lambda response: Response(201, response.body, response.headers), ()),
+}  # fmt: skip
+_OF_SOME_TYPES = {
+    "CnpjRegistrationHasATextNumber": ("CNPJ", "DocumentNumber.type", rewritten(b'Number": (\\d+)', rb'Number": "\1"')),
+    "PhoneRegistrationHasATextCode": ("PHONE", "envelope.code.type", rewritten(b'"code": 0', b'"code": "0"')),
+    "RandomRegistrationHasANumberAsKey": ("RANDOM", "Key.type", rewritten(b'"Key": null', b'"Key": 7')),
+}
+for _name, (_operation, _row, _alter, _warns) in _ANSWERS.items():
+    broken(
+        "one node of three", f"{_name}AtOneNode", f"One node of three: {_name}.", AltersAtOneNode, f"{_operation}.{_row}",
+        warns=_warns, OPERATION=_operation, alter=fixed(_alter),
+    )  # fmt: skip
+for _name, (_type, _row, _alter) in _OF_SOME_TYPES.items():
+    broken(
+        "one node of three", f"{_name}AtOneNode", f"One node of three: {_name}.", AltersAtOneNode, f"registerPixKey.{_row}",
+        OPERATION="registerPixKey", strikes=_has_type(_type), alter=fixed(_alter),
+        warns=("registerPixKey.Key.example",) if _row == "Key.type" else (),
+    )  # fmt: skip
+broken(
+    "one node of three", "ExecutionUnmasksAtOneNode", "One node of three does not mask the document.", UnmasksAtOneNode,
+    "executePix.document.masked",
+)  # fmt: skip
+for _operation, _subject, _warns, _hides in (
+    ("executePix", "Execution", (), ("executePix.*",)),  # two codes whose token is refused end the executions
+    ("registerPixKey", "Registration", ("registerPixKey.token.scheme",), ()),
+):
+    broken(
+        "one node of three", f"{_subject}TrustsAtOneNode", "One node of three does not check the token.", TrustsAtOneNode,
+        f"{_operation}.token.required", OPERATION=_operation, warns=_warns,
+    )  # fmt: skip
+    broken(
+        "one node of three", f"{_subject}RefusesTheTokenAtOneNode", "One node of three refuses the valid token.",
+        RefusesTheTokenAtOneNode, f"{_operation}.token.accepted", OPERATION=_operation, hides=_hides,
+    )  # fmt: skip
+for _operation in ("registerPixKey", "getBalance", "listEntries", "listAccounts"):
+    broken(
+        "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
+        f"One node of three does not know {_operation}.", LacksAPathAtOneNode, f"{_operation}.exists",
+        OPERATION=_operation, hides=("registerPixKey.pixKeyType.*",) if _operation == "registerPixKey" else (),
+    )  # fmt: skip

@@ -1,0 +1,119 @@
+"""On how many valid exchanges the statements of the documented operations rest, in each situation that they name.
+
+If one node of several is at fault, a statement that rests on few exchanges may pass. The plan names these, with the
+line of the profile that would raise their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.profiles.loading import missing_for_deletions
+from environments.profiles.model import Profile
+from spec.exchange import Exchange
+from spec.interface import KEY_TYPES
+from spec.log import Log
+from tests.traffic.execution import Execution, answers_to_real_codes
+from tests.traffic.keys.purposes import (
+    Registering,
+    registrations_for,
+    registrations_of_free_keys,
+    type_sent,
+    valid_deletions,
+)
+from tests.traffic.scenario import ENOUGH, Traffic
+
+_KEY_OF_TYPE = "a key of the type {}"
+_RANDOM = _KEY_OF_TYPE.format("RANDOM")
+_ONLY_ON_A_SANDBOX = "sandbox: elsewhere no key of the profile is registered more often"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A situation that statements about an operation name, the exchanges that show it, and the line that raises their
+    number."""
+
+    operation: str
+    name: str
+    exchanges: Callable[[Log], list[Exchange]]
+    line: Callable[[Profile], str]
+
+
+def _of_type(key_type: str) -> Callable[[Log], list[Exchange]]:
+    """Gives the registrations of keys of a type."""
+    return lambda log: [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
+
+
+def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Exchange]]:
+    """Gives the requests with a real code, or with a key, and one credential."""
+
+    def requests(log: Log) -> list[Exchange]:
+        if operation == "executePix":
+            sent = log.sent(operation, Execution.OFFERED, Execution.AFTER_EXECUTION)
+        else:
+            sent = registrations_for(log, Registering.WITHOUT_A_TOKEN)
+        return [exchange for exchange in sent if exchange.credential == credential]
+
+    return requests
+
+
+def _line_for_executions(profile: Profile) -> str:
+    plan = profile.transactions.prepare
+    supplied = len(profile.transactions.codes) + (plan.count if plan else 0)
+    if supplied > profile.limits.executions:
+        return f"limits.executions ({profile.limits.executions})"
+    return f"transactions.prepare.count ({plan.count})" if plan else "transactions.prepare"
+
+
+def _line_for_type(key_type: str) -> Callable[[Profile], str]:
+    """Gives the line for registrations of a type: a synthetic key is an e-mail address, and needs a deletion."""
+
+    def line(profile: Profile) -> str:
+        return _line_for_deletions(profile) if key_type == "EMAIL" or profile.is_sandbox else _ONLY_ON_A_SANDBOX
+
+    return line
+
+
+def _line_for_deletions(profile: Profile) -> str:
+    if "delete-keys" not in profile.allow:
+        return "allow: delete-keys"
+    return str(missing_for_deletions(profile)) or _ONLY_ON_A_SANDBOX
+
+
+def _line_for_tokens(profile: Profile) -> str:
+    return f"limits.wrong_tokens ({profile.limits.wrong_tokens})"
+
+
+SITUATIONS = (
+    Situation("executePix", "an execution", answers_to_real_codes, _line_for_executions),
+    *(
+        Situation("registerPixKey", _KEY_OF_TYPE.format(key_type), _of_type(key_type), _line_for_type(key_type))
+        for key_type in KEY_TYPES
+    ),
+    Situation("deletePixKey", "a deletion", valid_deletions, _line_for_deletions),
+    *(
+        Situation(operation, name, _with_credential(operation, credential), line)
+        for operation in ("executePix", "registerPixKey")
+        for credential, name, line in (
+            (NO_HEADER, "a request without a token", _line_for_executions),
+            (ANOTHER, "a request with another token", _line_for_tokens),
+        )
+    ),
+)
+"""The situations of the documented operations."""
+
+
+def few_exchanges(traffic: Traffic) -> Iterator[str]:
+    """A line for each situation that too few exchanges of a run show, but for those that the profile leaves out."""
+    log, profile = traffic.log, traffic.profile
+    for situation in SITUATIONS:
+        shown = len(situation.exchanges(log))
+        if situation.name == _RANDOM and profile.is_sandbox and profile.deletes_keys:
+            continue  # such a key goes again once a list shows its value, and the lists of a plan are empty
+        if traffic.is_about(situation.operation) and 0 < shown < ENOUGH:
+            line = situation.line(profile)
+            yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH}, raised by {line}"
+    if profile.is_sandbox and traffic.reach.spends_codes and profile.transactions.prepare is None:
+        yield "executePix, an execution that is repeated: 0, raised by transactions.prepare"
