@@ -67,7 +67,7 @@ MORE_QUERIES = {
 """For operations without a body: a service that has one reads no query."""
 CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
 """One operation gets all: a service reads the header in one place. The others get the first three: no header, a wrong
-token, and an empty header, which is no wrong token, either; and on a sandbox a token of 4 kB."""
+token, and an empty header, which is no wrong token, either; and on a sandbox a token of 4 kB, if they write."""
 _LONG_TOKEN = "an over-long bearer"
 CONTENT_TYPES = {
     "missing": None,
@@ -211,7 +211,7 @@ def _cases(operation: str, profile: Profile) -> Iterator[Case]:
     case = replace(case, body=as_bytes(nobody) if nobody else None)  # an operation may be open to everybody
     first = 2 * (operation in WANT_THE_TOKEN)  # they have the table of forms
     names = CREDENTIALS[first : None if operation == "listAccounts" else 3]
-    if profile.is_sandbox and operation not in (*WANT_THE_TOKEN, "listAccounts"):
+    if profile.is_sandbox and form and operation not in WANT_THE_TOKEN:
         names = (*names, _LONG_TOKEN)
     yield from _with_each(case, "Authorization", "credential", {name: name for name in names})
 
