@@ -15,7 +15,7 @@ from environments.profiles.model import Profile
 from reports.sentences.language import ENGLISH, catalogues
 
 DEFAULT_EXAMPLES = 18
-"""Generated requests for each operation. A fault in one answer of four is then missed once in 300 runs: 0.75 ** 20."""
+"""Generated requests for each operation. A fault in one answer of four is then missed once in 180 runs: 0.75 ** 18."""
 _REFUSED = {
     "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, "
     "every run checks the target first",

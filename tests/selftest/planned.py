@@ -7,6 +7,10 @@ from reports.sentences.plan import Plan
 from tests.selftest.proof.directly import collected, conformance_tests
 from tests.traffic.planning import planned
 
+BEYOND_THE_PLAN = 15
+"""Requests to an operation that a run may send beyond its plan: the plan knows no RANDOM key, which a service makes, so it
+has no deletion of one, and no further registration."""
+
 
 def plan_of(profile: Profile, ids: Container[str] | None = None, *, generated: bool = False) -> Plan:
     """What a run of the tests of these requirements, or of all, would send: as data, what `pytest --plan` prints."""

@@ -35,7 +35,7 @@ from tests.traffic.money.preparing import prepare
 
 SEQUENCES = "sequences"
 _SEQUENCES_PER_EXAMPLE = 0.25
-"""With the default of 20 examples there are five sequences, each of five to eight steps: about 30 requests."""
+"""With the default of 18 examples there are five sequences, each of five to eight steps: about 30 requests."""
 _MOST_AGAIN = 3
 """Sequences with a deviation that are followed once more, alone. A few show whether the service was only busy."""
 _MOST_SHORTER = 40

@@ -16,7 +16,7 @@ from environments.sandbox import Server, Service
 from spec.interface import MONEY, READS, operations_reached
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of, selection
-from tests.selftest.planned import plan_of
+from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
 from tests.selftest.proof.directly import collected, try_in_memory
 from tests.selftest.proof.gate import plain
 from tests.selftest.proof.registry import MUTANTS
@@ -126,7 +126,7 @@ def test_a_requirement_alone_sends_what_the_table_says():
         trial = try_in_memory(service, ids=group, generated=True)
         errors += trial.errors
         alone |= {name: trial.rows[name].verdict for name in group & trial.rows.keys()}
-        allowed = {name: len(plan.to(name)) + 9 for name in reached | PREFLIGHT}
+        allowed = {name: len(plan.to(name)) + BEYOND_THE_PLAN for name in reached | PREFLIGHT}
         more = {name: count for name, count in service.sent.items() if name and count > allowed.get(name, 0)}
         beyond |= {min(group): more} if more else {}
 

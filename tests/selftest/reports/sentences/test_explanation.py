@@ -83,7 +83,8 @@ def test_a_requirement_is_explained(run_with, head):
             "",
             "How it is exercised",
             "  GET /v1/execute/pix/{transactionId}: needs execute in allow; it may move money",
-            "  executePix: a code that does not exist; a supplied code; a code that the run prepared",
+            "  executePix: a code that does not exist; a supplied code; the same code that does not exist, right before a "
+            "valid one; a code that the run prepared",
             "  createPix: a transfer that the run executes",
             "",
             "What the last run saw",
