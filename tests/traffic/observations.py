@@ -1,9 +1,11 @@
-"""Observations: what the interface document does not show, read from the answers of a run. One table says of each
-requirement at the level not-shown which requests are looked at, and what is read.
+"""Observations: behaviour that the interface document does not show, read from the answers of a run.
 
-Only requests that a run always sends in the same way count, each in a situation with a phrase that is the same in every
-run: what is generated, or tried because of an answer, is left out. Each shows one requirement alone: a large one is no
-part of a refusal.
+The table OBSERVATIONS says for each requirement at the level not-shown which requests count, and what is read of their
+answers. The tests of tests/conformance/ ask for it with `observed`.
+
+- A situation has a phrase that is the same in every run, so that runs can be compared. So only requests count that
+  every run sends in the same way: no generated ones, and none that are sent because of an answer.
+- A request shows one requirement alone. For example, a request that is too large is not observed as a refusal, too.
 """
 
 from __future__ import annotations
@@ -25,34 +27,37 @@ from tests.traffic.robustness import Invalid, Unreadable
 from tests.traffic.undescribed import Reading
 
 ANY: tuple[Purpose, ...] = ()
-"""Every request, whatever its purpose, without generated traffic."""
+"""Requests of every purpose, without generated traffic."""
 REAL_CODES = (Execution.SUPPLIED, Execution.PREPARED, Execution.PREPARED_WITH_MORE, Execution.OFFERED)
 """Executions that may have a result. Those without the valid token count if they got one."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """Requests that are alike, and what is read of the answer to each. They are requests to the operation of the
-    requirement, if it has one."""
+    """Requests that are alike, and what is read of their answers.
+
+    If the requirement is about an operation, the requests are to this operation.
+    """
 
     name: str | Callable[[Exchange, Log], Text | None]
-    """Its phrase, or what gives the phrase for a request; None if the request is in no situation."""
+    """The phrase of the situation, or a function that gives it for a request: None if the request does not count."""
     purposes: tuple[Purpose, ...]
+    """Purposes of the requests that count."""
     read: Callable[[Exchange, Log], Facts | str | None]
-    """Gives a value of an answer; None if the answer shows nothing."""
+    """Function that gives the value that an answer shows; None if it shows nothing."""
     otherwise: str = ""
-    """What is observed, in no situation, if no answer shows anything."""
+    """Value that is observed if no answer shows anything; empty if nothing is observed then."""
     of_any_operation: bool = False
-    """The requests are to other operations than that of the requirement."""
+    """True if the requests are to other operations than that of the requirement."""
     every_attempt: bool = False
-    """Answers are read, too, that others took the place of."""
+    """True if answers count, too, that were replaced because the request was sent again."""
 
     def name_of(self, exchange: Exchange, log: Log) -> Text | None:
-        """The phrase of the situation that a request is in."""
+        """The phrase of the situation that a request is in; None if the request does not count."""
         return self.name(exchange, log) if callable(self.name) else self.name
 
     def requests(self, requirement_id: str, log: Log) -> list[Exchange]:
-        """The requests for a requirement."""
+        """The requests in the log that may show the requirement in this situation."""
         operation = None if self.of_any_operation else requirements()[requirement_id].operation
         if self.every_attempt:
             return [exchange for exchange in log.attempts(operation) if not exchange.part]
@@ -114,32 +119,36 @@ OBSERVATIONS: Mapping[str, tuple[Situation, ...]] = {
     "general.sizeLimit": (Situation(values.by_large_request, (Invalid.IS_OBSERVED,), values.refusal_for_its_size),),
     "general.deprecation": (Situation(values.by_operation, ANY, values.headers_of_versions),),
 }
-"""By requirement, its situations."""
+"""By requirement, the situations in which it is observed."""
 IN_SEQUENCES = ("executePix.repeated",)
-"""Requirements that a sequence of requests shows, with the balance before and after it: `stateful.py`."""
+"""Requirements that the sequences of `stateful.py` show, which read the balances before and after."""
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a run observed for a requirement: values by situation, and the exchanges that show them, in order."""
+    """Observation of one requirement in a run."""
 
     values: ObservedValues = field(default_factory=dict)
+    """The values by situation, in the order of the exchanges."""
     exchanges: list[Exchange] = field(default_factory=list)
+    """The exchanges that show the values, in order."""
 
 
 def observed(requirement_id: str, log: Log) -> Observed:
-    """What the log shows for a requirement of the table."""
+    """What the log shows for a requirement of the table OBSERVATIONS."""
     observation = Observed()
     for situation in OBSERVATIONS[requirement_id]:
-        shown = False
+        is_shown = False
         for exchange in situation.requests(requirement_id, log):
             name = situation.name_of(exchange, log)
+            if name is None:
+                continue
             answer = exchange if situation.every_attempt else answer_that_stands(exchange, log)
-            value = None if name is None else situation.read(answer, log)
-            if name is not None and value is not None:
+            value = situation.read(answer, log)
+            if value is not None:
                 observation.values.setdefault(name, []).append(value)
                 observation.exchanges.append(answer)
-                shown = True
-        if situation.otherwise and not shown:
+                is_shown = True
+        if situation.otherwise and not is_shown:
             observation.values[""] = [situation.otherwise]
     return observation

@@ -1,7 +1,10 @@
-"""What an observation reads of one exchange: the phrase of its situation (`by_…`), and a value that names nobody.
+"""Values that an observation reads of one exchange. The table in `observations.py` names these functions.
 
-Each function takes an exchange and the log that it is in, and gives None if the exchange shows nothing. Values are
-small: facts of an answer, or a few words.
+Each function takes an exchange and the log that it is in, and gives None if the exchange shows nothing. There are two
+kinds:
+
+- A function `by_…` gives the phrase of the situation that the exchange is in.
+- Any other one gives the value that is observed: facts of the answer, or a few words. A value names nobody.
 """
 
 from __future__ import annotations
@@ -48,13 +51,16 @@ _REGISTER, _EXECUTE = "registerPixKey", "executePix"
 
 
 def answer_if_successful(exchange: Exchange, log: Log) -> Facts | None:
-    """The answer to a valid request that succeeded. How one is refused is left out, because it is for its time, a limit
-    or an account."""
+    """The answer to a valid request that succeeded.
+
+    A refusal shows nothing here, because a valid request is refused for a reason of the moment: a limit, the time of
+    day or the account.
+    """
     return answer_of(exchange) if succeeded(exchange) else None
 
 
 def answer_if_it_stays(exchange: Exchange, log: Log) -> Facts | None:
-    """The answer, unless it may be another one in a minute."""
+    """The answer, unless the same request may get another one in a minute."""
     return answer_of(exchange) if is_evidence(exchange) else None
 
 
@@ -70,34 +76,42 @@ def by_operation(exchange: Exchange, log: Log) -> Text | None:
 
 # -- headers and identifiers --------------------------------------------------------------------------------------
 
-_OF_LIMITS = (
+_HEADERS_OF_LIMITS = (
     "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Reset",
     "X-RateLimit-Limit", "X-RateLimit-Reset",
     "X-Rate-Limit-Limit", "X-Rate-Limit-Reset",
 )  # fmt: skip
-_OF_VERSIONS = ("API-Version", "Deprecation", "Sunset", "X-API-Deprecated", "X-API-Version", "Api-Supported-Versions")
+_HEADERS_OF_VERSIONS = (
+    "API-Version",
+    "Deprecation",
+    "Sunset",
+    "X-API-Deprecated",
+    "X-API-Version",
+    "Api-Supported-Versions",
+)
 """Headers that say which version answers, and until when: RFC 9745, RFC 8594, and common ones."""
-_CHARACTERS = (
+_FORMATS = (
     ("the form of a UUID", UUID),
     ("digits", re.compile(r"[0-9]+")),
     ("+ and digits", re.compile(r"\+[0-9]+")),
     ("digits and punctuation", re.compile(r"[0-9 ().,/+-]+")),
     ("an e-mail address", re.compile(r"[^@\s]+@[^@\s]+")),
 )
+"""Formats of identifiers, in words. The first one that fits a text is its format, so narrow ones come first."""
 
 
 def headers_of_limits(exchange: Exchange, log: Log) -> str | None:
     """Headers about the rate of requests in the answer to a granted request."""
-    return _headers_in(exchange, _OF_LIMITS)
+    return _names_of_headers(exchange, _HEADERS_OF_LIMITS)
 
 
 def headers_of_versions(exchange: Exchange, log: Log) -> str | None:
     """Headers about versions and deprecation in the answer to a granted request."""
-    return _headers_in(exchange, _OF_VERSIONS)
+    return _names_of_headers(exchange, _HEADERS_OF_VERSIONS)
 
 
-def _headers_in(exchange: Exchange, names: Iterable[str]) -> str | None:
-    """Which of these headers the answer to a granted request has. No value of them is kept."""
+def _names_of_headers(exchange: Exchange, names: Iterable[str]) -> str | None:
+    """Those of the names that the answer to a granted request has as headers. No value of a header is kept."""
     response = exchange.response
     if response is None or exchange.credential != VALID or not is_granted(exchange):
         return None
@@ -116,40 +130,49 @@ def format_of_identifier(exchange: Exchange, log: Log) -> str | None:
 
 
 def format_of(text: str) -> str:
-    """The characters that a text is of."""
-    return next((name for name, form in _CHARACTERS if form.fullmatch(text)), "other characters")
+    """The format of an identifier or a key, in words."""
+    return next((name for name, pattern in _FORMATS if pattern.fullmatch(text)), "other characters")
 
 
 # -- whether an operation wants the token -------------------------------------------------------------------------
 
 
-def need_of_the_token(without: Exchange, valid: Exchange) -> str:
-    """REQUIRED or NOT_REQUIRED, by the answers to a request without the token and to the same with it; empty if they
-    do not tell."""
-    if without.response is None or not is_evidence(without):
+def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
+    """REQUIRED or NOT_REQUIRED, by the answers to the same request without and with the token.
+
+    Empty if they do not tell: for example, if both are refused in the same way, and not because of the caller.
+    """
+    if without_token.response is None or not is_evidence(without_token):
         return ""
-    if refusal_of_the_caller(without.response):
+    if refusal_of_the_caller(without_token.response):
         return REQUIRED
-    if not is_refusal(without.response):
+    if not is_refusal(without_token.response):
         return NOT_REQUIRED
-    return REQUIRED if is_evidence(valid) and (succeeded(valid) or answer_of(without) != answer_of(valid)) else ""
+    if not is_evidence(with_token):
+        return ""
+    differs = succeeded(with_token) or answer_of(without_token) != answer_of(with_token)
+    return REQUIRED if differs else ""
 
 
 def need_of_the_token_for_a_read(exchange: Exchange, log: Log) -> str | None:
-    """Whether a read wants the token, by a request without it and the same with it."""
+    """REQUIRED or NOT_REQUIRED for a read, by its answers without and with the token."""
     [with_token] = log.of(exchange.operation, Reading.WITH_TOKEN)
     return need_of_the_token(exchange, with_token) or None
 
 
 def need_of_the_token_for_a_write(exchange: Exchange, log: Log) -> str | None:
-    """Whether an operation that writes wants the token; if it refuses the body first, that is not shown."""
+    """REQUIRED or NOT_REQUIRED for an operation that writes, by its answers to an unreadable body.
+
+    If it refuses the body before it looks at the token, the answers do not tell.
+    """
     if exchange.credential != NO_HEADER or not is_evidence(exchange):
         return None
-    return _difference_of_the_token(exchange, log) or "the body is refused first"
+    return _need_by_unreadable_body(exchange, log) or "the body is refused first"
 
 
-def _difference_of_the_token(exchange: Exchange, log: Log) -> str:
-    """Whether the token makes a difference to an unreadable body."""
+def _need_by_unreadable_body(exchange: Exchange, log: Log) -> str:
+    """REQUIRED or NOT_REQUIRED, by a request with an unreadable body and the same with the token; empty if they do not
+    tell."""
     [with_token] = without_the_token(log, exchange.operation, VALID)
     return need_of_the_token(exchange, with_token)
 
@@ -157,23 +180,24 @@ def _difference_of_the_token(exchange: Exchange, log: Log) -> str:
 # -- invalid requests ---------------------------------------------------------------------------------------------
 
 _LARGE = frozenset({"very long", "a very long text", "long"})
-"""How requests are invalid that show whether a service limits the size of a request."""
+"""Classes of invalid requests that show whether a service limits the size of a request."""
 _COMPLETE = ("pixKey", "a synthetic key")
-"""A registration of a synthetic key with every field: what lacks one is compared with it."""
+"""Class of a registration with every field. Registrations that lack a field are compared with it."""
 _OTHER_ACCOUNT = ("account", "text")
-"""A registration whose body names another account than its path."""
+"""Class of a registration whose body names another account than its path."""
 _MISSING = "missing"
+"""The unusual thing about a registration that lacks a field."""
 
 
 def by_large_request(exchange: Exchange, log: Log) -> Text | None:
-    """What is large in a request: the operation, the part and how it is."""
-    if exchange.unusual[1] not in _LARGE or not _shows_its_class(exchange, log):
+    """The operation, and the part of the request that is large."""
+    if exchange.unusual[1] not in _LARGE or not _stands_for_its_class(exchange, log):
         return None
     return joined((exchange.operation, *exchange.unusual), ", ")
 
 
 def refusal_for_its_size(exchange: Exchange, log: Log) -> Facts | str | None:
-    """How a large request is refused for its size, or that it is not."""
+    """The refusal of a large request because of its size, or words that say that it was not refused for that."""
     if not is_evidence(exchange):
         return None
     if refused_or_lost(exchange) is RefusalKind.SIZE:
@@ -181,23 +205,31 @@ def refusal_for_its_size(exchange: Exchange, log: Log) -> Facts | str | None:
     return "not refused for its size"
 
 
-def _shows_its_class(exchange: Exchange, log: Log) -> bool:
-    """True for the request that stands for its class. On a sandbox some deletions are sent for two accounts."""
-    return _of_class(exchange.operation, exchange.unusual, log) == exchange
+def _stands_for_its_class(exchange: Exchange, log: Log) -> bool:
+    """True if of the requests of its class this one counts. On a sandbox some deletions are sent for two accounts."""
+    return _request_of_class(exchange.operation, exchange.unusual, log) == exchange
 
 
-def _of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
-    """The invalid request of a class, if one was sent. Of two deletions that are alike it is the one for an account
-    that nobody has, because off a sandbox that one alone is sent; with an unreadable body it is the other one."""
+def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
+    """The invalid request that stands for its class; None if none was sent.
+
+    Of two deletions that are alike, it is the one that is sent outside a sandbox, too, so that runs can be compared.
+    That is the one for a synthetic account, but with an unreadable body the one for the account of the profile.
+    """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     is_unreadable = unusual[1] in UNREADABLE
-    preferred = [exchange for exchange in requests if (MARK in exchange.request.last_segment) != is_unreadable]
-    return next(reversed(preferred or requests), None)
+    preferred = []
+    for exchange in requests:
+        is_for_synthetic_account = MARK in exchange.request.last_segment
+        if is_for_synthetic_account != is_unreadable:
+            preferred.append(exchange)
+    candidates = preferred or requests
+    return candidates[-1] if candidates else None
 
 
 def _complete_registration(log: Log) -> Exchange | None:
-    """The registration that incomplete ones are compared with, if its answer is_evidence."""
-    complete = _of_class(_REGISTER, _COMPLETE, log)
+    """The answer to the complete registration with which incomplete ones are compared; None if it is no evidence."""
+    complete = _request_of_class(_REGISTER, _COMPLETE, log)
     if complete is None:
         return None
     answer = answer_that_stands(complete, log)
@@ -212,74 +244,85 @@ _CREDENTIALS = {
     "an empty bearer": "with an empty bearer",
     "Basic credentials": "with Basic credentials",
 }
-"""Bad credentials that every run sends, whatever its token looks like."""
+"""Wrong credentials that every run sends, whatever its token looks like, with their phrases."""
 
 
 def by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """What a request may be refused for; None if another requirement shows how it is refused."""
+    """The thing for which a request may be refused; None if another requirement shows how it is refused."""
     if exchange.credential != VALID:
         return _by_credential(exchange, log)
     if exchange.purpose in OTHER_TYPES:
         return "pixKeyType: another word"
-    if exchange.purpose is not Invalid.IS_OBSERVED or not _shows_its_class(exchange, log):
+    if exchange.purpose is not Invalid.IS_OBSERVED or not _stands_for_its_class(exchange, log):
         return None
-    return _by_what_is_invalid(exchange, log)
+    return _by_unusual_part(exchange, log)
 
 
 def by_operation_and_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """The operation, and what a request may be refused for."""
+    """The operation, and the thing for which a request may be refused; None for an undocumented path."""
     what = by_what_is_refused(exchange, log) if exchange.operation else None
     return None if what is None else joined((exchange.operation, what), ", ")
 
 
 def _by_credential(exchange: Exchange, log: Log) -> Text | None:
+    """The phrase of the wrong credential of a request; None if the answer may depend on something else."""
     if exchange.operation == _EXECUTE and exchange.purpose is not Execution.UNKNOWN_CODE_REFUSED:
-        return None  # with a real code the answer may depend on what became of it
+        return None  # with a real code the answer may depend on whether it was executed before
     if exchange.operation in MAY_BE_OPEN:
         if exchange.purpose is not Unreadable.IS_THE_TOKEN_WANTED:
             return None
-        if _difference_of_the_token(exchange, log) != REQUIRED:
-            return None  # it refuses the body: whether it wants the token, another requirement shows
+        if _need_by_unreadable_body(exchange, log) != REQUIRED:
+            return None  # the body is refused. Another requirement shows whether the operation wants the token
     return _CREDENTIALS.get(exchange.credential)
 
 
-def _by_what_is_invalid(exchange: Exchange, log: Log) -> Text | None:
+def _by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
+    """The phrase of the unusual part of an invalid request; None if another requirement is about this part."""
     what = exchange.unusual[1]
     is_other_account = exchange.operation == _REGISTER and exchange.unusual == _OTHER_ACCOUNT
     if what in _LARGE or is_other_account:
-        return None
+        return None  # general.sizeLimit, registerPixKey.account.relation
     if what != _MISSING:
         return joined(exchange.unusual, ": ")
     complete, answer = _complete_registration(log), answer_that_stands(exchange, log)
     if complete is None or indistinguishable(answer, complete):
-        return None  # whether a field is needed, is another requirement
+        return None  # registerPixKey.body.required shows whether the field is needed
     return "a field: missing"
 
 
 def how_it_is_refused(exchange: Exchange, log: Log) -> Facts | str | None:
-    """How a request is refused, or that it is taken for valid. The answer that an unknown code gets is named as that,
-    because another requirement shows it."""
+    """The refusal of a request, or words that say that it was not refused.
+
+    A refusal that an unknown code gets, too, is only named as that, because another requirement shows it.
+    """
     if not is_refused(exchange) and not _is_taken_for_valid(exchange):
         return None
     if exchange.operation == _EXECUTE and exchange.credential == VALID:
-        answer = answer_of(exchange)
-        if answer in [answer_of(unknown) for unknown in _unknown_codes(log)]:
+        unknown_code = _answer_to_unknown_code(log)
+        if unknown_code and answer_of(exchange) == answer_of(unknown_code):
             return "like an unknown code"
     return answer_of(exchange) if is_refused(exchange) else "not refused"
 
 
 def _is_taken_for_valid(exchange: Exchange) -> bool:
-    """True if an invalid request is surely taken for valid. Whether a token is wanted, a code is unknown, and how a key
-    or an account looks, other requirements show."""
-    if exchange.response is None or exchange.credential != VALID or exchange.operation in (_EXECUTE, _REGISTER):
+    """True if the service surely took an invalid request for a valid one.
+
+    Executions, registrations and requests without the token are left out: other requirements show whether a code is
+    unknown, which keys are accepted, and whether the token is wanted.
+    """
+    is_shown_elsewhere = exchange.credential != VALID or exchange.operation in (_EXECUTE, _REGISTER)
+    if exchange.response is None or is_shown_elsewhere:
         return False
     return refusal_kind(exchange.response) is None and not is_page(exchange.response)
 
 
-def _unknown_codes(log: Log) -> list[Exchange]:
-    """The first execution of an unknown code whose answer is_evidence, if any."""
-    answers = [answer_that_stands(exchange, log) for exchange in log.of(_EXECUTE, Execution.UNKNOWN_CODE)]
-    return [answer for answer in answers if is_evidence(answer)][:1]
+def _answer_to_unknown_code(log: Log) -> Exchange | None:
+    """The first execution of an unknown code whose answer is evidence; None if there is none."""
+    for exchange in log.of(_EXECUTE, Execution.UNKNOWN_CODE):
+        answer = answer_that_stands(exchange, log)
+        if is_evidence(answer):
+            return answer
+    return None
 
 
 def code_of_refusal(exchange: Exchange, log: Log) -> str | None:
@@ -291,8 +334,11 @@ def code_of_refusal(exchange: Exchange, log: Log) -> str | None:
 # -- fields of the execution result -------------------------------------------------------------------------------
 
 _LARGEST = 9_999
+"""Largest number that is kept as it is. Codes and types have few digits; a longer number may name somebody."""
 _UNITS = {9: "seconds", 12: "milliseconds", 15: "microseconds", 18: "nanoseconds"}
-"""Units of a date since 1970, by the power of ten of its size."""
+"""Units of a date since 1970, by its power of ten: a date of our time has about 1.8 * 10^9 seconds."""
+_ABSENT = object()
+"""Stands for a field that a result does not have. None would be the value null."""
 
 
 def by_code_and_status(exchange: Exchange, log: Log) -> Text | None:
@@ -306,17 +352,19 @@ def by_code_and_account_type(exchange: Exchange, log: Log) -> Text | None:
 
 
 def status_in_result(exchange: Exchange, log: Log) -> str | None:
-    """The status of an execution result; of a supplied code no more than that it was seen."""
+    """The status of an execution result. For a supplied code only the word "seen", because its situation has the
+    status."""
     return _of_code(exchange, _status_in_result(exchange))
 
 
 def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
-    """The account type of an execution result; of a supplied code no more than that it was seen."""
+    """The account type of an execution result. For a supplied code only the word "seen", because its situation has the
+    type."""
     return _of_code(exchange, _account_type_in_result(exchange))
 
 
 def unit_of_date(exchange: Exchange, log: Log) -> str | None:
-    """The unit that the size of the date of an execution result suggests."""
+    """The unit of the date in an execution result, as its size suggests."""
     date = _in_result(exchange, "date")
     if not isinstance(date, Decimal):
         return None
@@ -333,8 +381,10 @@ def status_before_execution(exchange: Exchange, log: Log) -> str | None:
 
 
 def _by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
-    """Situation of a value that depends on the transfer: the operation that prepared it. Supplied codes may be of other
-    transfers in the next run."""
+    """Phrase of a value that depends on the transfer: the operation that prepared it.
+
+    Supplied codes may belong to other transfers in the next run, so the phrase has the value itself.
+    """
     if value is None:
         return None
     if exchange.purpose is not Execution.PREPARED:
@@ -343,37 +393,38 @@ def _by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
 
 
 def _of_code(exchange: Exchange, value: str | None) -> str | None:
-    return value if value is None or exchange.purpose is Execution.PREPARED else "seen"
+    """The value that is observed for a prepared code; "seen" for a supplied one."""
+    is_for_prepared_code = exchange.purpose is Execution.PREPARED
+    return value if value is None or is_for_prepared_code else "seen"
 
 
 def _status_in_result(exchange: Exchange) -> str | None:
+    """The status of an execution result; None if there is none."""
     value = _in_result(exchange, "status")
     return None if value is _ABSENT else word_of(value)
 
 
 def _account_type_in_result(exchange: Exchange) -> str | None:
+    """The account type of an execution result; None if there is none."""
     value = _in_result(exchange, "accountType")
     return None if value is _ABSENT else number_of(value)
 
 
-_ABSENT = object()
-
-
 def _in_result(exchange: Exchange, field: str) -> object:
-    """The value of a field of an execution result."""
+    """The value of a field of an execution result; _ABSENT if there is no result, or no such field in it."""
     data = data_of(exchange.response) if is_judged_as_success(exchange) else None
     return (data or {}).get(field, _ABSENT)
 
 
 def word_of(value: object) -> str:
-    """A value of `status` as it is shown, or what else it is."""
+    """A status as it may be shown: the word itself if it is plain, else words that say what it is."""
     if not isinstance(value, str):
         return "no text"
     return value if is_plain_value(value) else "another text"
 
 
 def number_of(value: object) -> str:
-    """A number of few digits as it is, and of any other one the power of ten."""
+    """A number as it may be shown: itself if it has few digits, else its power of ten."""
     if not is_integer(value) or not isinstance(value, Decimal):
         return "no integer"
     return str(int(value)) if abs(value) <= _LARGEST else f"10^{value.adjusted()}"
@@ -383,25 +434,33 @@ def number_of(value: object) -> str:
 
 ACCEPTED, REFUSED = "accepted", "refused"
 LIKE_COMPLETE = "answered like a complete registration"
-"""Accepted, as any key is, or refused: then the service looks at something else first."""
-_SUCCESSES = ("true", "false", "True", "False")
+"""Value if a missing field makes no difference: both registrations are accepted, or both are refused in the same way,
+because the service looks at something else first."""
+_WORDS_OF_SUCCESS = ("true", "false", "True", "False")
+"""Values of Success that are shown as they are."""
 
 
 def _accepted_or_refused(exchange: Exchange) -> str:
+    """The outcome of a registration in one word."""
     return ACCEPTED if registered(exchange) else REFUSED
 
 
 def word_of_success(exchange: Exchange, log: Log) -> str | None:
     """The value of Success in the answer to a registration."""
-    success = find(data_of(exchange.response) or {}, "Success") if is_evidence(exchange) else None
-    if not success:
+    if not is_evidence(exchange):
         return None
-    return success[1] if success[1] in _SUCCESSES else "another value"
+    member = find(data_of(exchange.response) or {}, "Success")
+    if not member:
+        return None
+    _, value = member
+    return value if value in _WORDS_OF_SUCCESS else "another value"
 
 
 def by_number_as_type(exchange: Exchange, log: Log) -> Text | None:
-    """The digits that are sent as the type of an e-mail address. A service may look whether the key fits, so the phrase
-    says which type is right."""
+    """The digits that are sent as the type of an e-mail address.
+
+    The phrase also names the type of the key, because a service may check whether the key fits the digits.
+    """
     return f"{type_sent(exchange)} = EMAIL"
 
 
@@ -413,14 +472,20 @@ def outcome_of_registration(exchange: Exchange, log: Log) -> str | None:
 def by_missing_field(exchange: Exchange, log: Log) -> Text | None:
     """The field that a registration lacks."""
     field, what = exchange.unusual
-    return field if what == _MISSING and _shows_its_class(exchange, log) else None
+    return field if what == _MISSING and _stands_for_its_class(exchange, log) else None
 
 
 def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
-    """Whether a registration needs the field that this one lacks: not if it is accepted, and surely if a complete one
-    of the same key is answered otherwise.
+    """REQUIRED or NOT_REQUIRED for the field that a registration lacks, or LIKE_COMPLETE.
 
-    A service that looks at the key first refuses both, and one that takes any key accepts both.
+    | without the field | complete | the field is |
+    |---|---|---|
+    | accepted | accepted | LIKE_COMPLETE: the service takes any key |
+    | refused | refused in the same way | LIKE_COMPLETE: the service looks at the key first |
+    | accepted | refused | NOT_REQUIRED |
+    | refused | accepted, or refused in another way | REQUIRED |
+
+    If the answer to the complete registration is no evidence, only an accepted one tells.
     """
     if not is_evidence(exchange):
         return None
@@ -434,17 +499,20 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
 
 
 def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
-    """Outcome of a registration whose body names another account than its path."""
+    """Outcome of a registration whose body names another account than its path. It is compared with the complete
+    registration, like one that lacks a field."""
     if exchange.unusual != _OTHER_ACCOUNT:
         return None
     outcomes = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED}
-    value = need_of_the_field(exchange, log)
-    return outcomes.get(value, value) if value else None
+    need = need_of_the_field(exchange, log)
+    return outcomes.get(need, need) if need else None
 
 
 def by_type_and_format(exchange: Exchange, log: Log) -> Text | None:
-    """Type and format of the key that a valid registration names. How a RANDOM key is asked for is the service's
-    choice, so that its format is the value."""
+    """Type and format of the key that a valid registration names.
+
+    Of a RANDOM key only the type: services ask for it in different ways, so its format is the value that is observed.
+    """
     if not exchange.valid:
         return None
     key_type = type_sent(exchange)
@@ -452,27 +520,30 @@ def by_type_and_format(exchange: Exchange, log: Log) -> Text | None:
 
 
 def accepted_format(exchange: Exchange, log: Log) -> str | None:
-    """That the format of a key is accepted; of a RANDOM key the format. Keys of the other types are those of the
-    profile, and other formats may be accepted as well."""
+    """The word ACCEPTED for a key whose format is accepted; for a RANDOM key its format.
+
+    A refused key shows nothing. Other formats than that of the profile may be accepted as well.
+    """
     if not registered(exchange):
         return None
     return _format_of_key(exchange) if type_sent(exchange) == "RANDOM" else ACCEPTED
 
 
 def _format_of_key(exchange: Exchange) -> str:
+    """The format of the key that a registration names, in words."""
     body = body_sent(exchange)
     return format_of(body["pixKey"]) if "pixKey" in body else "left out"
 
 
 def by_type_of_a_synthetic_key(exchange: Exchange, log: Log) -> Text | None:
-    """The type of a synthetic text that is sent as a key: it has the format of none."""
+    """The type of a registration whose key is a synthetic text, which has the format of no type."""
     if exchange.unusual != _COMPLETE:
         return None
     return joined((type_sent(exchange), "a text that is no such key"), ", ")
 
 
 def outcome_of_a_synthetic_key(exchange: Exchange, log: Log) -> str | None:
-    """Outcome of a synthetic text that is sent as a key, unless it is refused for the caller."""
+    """Outcome of a registration whose key is a synthetic text, unless it is refused because of the caller."""
     if exchange.response is None or not is_evidence(exchange) or refusal_of_the_caller(exchange.response):
         return None
     return _accepted_or_refused(exchange)

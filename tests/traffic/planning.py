@@ -1,6 +1,7 @@
-"""What --plan, --explain and --list print in place of a run: without a target, a token and a report.
+"""What --plan, --explain and --list print instead of a run. They need no target and no token, and write no report.
 
-The plan is the traffic of a run on a wire that sends nothing and answers as the interface document says.
+conftest.py asks for it when pytest is configured. A plan is made in the same way as the traffic of a run, with a wire
+that sends nothing and answers as the interface document says.
 """
 
 from __future__ import annotations
@@ -35,27 +36,31 @@ from tests.harness.selection import group_of, ids_tested, permits, requirement_o
 from tests.traffic.phases import send_all
 
 InPlaceOfTests = Callable[[pytest.Session], None]
-"""Does something with the collected tests in place of running them."""
+"""Prints something about the collected tests instead of running them."""
 
 
 def what_to_print(config: pytest.Config, profile: Profile, resend: Container[str]) -> InPlaceOfTests | None:
-    """Prints what --plan, --explain or --list ask for; None without these options. pytest collects the tests, and
-    prints nothing of its own about it. UsageError for two of them, and for an id that is not known."""
-    asked = options_given(config, PRINTING)
-    if not asked:
+    """Function that prints what --plan, --explain or --list asks for; None without these options.
+
+    pytest still collects the tests, and prints nothing of its own about them. Raises UsageError if two of the options
+    are given, and for an id that is not known.
+    """
+    options = options_given(config, PRINTING)
+    if not options:
         return None
-    if explains(config) and len(asked) > 1:
-        raise pytest.UsageError(f"{' and '.join(asked)} each print something; name one of them")
+    if explains(config) and len(options) > 1:
+        raise pytest.UsageError(f"{' and '.join(options)} each print something; name one of them")
     printing = partial(_print_plan, profile, resend)
     if explains(config):
-        named = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
-        printing = partial(_print_explanation, profile, named)
-    config.option.collectonly = False
-    config.option.verbose = -2
+        ids = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
+        printing = partial(_print_explanation, profile, ids)
+    config.option.collectonly = False  # with --collect-only, pytest would print the tests instead
+    config.option.verbose = -2  # below quiet: pytest prints not even the number of tests
     return printing
 
 
 def _print_plan(profile: Profile, resend: Container[str], session: pytest.Session) -> None:
+    """Print what a run would send, and what the journal of codes says about it."""
     config = session.config
     plan = planned(config, profile, resend, session.items)
     journal, trouble, _ = journal_in_words(profile)
@@ -68,58 +73,66 @@ def _print_plan(profile: Profile, resend: Container[str], session: pytest.Sessio
 # -- what is required, and what the last run saw ----------------------------------------------------------------------
 
 
-def _print_explanation(profile: Profile, named: Container[str], session: pytest.Session) -> None:
-    """Print the requirement of this name, or a line for each of several. What the command line selects narrows them."""
+def _print_explanation(profile: Profile, ids: Container[str], session: pytest.Session) -> None:
+    """Print all about one requirement, or a line for each of several. If the command line selects requirements, only
+    the selected ones are printed."""
     config = session.config
-    chosen = [requirement for requirement in requirements().values() if requirement.id in named]
+    chosen = [requirement for requirement in requirements().values() if requirement.id in ids]
     if selection(config):
         selected = set(map(requirement_of, session.items))
         chosen = [requirement for requirement in chosen if requirement in selected]
     run = _last_run(config, profile, [requirement.id for requirement in chosen])
     if len(chosen) == 1:
-        print_lines(explanation(chosen[0], _sent_for(chosen[0], session), run))
+        print_lines(explanation(chosen[0], _requests_in_words(chosen[0], session), run))
     else:
         print_lines(listing(chosen, run))
 
 
-def _sent_for(requirement: Requirement, session: pytest.Session) -> list[str]:
-    """What a run sends to the embedded sandbox for a requirement, by operation and purpose."""
+def _requests_in_words(requirement: Requirement, session: pytest.Session) -> list[str]:
+    """Lines that say what a run sends to the embedded sandbox for a requirement, by operation and purpose."""
     tests = [item for item in session.items if requirement_of(item) == requirement]
     not_generated = [item for item in tests if not item.get_closest_marker("property")]
     plan = planned(session.config, load("sandbox"), (), not_generated)
     exchanges = [exchange for exchange in plan.exchanges if not isinstance(exchange.purpose, Preflight)]
     lines = list(purposes_in_words(exchanges))
-    return lines if len(not_generated) == len(tests) else [*lines, "generated requests"]
+    if len(not_generated) < len(tests):
+        lines.append("generated requests")
+    return lines
 
 
 def _last_run(config: pytest.Config, profile: Profile, ids: Collection[str]) -> LastRun:
+    """The run in the folder that --report-dir names; else the last run of this profile that is about the ids."""
     clean = Display(listed_secrets(profile)).line
-    if named := config.getoption("report_dir"):
-        return last_run(Path(named), clean)
+    report_folder = config.getoption("report_dir")
+    if report_folder:
+        return last_run(Path(report_folder), clean)
     return last_run_about(ids, runs_folder(profile.name), clean)
 
 
 # -- the plan ---------------------------------------------------------------------------------------------------------
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwaXhjb25mLXBsYW4iLCJleHAiOjE5OTk5OTk5OTl9.cGl4Y29uZi1wbGFuLXNpZ25hdHVyZQ"
-"""A token from which every form of wrong token can be made."""
-_OF_TYPE = {"string": "*", "integer": 1, "number": 1, "null": None}
+"""A token of no service. It is a complete JWT, so that every form of wrong token can be made of it."""
+_VALUES = {"string": "*", "integer": 1, "number": 1, "null": None}
+"""By JSON type, a value of a documented field."""
 _SUCCESSFUL = {"status": "DONE", "Success": "true"}
-"""Documented fields that say what became of a request."""
+"""The values that the interface document shows, of the fields that say what became of a request."""
 
 
 def planned(config: pytest.Config, profile: Profile, resend: Container[str], items: Sequence[pytest.Item]) -> Plan:
-    """Plan of the requests of the selected tests. `resend` has the codes that may be sent although an earlier run sent
-    them."""
+    """Plan of the requests of the selected tests.
+
+    `resend` has the codes that may be sent although an earlier run sent them.
+    """
     door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend, new_journal=config.getoption("new_journal"))
     client = Client(door)
     preflight(client)
     reproduction = Reproduction(door.exchanges, door.sent_again)
     traffic = send_all(config, client, profile, config.getoption("seed") or 0, items, reproduction).traffic
-    asked = (requirements()[name].operation for name in ids_tested(items, "sent"))
+    operations_tested = (requirements()[requirement_id].operation for requirement_id in ids_tested(items, "sent"))
     return Plan(
         door.exchanges,
-        denied=frozenset(name for name in asked if name and not permits(profile, name)),
+        denied=frozenset(name for name in operations_tested if name and not permits(profile, name)),
         executes=traffic.reach.spends_codes,
         barred=list(door.guard.barred),
         cut=list(door.unsent),
@@ -128,14 +141,18 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
 
 
 class _Wire:
-    """Connections that send nothing. A valid request succeeds, as the interface document says; any other is refused."""
+    """A wire that sends nothing.
+
+    A valid request succeeds, with an answer as in the interface document. Any other is refused.
+    """
 
     def __init__(self, profile: Profile) -> None:
-        self._plan, self._key_at = profile.transactions.prepare, profile.key_at
-        self._prepared = 0
+        self._plan = profile.transactions.prepare
+        self._key_at = profile.key_at
+        self._count_prepared = 0
 
     def attempt(self, sending: Sending) -> Response:
-        """The answer to a request that is not sent."""
+        """The answer to a request, which is not sent."""
         intent = sending.intent
         if intent.valid or sending.executes:
             return _answer(200, {"code": 0, "data": self._data(intent.operation)})
@@ -151,26 +168,26 @@ class _Wire:
         """Nothing is open."""
 
     def _data(self, operation: str) -> object:
+        """The value of `data` in a successful answer: a new code, an empty list of keys, or a documented result."""
         if operation in PREPARING and self._plan:
-            self._prepared += 1
-            value: object = f"plan-{self._prepared}"
-            for part in reversed(parts_of_pointer(self._plan.code_at.removeprefix("/data"))):
-                value = {part: value}
-            return value
+            self._count_prepared += 1
+            path_to_code = parts_of_pointer(self._plan.code_at.removeprefix("/data"))
+            return _nested(path_to_code, f"plan-{self._count_prepared}")
         if operation == "listPixKeys" and self._key_at:
-            return _empty_list_at(self._key_at)
+            path_to_key = parts_of_pointer(self._key_at.removeprefix("/data"))
+            path_to_list = list(takewhile("*".__ne__, path_to_key))  # * stands for each key in the list
+            return _nested(path_to_list, [])
         fields = operations()[operation].result
-        return {field.name: _SUCCESSFUL.get(field.name, _OF_TYPE[field.types[-1]]) for field in fields}
+        return {field.name: _SUCCESSFUL.get(field.name, _VALUES[field.types[-1]]) for field in fields}
 
 
 def _answer(status: int, body: dict[str, object]) -> Response:
+    """A response with this JSON body."""
     return Response(status, (("Content-Type", "application/json"),), json.dumps(body).encode())
 
 
-def _empty_list_at(key_at: str) -> object:
-    """The data of a list without keys, where a profile says that they stand."""
-    value: object = []
-    around_the_list = takewhile("*".__ne__, parts_of_pointer(key_at.removeprefix("/data")))
-    for part in reversed([*around_the_list]):
-        value = {part: value}
+def _nested(path: Sequence[str], value: object) -> object:
+    """Objects within each other, so that the value stands at the path."""
+    for name in reversed(path):
+        value = {name: value}
     return value

@@ -1,4 +1,8 @@
-"""The reads and the orders, whose answers the interface document does not describe."""
+"""Reads, and orders that prepare a transfer: the interface document does not describe their answers.
+
+The document lists them under "Other endpoints". They are sent to observe the answers. Reads also show whether an
+account or the token is valid, and whether a service mixes up answers.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +61,20 @@ def prepare_transfers(traffic: Traffic) -> None:
 
 
 def _order(traffic: Traffic, operation: str) -> None:
-    """Send the body of the profile, or that of a transfer which a whole run would prepare and execute."""
+    """Send one body to an operation that prepares transfers: the first of these.
+
+    1. The body that the profile names for the operation.
+    2. The body of `transactions.prepare`, if it is for this operation. The report lists the transfer as not executed.
+    3. An empty object, which is not valid.
+    """
     client, profile = traffic.client, traffic.profile
+    body = profile.requests.get(operation)
     plan = profile.transactions.prepare
-    if body := profile.requests.get(operation):
+    is_planned = plan is not None and plan.operation == operation and permits(profile, "executePix")
+    if body:
         client.send(operation, json=filled(body.json, profile), valid=True, purpose=Order.ONE_OF_EACH)
-    elif plan and plan.operation == operation and permits(profile, "executePix"):
-        prepare_one(client, profile, plan, purpose=Order.ONE_OF_EACH)  # it is not executed, and listed as that
+    elif plan and is_planned:
+        prepare_one(client, profile, plan, purpose=Order.ONE_OF_EACH)
     else:
         client.send(operation, json={}, purpose=Order.ONE_OF_EACH)
 
@@ -83,11 +94,13 @@ def read(traffic: Traffic) -> None:
 
 
 def _read(traffic: Traffic, operation: str, purpose: Purpose, credential: str = VALID) -> Exchange:
+    """Send a read, of the first account of the profile if it names an account. It is valid if the token is."""
     account = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
     return traffic.client.send(operation, account, credential=credential, valid=credential == VALID, purpose=purpose)
 
 
 def _operations_read(traffic: Traffic) -> list[str]:
+    """The operations that `read` has sent."""
     return [operation for operation in READS if traffic.log.of(operation, Reading.WITH_TOKEN)]
 
 
@@ -101,32 +114,43 @@ def read_again(traffic: Traffic) -> None:
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"])
 def read_beside_refusals(traffic: Traffic) -> None:
-    """Send each read at the same moment as a request that is to be refused, in one of three ways.
+    """Send each read at the same moment as a request that must be refused: `_requests_to_refuse` says which.
 
-    The answers to two such requests may be mixed up.
+    A service may mix up the answers to two such requests.
     """
     if not traffic.together.is_possible:
         return
-    client, refused = traffic.client, Refused.BESIDE_A_READ
     sends: list[Send] = []
     for operation in _operations_read(traffic):
-        refusable: list[Send] = [
-            partial(_read, traffic, operation, refused, NO_HEADER),
-            partial(client.send, "getBalance", synthetic(), purpose=refused),
-        ]
-        if traffic.permitted("registerPixKey"):
-            refusable.append(partial(unauthorized("registerPixKey", VALID).send, client.with_purpose(refused)))
-        for send_refusable in refusable:
+        for send_refused in _requests_to_refuse(traffic, operation):
             send_read = partial(_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
-            sends += traffic.together.meeting(send_read, send_refusable)
+            sends += traffic.together.meeting(send_read, send_refused)
     traffic.together.send_all(sends)
 
 
-# -- what the log says of them --------------------------------------------------------------------------------------
+def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
+    """Three requests that a service refuses for different reasons:
+
+    - the same read without the token
+    - the balance of an account that nobody has
+    - an unreadable registration, if the run may send registrations
+    """
+    client, purpose = traffic.client, Refused.BESIDE_A_READ
+    requests: list[Send] = [
+        partial(_read, traffic, operation, purpose, NO_HEADER),
+        partial(client.send, "getBalance", synthetic(), purpose=purpose),
+    ]
+    if traffic.permitted("registerPixKey"):
+        unreadable_registration = unauthorized("registerPixKey", VALID)
+        requests.append(partial(unreadable_registration.send, client.with_purpose(purpose)))
+    return requests
+
+
+# -- questions to the log -------------------------------------------------------------------------------------------
 
 
 def visit(log: Log, operation: str) -> list[Exchange]:
-    """The requests to an operation whose answer the interface document does not describe, the valid one first.
+    """The reads or the orders that were sent to one operation. Of the reads the one with the token is first.
 
     Raises NotExercised if no account is supplied.
     """
@@ -139,7 +163,7 @@ def visit(log: Log, operation: str) -> list[Exchange]:
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
-    """The visit, and what is read beside registrations if the selection is about those."""
+    """The exchanges of `visit`. If the selection is about registrations, also the lists that were read beside them."""
     exchanges = visit(traffic.log, operation)
     if traffic.is_about("registerPixKey"):
         exchanges += traffic.log.of(operation, KeyListing.BESIDE_A_REGISTRATION)
@@ -147,13 +171,17 @@ def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
 
 
 def no_answer(log: Log, profile: Profile, operation: str) -> Text:
-    """Reason why no answer of the operation shows its shape, and what to supply, or to check; if no answer lasts, no
-    more than the answers."""
+    """Reason why no answer of the operation shows its shape, and what the profile should say.
+
+    If all answers may be others in a minute, the reason has only the answers, because the profile is not the cause.
+    """
     valid = [exchange for exchange in log.targeted(operation) if exchange.expects_success]
     answer = answers_in_words(valid) if valid else say("no answer")
     if valid and not any(map(is_evidence, valid)):
         return say("no valid request succeeded ({answer})", answer=answer)
-    what = f"requests.{operation}" if profile.accounts and operation not in READS else "accounts"
-    if profile.accounts and operation in {*READS, *profile.requests}:
+    needs_a_body = bool(profile.accounts) and operation not in READS
+    what = f"requests.{operation}" if needs_a_body else "accounts"
+    is_supplied = bool(profile.accounts) and operation in {*READS, *profile.requests}
+    if is_supplied:
         return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=what)
     return say("no valid request succeeded ({answer}): supply {what}", answer=answer, what=what)
