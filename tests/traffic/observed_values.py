@@ -326,9 +326,13 @@ def _answer_to_unknown_code(log: Log) -> Exchange | None:
 
 
 def code_of_refusal(exchange: Exchange, log: Log) -> str | None:
-    """The value of `code` in a refusal."""
-    code = code_of(exchange.response) if exchange.response and is_refused(exchange) else None
-    return None if code is None else number_of(Decimal(code))
+    """The value of `code` in a refusal; None if it has no such member."""
+    if exchange.response is None or not is_refused(exchange):
+        return None
+    code = code_of(exchange.response)
+    if code is None:
+        return None
+    return number_of(Decimal(code))
 
 
 # -- fields of the execution result -------------------------------------------------------------------------------
@@ -354,13 +358,13 @@ def by_code_and_account_type(exchange: Exchange, log: Log) -> Text | None:
 def status_in_result(exchange: Exchange, log: Log) -> str | None:
     """The status of an execution result. For a supplied code only the word "seen", because its situation has the
     status."""
-    return _of_code(exchange, _status_in_result(exchange))
+    return _value_or_seen(exchange, _status_in_result(exchange))
 
 
 def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
     """The account type of an execution result. For a supplied code only the word "seen", because its situation has the
     type."""
-    return _of_code(exchange, _account_type_in_result(exchange))
+    return _value_or_seen(exchange, _account_type_in_result(exchange))
 
 
 def unit_of_date(exchange: Exchange, log: Log) -> str | None:
@@ -392,10 +396,11 @@ def _by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
     return next((preparation.operation for preparation in log.with_purpose(Preparation.TO_EXECUTE)), "")
 
 
-def _of_code(exchange: Exchange, value: str | None) -> str | None:
-    """The value that is observed for a prepared code; "seen" for a supplied one."""
-    is_for_prepared_code = exchange.purpose is Execution.PREPARED
-    return value if value is None or is_for_prepared_code else "seen"
+def _value_or_seen(exchange: Exchange, value: str | None) -> str | None:
+    """The value, if the code was prepared by the run; for a supplied code only the word "seen"."""
+    if value is None or exchange.purpose is Execution.PREPARED:
+        return value
+    return "seen"
 
 
 def _status_in_result(exchange: Exchange) -> str | None:
