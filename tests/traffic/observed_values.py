@@ -213,8 +213,9 @@ def _stands_for_its_class(exchange: Exchange, log: Log) -> bool:
 def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
     """The invalid request that stands for its class; None if none was sent.
 
-    Of two deletions that are alike, it is the one that is sent outside a sandbox, too, so that runs can be compared.
-    That is the one for a synthetic account, but with an unreadable body the one for the account of the profile.
+    Of two deletions that are alike, it is the one for a synthetic account, because outside a sandbox only this one is
+    sent, and runs shall be comparable. With an unreadable body it is the one for the account of the profile, because it
+    shows more if the account exists.
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     is_unreadable = unusual[1] in UNREADABLE
