@@ -1,14 +1,15 @@
-"""What Schemathesis draws from `spec/openapi.yaml`: the schema for drawing, the hooks, and the strategies.
+"""Requests that Schemathesis draws from `spec/openapi.yaml`: the schema for drawing, the hooks, and the strategies.
 
-The interface document leaves most types open, so data of the schema as it is holds few documented members. For drawing
-alone, bodies are closed, and a member whose type is not shown may have any JSON type. The examples of the members are
-those of the form that `case.py` or the profile has, so that the cases of the coverage phase differ from a complete body
-in one member each.
+`property.py` asks for cases of each operation, `stateful.py` for sequences of steps.
 
-Hooks state what may never be sent, and put synthetic identifiers in. Credentials, queries and broken bodies are those
-of `invalid.py`; other methods are never sent.
+- Schema: the interface document leaves most types open, so what Schemathesis draws from the schema as it is has few of
+  the documented members. For drawing alone, a body has no other members than the documented ones, and a member whose
+  type is not shown may have any JSON type. Each member has an example from a complete body (`form_of` in `case.py`), so
+  that the cases of the coverage phase differ from this body in one member each.
+- Hooks: they leave out what may never be sent, and put synthetic identifiers in the place of drawn ones.
+- Not drawn here: wrong credentials, queries and broken bodies are in `invalid.py`. Other methods are never sent.
 
-Import it where something is drawn: with what it needs that takes most of a second.
+Import this module only where something is drawn, because importing Schemathesis takes most of a second.
 """
 
 from __future__ import annotations
@@ -59,24 +60,27 @@ from tests.traffic.case import (
 )
 
 T = TypeVar("T")
-JsonSchema = dict[str, Any]
-NO_FEEDBACK = FeedbackSources()
-"""Schemathesis draws constants of loaded modules and of answers otherwise: then a seed does not tell what is drawn."""
+_JsonSchema = dict[str, Any]
+_NO_FEEDBACK = FeedbackSources()
+"""Sources of constants to draw: none. By default, Schemathesis takes constants from loaded modules and from answers, so
+that the same seed would draw different cases."""
 
 # -- texts -------------------------------------------------------------------------------------------------------------
 
 _SPECIAL = "%\\'\" `;:,.?#&=+<>|[]()$~^*!@"
-"""They mean something in SQL, JSON, URLs, shells or templates. Schemathesis draws no path parameter with braces."""
+"""Characters that mean something in SQL, JSON, URLs, shells or templates. Braces are left out, because Schemathesis
+draws no path parameter with them."""
 _UNUSUAL = "/\0\t\r\n\x7f\x85\u2028ãßİ\u0301\u202e\ufeff🏦"
-"""They end a text, a line or a path segment, change length with letter case or coding, or are not seen."""
+"""Characters that end a text, a line or a path segment, that change length with letter case or encoding, or that nobody
+sees."""
 _LENGTHS = (300, 5_000)
-"""Longer than a column of 255, and than a buffer of 4 KiB."""
+"""Lengths of long texts: longer than a database column of 255 characters, and than a buffer of 4 KiB."""
 
 
 def _some_of(characters: str) -> st.SearchStrategy[str]:
-    """Texts of about half of these characters, so that few texts hold each of them."""
-    included = st.tuples(*(st.booleans() for _ in characters))
-    return included.map(lambda chosen: "".join(compress(characters, chosen)))
+    """Texts of about half of these characters, so that a few texts are enough to have each character."""
+    choices = st.tuples(*(st.booleans() for _ in characters))
+    return choices.map(lambda chosen: "".join(compress(characters, chosen)))
 
 
 _FORMATS = {
@@ -90,57 +94,66 @@ _FORMATS = {
 }
 for _name, _strategy in _FORMATS.items():
     schemathesis.openapi.format(_name, _strategy)
-_DRAWN_TEXTS: list[JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
-_TEXTS: list[JsonSchema] = [
-    *_DRAWN_TEXTS,
-    *({"const": text} for text in ("", "x", f"{_SPECIAL}{{}}ã🏦")),
-]
-"""Texts. The coverage phase has the constant ones in each member."""
-_NOT_SHOWN: list[JsonSchema] = [
+_DRAWN_TEXTS: list[_JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
+_CONSTANT_TEXTS: list[_JsonSchema] = [{"const": text} for text in ("", "x", f"{_SPECIAL}{{}}ã🏦")]
+"""Texts that the coverage phase puts into each member."""
+_TEXTS = [*_DRAWN_TEXTS, *_CONSTANT_TEXTS]
+_ANY_TYPE: list[_JsonSchema] = [
     {"type": "null"}, {"const": True}, {"type": "number"}, {"const": -0.5}, *_TEXTS, {"const": {}},
 ]  # fmt: skip
-"""The JSON types of a member whose type the interface document does not show; other values are those of negative data.
-Arrays and objects of any depth would take most of the time."""
+"""Values of a member whose type the interface document does not show. Negative cases have other values, too. Arrays and
+objects of any depth are left out, because to draw them would take most of the time."""
 
 
 # -- the schema for drawing --------------------------------------------------------------------------------------------
 
-_FORM, _ALL, _ANY = "one member unlike the form", "all members", "any members"
-"""Kinds of closed bodies."""
+_ONE_UNLIKE_THE_FORM = "one member unlike the form"
+_ALL_MEMBERS = "all members"
+_ANY_MEMBERS = "any members"
+_KINDS = (_ONE_UNLIKE_THE_FORM, _ALL_MEMBERS, _ANY_MEMBERS)
+"""Kinds of bodies. None of them has a member that is not documented. The form is a complete, usual body."""
 
 
-def _member_schema(operation: str, name: str, valid: Any, profile: Profile) -> JsonSchema:
-    """Schema of one member of a body. `valid` is its value in the form of the operation."""
+def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
+    """Schema of one member of a body. Its example is the value of the usual body."""
     if name == "pixKeyType" and operation == "registerPixKey":
         return {"enum": list(NAMED_TYPES)}
-    types = _TEXTS if operation == "registerPixKey" else _NOT_SHOWN
-    if name == AMOUNT and profile.is_sandbox:
-        types = [*types, {"const": 0}, {"const": 1e15}]
-    elif name == AMOUNT:
-        bounds = {"exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
-        types = [{"type": "number", **bounds} if schema == {"type": "number"} else schema for schema in types]
-    return {"anyOf": types, "examples": [valid]}
+    types = _TEXTS if operation == "registerPixKey" else _ANY_TYPE
+    if name == AMOUNT:
+        types = _types_of_an_amount(operation, types, profile)
+    return {"anyOf": types, "examples": [usual_value]}
 
 
-def _closed(members: Mapping[str, JsonSchema], required: bool) -> JsonSchema:
-    """Schema of an object that has these members and no others."""
+def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profile) -> list[_JsonSchema]:
+    """The types with the amounts that may be sent: on a sandbox also 0 and a huge one (10^15, which no balance has);
+    elsewhere only amounts above 0, up to that of the profile."""
+    if profile.is_sandbox:
+        return [*types, {"const": 0}, {"const": 1e15}]
+    any_number: _JsonSchema = {"type": "number"}
+    bounded_number = {**any_number, "exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
+    return [bounded_number if schema == any_number else schema for schema in types]
+
+
+def _closed(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
+    """Schema of an object that has no other members than these. If `required`, it has all of them."""
     names = list(members) if required else []
     return {"type": "object", "properties": dict(members), "required": names, "additionalProperties": False}
 
 
-def _bodies(operation: str, form: Form, profile: Profile) -> dict[str, JsonSchema]:
-    """The schemas of a body, by the name of what they have in common."""
-    free = {name: _member_schema(operation, name, valid, profile) for name, valid in form.items()}
-    fixed = {name: {"const": valid} for name, valid in form.items()}
+def _body_schemas(operation: str, form: Form, profile: Profile) -> dict[str, _JsonSchema]:
+    """The schemas of a body, by kind."""
+    free = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in form.items()}
+    fixed = {name: {"const": usual_value} for name, usual_value in form.items()}
+    one_is_free = [_closed({**fixed, name: schema}, required=True) for name, schema in free.items()]
     return {
-        _ALL: _closed(free, required=True),
-        _ANY: _closed(free, required=False),
-        _FORM: {"anyOf": [_closed({**fixed, name: schema}, required=True) for name, schema in free.items()]},
+        _ALL_MEMBERS: _closed(free, required=True),
+        _ANY_MEMBERS: _closed(free, required=False),
+        _ONE_UNLIKE_THE_FORM: {"anyOf": one_is_free},
     }
 
 
-def _load(profile: Profile, kind: str) -> Any:
-    """The schema as Schemathesis has it, with closed bodies of one kind, and with the hooks."""
+def _schema_for_drawing(profile: Profile, kind: str) -> Any:
+    """The OpenAPI schema, loaded by Schemathesis, with bodies of one kind and with the hooks."""
     document = deepcopy(dict(openapi()))
     for parameter in document["components"]["parameters"].values():
         parameter["schema"] = {"anyOf": _DRAWN_TEXTS}
@@ -149,45 +162,57 @@ def _load(profile: Profile, kind: str) -> Any:
             operation = item.get("operationId") if isinstance(item, dict) else None
             form = form_of(operation, profile) if operation else None
             if operation and form:
-                schema = _bodies(operation, form, profile)[kind]
-                item["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
+                body_schema = _body_schemas(operation, form, profile)[kind]
+                item["requestBody"] = {"required": True, "content": {JSON: {"schema": body_schema}}}
                 item["parameters"] = _path_parameters(operation, profile)
-    loaded = schemathesis.openapi.from_dict(document)
-    loaded.config.generation.with_security_parameters = False
-    loaded.config.phases.coverage.unexpected_methods = set()  # else DELETE and TRACE go to each path
-    _register_hooks(loaded, profile)
-    return loaded
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.generation.with_security_parameters = False  # no drawn credentials
+    schema.config.phases.coverage.unexpected_methods = set()  # otherwise DELETE and TRACE are sent to each path
+    _register_hooks(schema, profile)
+    return schema
 
 
-def _path_parameters(operation: str, profile: Profile) -> list[JsonSchema]:
-    """The path parameter of an operation with a body, with the usual one as its example."""
+def _path_parameters(operation: str, profile: Profile) -> list[_JsonSchema]:
+    """The path parameter of an operation with a body, with the usual value as its example; empty if it has none."""
     name = operations()[operation].path_parameter
-    schema = {"anyOf": _DRAWN_TEXTS, "examples": [_place_of(operation, profile)]}
-    return [{"name": name, "in": "path", "required": True, "schema": schema}] if name else []
+    if not name:
+        return []
+    schema = {"anyOf": _DRAWN_TEXTS, "examples": [_usual_place(operation, profile)]}
+    return [{"name": name, "in": "path", "required": True, "schema": schema}]
 
 
-def _place_of(operation: str, profile: Profile) -> str | None:
-    """The path parameter of a usual request. On a sandbox a deletion may take whatever it likes."""
-    deletes_at_home = operation == "deletePixKey" and profile.is_sandbox and profile.accounts
-    return profile.accounts[0] if deletes_at_home else place_of(operation, profile)
+def _usual_place(operation: str, profile: Profile) -> str | None:
+    """The path parameter of a usual request.
+
+    On a sandbox a deletion is for an account of the profile, because no key there is worth anything.
+    """
+    deletes_on_sandbox = operation == "deletePixKey" and profile.is_sandbox
+    if deletes_on_sandbox and profile.accounts:
+        return profile.accounts[0]
+    return place_of(operation, profile)
 
 
 def _register_hooks(schema: Any, profile: Profile) -> None:
-    """Filter out what may never be sent, and make a synthetic identifier of whatever may name somebody. `bounded` of
-    `case.py` looks at each case once more, and the door at each request."""
+    """Register the hooks that keep drawn cases harmless.
+
+    One leaves out what may never be sent. The other one makes a synthetic identifier of everything that may name
+    somebody. `bounded` in `case.py` checks each case once more, and the door checks each request.
+    """
 
     @schema.hook  # type: ignore[untyped-decorator]
     def filter_case(context: Any, case: SchemaCase[Any]) -> bool:
-        """No bytes, which cannot be read for what they name, and no amount above that of the profile."""
+        """False for a body of bytes, because nobody knows what it names, and for an amount above that of the
+        profile."""
         return not isinstance(case.body, bytes) and has_permitted_amounts(_operation_of(case), case.body, profile)
 
     @schema.hook  # type: ignore[untyped-decorator]
     def map_case(context: Any, case: SchemaCase[Any]) -> SchemaCase[Any]:
-        """Synthetic identifiers in path and body. An account of the profile stays where it can harm nothing."""
+        """The case with synthetic identifiers in path and body. An account of the profile stays if it can harm
+        nothing."""
         operation = _operation_of(case)
         for name, value in case.path_parameters.items():
             text = unquote(str(value))
-            is_usual = operation not in READS and text == _place_of(operation, profile)
+            is_usual = operation not in READS and text == _usual_place(operation, profile)
             case.path_parameters[name] = text if is_usual else synthetic_place(operation, text, profile)
         if not isinstance(case.body, NotSet):
             case.body = harmless(case.body, operation, profile)
@@ -195,6 +220,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
 
 
 def _operation_of(case: SchemaCase[Any]) -> str:
+    """The operation id of a case."""
     return str(case.operation.definition.raw["operationId"])
 
 
@@ -202,8 +228,11 @@ def _operation_of(case: SchemaCase[Any]) -> str:
 
 
 class _SameEverywhere(HypothesisProvider):
-    """The provider of Hypothesis without the constants of the modules that happen to be loaded, so that a seed draws
-    the same on every machine. Hypothesis takes other providers as backends."""
+    """The provider of Hypothesis without the constants of loaded modules.
+
+    Hypothesis draws them now and then, and which modules are loaded depends on the machine. Without them a seed draws
+    the same everywhere. A provider is registered as a backend of Hypothesis.
+    """
 
     _local_constants = Constants()
 
@@ -212,17 +241,19 @@ _BACKEND = "pixconf"
 AVAILABLE_PROVIDERS[_BACKEND] = _SameEverywhere
 hypothesis.configuration.set_hypothesis_home_dir(RUNS / ".hypothesis")
 _FIRST_PARTS = 10
-"""Parts of a case that are drawn at most until one shows what the case shows."""
+"""Parts of a case that are drawn before Hypothesis begins to shrink. If none of them shows the finding, the search
+ends, so that a fault which shows only in the whole costs few requests."""
 _ATTEMPTS = 3
-"""Attempts to draw as many as are asked for: some are equal."""
-_FEWEST_STEPS, _MOST_STEPS = 4, 7
-"""Steps of a sequence after its first one."""
-_CHOICE = 10
-"""Sequences that are drawn for each one that is taken."""
+"""Attempts to draw as many cases as are asked for, because some of the drawn ones are equal."""
+_FEWEST_STEPS = 4
+_MOST_STEPS = 7
+"""Steps of a sequence after its first one: enough to register, delete and register again, with reads in between."""
+_DRAWN_FOR_EACH = 10
+"""Sequences that are drawn for each one that is taken, so that there is a choice."""
 
 
 class _ShowsError(Exception):
-    """The value shows what is looked for."""
+    """Tells Hypothesis that a value shows the finding."""
 
 
 class Drawing:
@@ -230,62 +261,68 @@ class Drawing:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._schemas = {kind: _load(profile, kind) for kind in (_FORM, _ALL, _ANY)}
-        gc.freeze()  # all is imported, and stays: that no collection walks it again saves a tenth of a run on loopback
+        self._schemas = {kind: _schema_for_drawing(profile, kind) for kind in _KINDS}
+        gc.freeze()  # the imported modules stay, so garbage collection need not walk them: a tenth of a run on loopback
 
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
-        """The cases of the coverage phase, and as many drawn ones as there are examples, if there are so many."""
-        cases = dict.fromkeys(self.coverage(operation))
-        drawn = _drawn(_drawn_cases(operation, self._strategy(operation)), f"{seed} {operation}", examples, set(cases))
-        return [*cases, *drawn]
+        """The cases of the coverage phase, and as many drawn ones as `examples`, or fewer if too many are equal."""
+        coverage = self.coverage(operation)
+        strategy = _drawn_cases(operation, self._strategy(operation))
+        return [*coverage, *_distinct(strategy, f"{seed} {operation}", examples, set(coverage))]
 
     def look_for_smaller(self, case: Case, shows: Callable[[Case], bool]) -> None:
-        """Have Hypothesis look for the smallest part of a case that still shows something. `shows` always gives the
-        same answer for a case."""
+        """Have Hypothesis look for the smallest part of a case for which `shows` is true.
+
+        `shows` must always give the same answer for a case. It may send the case.
+        """
         _look_for_smallest(_parts_of(case, self._profile), shows)
 
     def coverage(self, operation: str) -> list[Case]:
-        """Complete bodies and those that differ in one member: of another type, missing, empty, not documented."""
-        if form_of(operation, self._profile) is None:  # there is no other text in a path than those that are drawn
+        """Complete bodies, and bodies that differ in one member: of another type, missing, empty, not documented.
+
+        Empty for an operation without a body, because the texts in its path are drawn ones.
+        """
+        if form_of(operation, self._profile) is None:
             return []
-        schema = self._schemas[_ALL]
+        schema = self._schemas[_ALL_MEMBERS]
         generator = CoverageGenerator(
             operation=schema.find_operation_by_id(operation),
             generation_modes=list(GenerationMode),
             generation_config=schema.config.generation,
             auth_storage=None,
             override=Override(),
-            feedback=NO_FEEDBACK,
+            feedback=_NO_FEEDBACK,
         )
-        return list(dict.fromkeys(_as_case(operation, case) for case in generator))
+        return list(dict.fromkeys(_as_case(operation, case) for case in generator))  # without repetitions, in order
 
     def _strategy(self, operation: str) -> st.SearchStrategy[SchemaCase[Any]]:
-        """Positive and negative cases of all kinds of bodies, and other path parameters with the body of the form."""
-        place, form = _place_of(operation, self._profile), form_of(operation, self._profile)
-        in_place: dict[str, Any] = {}
-        if place and form:
-            in_place = {"path_parameters": {operations()[operation].path_parameter: place}}
+        """Cases with bodies of all kinds and a usual path parameter, and cases with other path parameters and a usual
+        body. Negative cases break the schema."""
+        place, form = _usual_place(operation, self._profile), form_of(operation, self._profile)
 
         def cases(kind: str, mode: GenerationMode = GenerationMode.POSITIVE, **fixed: Any) -> st.SearchStrategy[Any]:
             source = self._schemas[kind].find_operation_by_id(operation)
-            strategy: st.SearchStrategy[Any] = source.as_strategy(generation_mode=mode, feedback=NO_FEEDBACK, **fixed)
+            strategy: st.SearchStrategy[Any] = source.as_strategy(generation_mode=mode, feedback=_NO_FEEDBACK, **fixed)
             return strategy
 
         if form is None:
-            return cases(_ALL)
+            return cases(_ALL_MEMBERS)
+        at_usual_place: dict[str, Any] = {}
+        if place and form:
+            at_usual_place = {"path_parameters": {operations()[operation].path_parameter: place}}
         strategies = [
-            cases(_ANY, **in_place),
-            cases(_ALL, **in_place),
-            cases(_ALL, **in_place),  # twice as often, because combinations show in it
-            cases(_FORM, **in_place),
-            cases(_ALL, GenerationMode.NEGATIVE, **in_place),
+            cases(_ANY_MEMBERS, **at_usual_place),
+            cases(_ALL_MEMBERS, **at_usual_place),
+            cases(_ALL_MEMBERS, **at_usual_place),  # twice as often: only a complete body shows some combinations
+            cases(_ONE_UNLIKE_THE_FORM, **at_usual_place),
+            cases(_ALL_MEMBERS, GenerationMode.NEGATIVE, **at_usual_place),
         ]
         if own := own_texts(operation, self._profile):
             payer = {name: value for name, value in form.items() if not own.isdisjoint(_texts_of(value))}
             at_home = partial(_with_members, members=payer)
-            strategies += [cases(_ALL).map(at_home), cases(_ALL, GenerationMode.NEGATIVE).map(at_home)]
+            strategies += [cases(_ALL_MEMBERS).map(at_home), cases(_ALL_MEMBERS, GenerationMode.NEGATIVE).map(at_home)]
         if place:
-            strategies.append(cases(_ALL, body=dict(form), media_type=JSON))
+            strategies.append(cases(_ALL_MEMBERS, body=dict(form), media_type=JSON))
         return st.one_of(strategies)
 
 
@@ -298,11 +335,12 @@ def _with_members(case: SchemaCase[Any], members: Form) -> SchemaCase[Any]:
 
 @st.composite
 def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[SchemaCase[Any]]) -> Case:
+    """Cases of the suite, made of the cases of Schemathesis."""
     return _as_case(operation, draw(strategy))
 
 
 def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
-    """The case as the client sends it: of its headers only an unusual Content-Type."""
+    """A case of Schemathesis as the client sends it. Of its headers only Content-Type is kept."""
     place = next(iter(case.path_parameters.values()), None)
     body = None if isinstance(case.body, NotSet) else as_bytes(case.body)
     return Case(operation, path_parameter=place, body=body, content_type=case.headers.get("Content-Type", JSON))
@@ -311,24 +349,31 @@ def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
 def draw_sequences(
     seed: int, count: int, steps: Sequence[T], situations: Callable[[Sequence[T]], set[Hashable]]
 ) -> list[tuple[T, ...]]:
-    """Sequences of these steps, which begin with the first one. More are drawn than are asked for; those are taken that
-    reach the most situations which no other one reached."""
+    """Sequences of these steps, each of which begins with the first step. `situations` gives those that a sequence
+    reaches.
+
+    More sequences are drawn than `count`. One after the other, the sequence is taken that reaches the most situations
+    which no sequence before it reaches.
+    """
     strategy = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS).map(tuple)
-    drawn = _drawn(strategy, f"{seed} sequences", _CHOICE * count)
+    drawn = _distinct(strategy, f"{seed} sequences", _DRAWN_FOR_EACH * count)
     sequences = [(steps[0], *sequence) for sequence in drawn]
     taken: list[tuple[T, ...]] = []
     reached: set[Hashable] = set()
     while sequences and len(taken) < count:
-        new = [len(situations(sequence) - reached) for sequence in sequences]
-        best = sequences.pop(new.index(max(new)))
+        counts_of_new = [len(situations(sequence) - reached) for sequence in sequences]
+        best = sequences.pop(counts_of_new.index(max(counts_of_new)))
         taken.append(best)
         reached |= situations(best)
     return taken
 
 
 def look_for_shorter(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> None:
-    """Have Hypothesis look for the shortest part of a sequence that still shows something, with its last step. `shows`
-    always gives the same answer for a sequence."""
+    """Have Hypothesis look for the shortest part of a sequence for which `shows` is true. Each part has the last step,
+    because this step shows the finding.
+
+    `shows` must always give the same answer for a sequence. It may send the sequence.
+    """
 
     @st.composite
     def parts(draw: st.DrawFn) -> tuple[T, ...]:
@@ -342,50 +387,51 @@ _SETTINGS = settings(
     phases=(Phase.generate,),
     database=None,
     deadline=None,
-    derandomize=False,  # the profile that Hypothesis takes where CI is set always draws the same
+    derandomize=False,  # if CI is set, Hypothesis has a profile that ignores the seed
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
 
 
-def _drawn(strategy: st.SearchStrategy[T], seed: str, count: int, known: Collection[T] = ()) -> list[T]:
-    """So many values that differ, and that are not known yet; fewer if there are not so many."""
-    drawn: dict[T, None] = {}
+def _distinct(strategy: st.SearchStrategy[T], seed: str, count: int, excluded: Collection[T] = ()) -> list[T]:
+    """As many different values as `count`, without the excluded ones; fewer if several attempts draw no more."""
+    values: dict[T, None] = {}
     for attempt in range(_ATTEMPTS):
 
         @settings(_SETTINGS, max_examples=count)
         @hypothesis.seed(f"{seed} {attempt}")
         @hypothesis.given(strategy)
-        def keep(value: T) -> None:
-            if value not in known and len(drawn) < count:
-                drawn[value] = None
+        def collect(value: T) -> None:
+            if value not in excluded and len(values) < count:
+                values[value] = None
 
-        if len(drawn) < count:
-            keep()
-    return list(drawn)
+        if len(values) < count:
+            collect()
+    return list(values)
 
 
 def _look_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bool]) -> None:
-    """Have Hypothesis look for the smallest value that shows something."""
+    """Have Hypothesis shrink the values of a strategy, as if a test failed for each value for which `shows` is true."""
 
     @settings(_SETTINGS, phases=(Phase.generate, Phase.shrink), max_examples=_FIRST_PARTS)
     @hypothesis.seed(0)
     @hypothesis.given(strategy)
-    def look(value: T) -> None:
+    def fail_if_shown(value: T) -> None:
         if shows(value):
             raise _ShowsError
 
     with suppress(_ShowsError), warnings.catch_warnings():
         warnings.simplefilter("ignore", HypothesisWarning)  # it warns of long texts
-        look()
+        fail_if_shown()
 
 
 # -- parts of a case ---------------------------------------------------------------------------------------------------
 
 _IS_KEPT = st.integers(0, 3).map(bool)
-"""Three of four parts are kept at first, so that most faults still show; Hypothesis shrinks to none."""
+"""Whether a part is kept: three of four are at first, so that most faults still show. 0 is the simplest value, so
+Hypothesis shrinks towards cases without any part."""
 _LONG = 80
-"""Characters of a text from which it is cut rather than thinned."""
+"""Length from which a text is cut at one place, because a choice for each character would take too long."""
 
 
 def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
@@ -398,7 +444,7 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
     @st.composite
     def parts(draw: st.DrawFn) -> Case:
         place, body = case.path_parameter, case.body
-        if isinstance(place, str) and place != _place_of(case.operation, profile):
+        if isinstance(place, str) and place != _usual_place(case.operation, profile):
             place = synthetic_place(case.operation, _part_of(draw, place), profile)
         if body:
             body = as_bytes(harmless(_part_of(draw, json.loads(body), own), case.operation, profile))
@@ -408,13 +454,15 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
 
 
 def _texts_of(value: Any) -> list[str]:
+    """Every text in a JSON value."""
     return [leaf for _, leaf in leaves_of(value) if isinstance(leaf, str)]
 
 
 def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
-    """A part of a JSON value, in which these texts stay whole."""
+    """A part of a JSON value: some members, some items, some characters. Numbers, booleans, null and the texts in
+    `whole` stay."""
     if isinstance(value, dict):
-        names = [name for name in value if draw(_IS_KEPT)]  # all of them before the first text, which has more parts
+        names = [name for name in value if draw(_IS_KEPT)]  # before any text, so that shrinking drops members first
         return {name: _part_of(draw, value[name], whole) for name in names}
     if isinstance(value, list):
         return [_part_of(draw, item, whole) for item in value if draw(_IS_KEPT)]
@@ -424,7 +472,11 @@ def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
 
 
 def _part_of_text(draw: st.DrawFn, text: str) -> str:
+    """Some characters of a short text; of a long one all, or its beginning."""
     if len(text) < _LONG:
         return "".join(character for character in text if draw(_IS_KEPT))
     is_whole = draw(_IS_KEPT)
-    return text if is_whole else text[: draw(st.integers(0, len(text)))]
+    if is_whole:
+        return text
+    length = draw(st.integers(0, len(text)))
+    return text[:length]

@@ -213,8 +213,9 @@ def _stands_for_its_class(exchange: Exchange, log: Log) -> bool:
 def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
     """The invalid request that stands for its class; None if none was sent.
 
-    Of two deletions that are alike, it is the one that is sent outside a sandbox, too, so that runs can be compared.
-    That is the one for a synthetic account, but with an unreadable body the one for the account of the profile.
+    Of two deletions that are alike, it is the one for a synthetic account, because outside a sandbox only this one is
+    sent, and runs shall be comparable. With an unreadable body it is the one for the account of the profile, because it
+    shows more if the account exists.
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     is_unreadable = unusual[1] in UNREADABLE
@@ -326,9 +327,13 @@ def _answer_to_unknown_code(log: Log) -> Exchange | None:
 
 
 def code_of_refusal(exchange: Exchange, log: Log) -> str | None:
-    """The value of `code` in a refusal."""
-    code = code_of(exchange.response) if exchange.response and is_refused(exchange) else None
-    return None if code is None else number_of(Decimal(code))
+    """The value of `code` in a refusal; None if it has no such member."""
+    if exchange.response is None or not is_refused(exchange):
+        return None
+    code = code_of(exchange.response)
+    if code is None:
+        return None
+    return number_of(Decimal(code))
 
 
 # -- fields of the execution result -------------------------------------------------------------------------------
@@ -354,13 +359,13 @@ def by_code_and_account_type(exchange: Exchange, log: Log) -> Text | None:
 def status_in_result(exchange: Exchange, log: Log) -> str | None:
     """The status of an execution result. For a supplied code only the word "seen", because its situation has the
     status."""
-    return _of_code(exchange, _status_in_result(exchange))
+    return _value_or_seen(exchange, _status_in_result(exchange))
 
 
 def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
     """The account type of an execution result. For a supplied code only the word "seen", because its situation has the
     type."""
-    return _of_code(exchange, _account_type_in_result(exchange))
+    return _value_or_seen(exchange, _account_type_in_result(exchange))
 
 
 def unit_of_date(exchange: Exchange, log: Log) -> str | None:
@@ -392,10 +397,11 @@ def _by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
     return next((preparation.operation for preparation in log.with_purpose(Preparation.TO_EXECUTE)), "")
 
 
-def _of_code(exchange: Exchange, value: str | None) -> str | None:
-    """The value that is observed for a prepared code; "seen" for a supplied one."""
-    is_for_prepared_code = exchange.purpose is Execution.PREPARED
-    return value if value is None or is_for_prepared_code else "seen"
+def _value_or_seen(exchange: Exchange, value: str | None) -> str | None:
+    """The value, if the code was prepared by the run; for a supplied code only the word "seen"."""
+    if value is None or exchange.purpose is Execution.PREPARED:
+        return value
+    return "seen"
 
 
 def _status_in_result(exchange: Exchange) -> str | None:

@@ -202,10 +202,11 @@ class _Search:
     """Answers by case, of all that was sent to the operation before, too."""
 
     def __post_init__(self) -> None:
+        """Take the answers that the run has already."""
         for case, exchange in self.generation.sent:
             if case.operation == self.operation:
-                request_alone = replace(case, where="", what="")  # Hypothesis asks for cases without words
-                self.answers.setdefault(request_alone, []).append(exchange)
+                case_without_words = replace(case, where="", what="")  # equal cases are equal requests then
+                self.answers.setdefault(case_without_words, []).append(exchange)
 
     def shows(self, case: Case) -> bool:
         """True if the case shows the finding.

@@ -1,8 +1,8 @@
 """Sequences of operations on keys, and a transfer that is executed twice.
 
-A service may keep the rules in each answer to a first request, and break one only after some other requests. So steps
-in a drawn order register, delete and list a key and read the balance, and every answer is judged by the rules of its
-operation. If one deviates, parts of the sequence are followed, to find the shortest that still shows the deviation.
+Some faults show only after certain other requests. So steps in a drawn order register, delete and list a key and read
+the balance, and every answer is judged by the rules of its operation. If an answer deviates, parts of the sequence are
+followed, to find the shortest one that still shows the deviation.
 
 The interface document does not say what a second execution of a code does. So one transfer is executed twice, and the
 balances around both executions show whether money moved again.
@@ -89,7 +89,8 @@ class _Repeated:
 
     @property
     def answers(self) -> list[Facts | str]:
-        """The answer to the second execution, for the observation. Empty if it may be another one in a minute."""
+        """The answer to the second execution, for the observation. Empty if the same request may get another
+        answer in a minute."""
         if not is_evidence(self.second):
             return []
         if not grants_protected_result(self.second):
@@ -296,6 +297,7 @@ class _Search:
     """By steps, whether they show the finding. Sequences that were followed before are in it, too."""
 
     def __post_init__(self) -> None:
+        """Note which of the sequences that were followed already show the finding."""
         for case, exchange in self.world.findings.taken:
             is_shown_before = self.shown_by.get(case.steps[:-1], False)
             self.shown_by[case.steps] = is_shown_before or self._is_shown(exchange)

@@ -30,7 +30,7 @@ _STILL_UNDER_WAY_S = 0.1
 """A request without an answer after this time gets a second companion, because the first one may have been answered
 before the request was processed. Most services answer a refused request faster."""
 _MOST_SENT_AGAIN = 3
-"""Exchanges with the same sign that are sent again: one of them would do, unless the service is busy again."""
+"""Exchanges with the same sign that are sent again: more than one, because the service may be busy again."""
 Send = Callable[[], Exchange]
 """Sends one request, and gives its exchange."""
 
@@ -94,8 +94,8 @@ class Together:
     def meeting(self, *sends: Send) -> list[Send]:
         """Two requests that wait for each other, so that they leave at the same moment. For `send_all`, alone or among
         others."""
-        meeting = threading.Barrier(2)
-        return [partial(self._door.meet, meeting, send) for send in sends]
+        barrier = threading.Barrier(2)
+        return [partial(self._door.meet, barrier, send) for send in sends]
 
     def send_beside(self, send: Send, send_companion: Send) -> Exchange:
         """Send a request and a companion at the same moment, and give the answer to the request.

@@ -67,7 +67,7 @@ def prepare_transfers(traffic: Traffic) -> None:
 
 
 def _order(traffic: Traffic, operation: str) -> None:
-    """Send one body to an operation that prepares transfers: the first of these.
+    """Send one body to an operation that prepares transfers: the first of these that exists.
 
     1. The body that the profile names for the operation.
     2. The body of `transactions.prepare`, if it is for this operation. The report lists the transfer as not executed.

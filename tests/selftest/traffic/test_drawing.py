@@ -94,7 +94,7 @@ def test_members_have_any_json_type():
     assert {(name, kind) for name in members for kind in (str, bool, int, type(None), list, dict)} <= types
 
 
-@pytest.mark.parametrize("operation", [name for name, one in operations().items() if one.path_parameter])
+@pytest.mark.parametrize("operation", [name for name, operation in operations().items() if operation.path_parameter])
 def test_as_many_are_drawn_as_there_are_examples(operation):
     """Equal ones count once."""
     coverage = drawing().coverage(operation)
@@ -121,10 +121,10 @@ def test_a_seed_repeats_the_requests(tmp_path):
     source.write_text("WORDS = " + repr([f"word {number}" for number in range(50)]))
     first = drawing().cases("transferP2p", 5, 40)
     with loaded(source):
-        again, other = (drawing().cases("transferP2p", seed, 40) for seed in (5, 6))
+        same_seed, other_seed = (drawing().cases("transferP2p", seed, 40) for seed in (5, 6))
 
-    assert first == again
-    assert first != other
+    assert first == same_seed
+    assert first != other_seed
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -46,33 +46,39 @@ def sandbox():
     return observed(Service())
 
 
-def drifting(one, other):
+def drifting(behaviour, other_behaviour):
     """The requirements that drift from one run to the other, or back."""
-    return {drift.id for was, now in ((one, other), (other, one)) for drift in drifts(was, now)}
+    pair = (behaviour, other_behaviour)
+    return {drift.id for was, now in (pair, pair[::-1]) for drift in drifts(was, now)}
 
 
-def stable(seen):
-    """All but the shapes of what the run itself changes (keys, balances and entries): the moment decides what they hold.
-    How many requests are let in within a second depends on the speed of the run."""
-    return {name: seen[name] for name in seen if not name.endswith(".shape") and name != "general.rateLimit"}
+def stable(behaviour):
+    """The behaviour that is the same in every run.
+
+    Keys, balances and entries change while a run lasts, so their shapes do. How many requests a service lets in within a
+    second depends on the speed of the run.
+    """
+    stable_ids = (name for name in behaviour if not name.endswith(".shape") and name != "general.rateLimit")
+    return {requirement_id: behaviour[requirement_id] for requirement_id in stable_ids}
 
 
 @pytest.mark.slow
 def test_a_service_that_differs_is_seen_to_differ_in_that_alone():
     """A lawful service does things otherwise that are not shown: they are observed otherwise, and drift, and no other."""
-    seen = observed(DoesOtherwise())
+    behaviour = observed(DoesOtherwise())
 
-    assert drifting(sandbox(), seen) == DoesOtherwise.SEEN_IN
+    assert drifting(sandbox(), behaviour) == DoesOtherwise.SEEN_IN
 
 
 def test_the_same_service_is_observed_alike(tmp_path):
-    """From any seed, in memory or over HTTP, and however many requests are on the wire. What a profile does not permit does not drift."""
+    """Seed, transport and parallel requests make no difference. What a profile does not permit does not drift."""
     ended = record(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED)
-    one, other = result_of_run(recorded("clean").run).behaviour, result_of_run(ended.run).behaviour
+    in_parallel = result_of_run(ended.run).behaviour
+    clean, partial = (result_of_run(recorded(name).run).behaviour for name in ("clean", "partial"))
 
-    assert data_of_behaviour(stable(one)) == data_of_behaviour(stable(other))
-    assert drifting(sandbox(), other) == set()
-    assert drifting(one, other) == drifting(one, result_of_run(recorded("partial").run).behaviour) == set()
+    assert data_of_behaviour(stable(clean)) == data_of_behaviour(stable(in_parallel))
+    assert drifting(sandbox(), in_parallel) == set()
+    assert drifting(clean, in_parallel) == drifting(clean, partial) == set()
 
 
 # -- shapes ---------------------------------------------------------------------------------------------------------
@@ -93,18 +99,18 @@ OTHERS = {
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 def test_what_shows_no_shape(other):
     """Generated traffic, other requests, and answers that may be other ones in a minute."""
-    for sent, shown in (([other], []), ([other, REFUSED], []), ([other, REFUSED, GRANTED], [GRANTED])):
-        assert observed_in_log("listEntries.shape", Log(sent)).exchanges == shown
+    for exchanges, shown in (([other], []), ([other, REFUSED], []), ([other, REFUSED, GRANTED], [GRANTED])):
+        assert observed_in_log("listEntries.shape", Log(exchanges)).exchanges == shown
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
 
-NOT_SHOWN = [one for one in requirements().values() if one.level == "not-shown"]
+NOT_SHOWN = [requirement for requirement in requirements().values() if requirement.level == "not-shown"]
 
 
 def test_each_requirement_that_is_not_shown_is_in_the_table():
     """Once; but those that no exchange can show, and those that a sequence shows."""
-    can_be_seen = {one.id for one in NOT_SHOWN if not one.untestable}
+    can_be_seen = {requirement.id for requirement in NOT_SHOWN if not requirement.untestable}
 
     assert {*OBSERVATIONS, *IN_SEQUENCES} == can_be_seen
     assert OBSERVATIONS.keys().isdisjoint(IN_SEQUENCES)
@@ -113,9 +119,9 @@ def test_each_requirement_that_is_not_shown_is_in_the_table():
 def test_each_purpose_of_the_table_is_that_of_a_request():
     """A run on the sandbox sends requests for each, but for what is tried if executions are refused."""
     purposes = {purpose for row in OBSERVATIONS.values() for situation in row for purpose in situation.purposes}
-    sent = {exchange.purpose for exchange in of_the_sandbox("sandbox").session.door.log}
+    purposes_sent = {exchange.purpose for exchange in of_the_sandbox("sandbox").session.door.log}
 
-    assert purposes - sent == {Execution.PREPARED_WITH_MORE}
+    assert purposes - purposes_sent == {Execution.PREPARED_WITH_MORE}
 
 
 @pytest.mark.parametrize("requirement", OBSERVATIONS)
@@ -149,17 +155,17 @@ def test_a_deletion_for_nobody_stands_for_its_class():
 
     def deletion(what, account, status, number):
         path = f"/v1/pix/keys/{account}"
-        seen = answer("deletePixKey", {}, status=status, valid=False, path=path, method="DELETE")
-        return replace(seen, unusual=("body", what), purpose=Invalid.IS_OBSERVED, number=number)
+        exchange = answer("deletePixKey", {}, status=status, valid=False, path=path, method="DELETE")
+        return replace(exchange, unusual=("body", what), purpose=Invalid.IS_OBSERVED, number=number)
 
     own, nobody = "ac-0001", f"{MARK}account"
-    sent = [
+    deletions = [
         deletion(what, account, status, number)
         for number, (what, account, status) in enumerate(
             [("empty", nobody, 404), ("empty", own, 400), ("cut short", own, 400), ("cut short", nobody, 404)], 1
         )
     ]
-    shown = observed_in_log("deletePixKey.refusal", Log(sent)).exchanges
+    shown = observed_in_log("deletePixKey.refusal", Log(deletions)).exchanges
 
     assert [exchange.number for exchange in shown] == [1, 3]
 
@@ -213,7 +219,7 @@ def test_what_a_supplied_code_shows_is_no_more_than_seen():
 def values(requirement_id, exchanges):
     """What these exchanges show for a requirement, with phrases as text."""
     shown = observed_in_log(requirement_id, Log(exchanges)).values
-    return {str(situation): seen for situation, seen in shown.items()}
+    return {str(situation): observed_values for situation, observed_values in shown.items()}
 
 
 @pytest.mark.parametrize(
@@ -269,10 +275,10 @@ def test_a_status_that_may_name_a_person_is_another_text():
 def test_published_limits_and_versions_are_seen():
     """The names of the headers, by operation; a refusal does not count."""
     headers = [(name, "1") for name in ("x-ratelimit-limit", "RateLimit-Policy", "Deprecation")]
-    sent = [answer("listAccounts", {}, headers=headers), answer("listPixKeys", {}, status=401)]
+    exchanges = [answer("listAccounts", {}, headers=headers), answer("listPixKeys", {}, status=401)]
 
-    assert values("general.rateLimit", sent)["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
-    assert values("general.deprecation", sent) == {"listAccounts": ["Deprecation"]}
+    assert values("general.rateLimit", exchanges)["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
+    assert values("general.deprecation", exchanges) == {"listAccounts": ["Deprecation"]}
 
 
 def test_a_429_is_seen_also_if_the_request_was_sent_again():

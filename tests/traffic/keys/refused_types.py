@@ -144,7 +144,7 @@ def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
 
 
 def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool:
-    """Send the refused registration with one difference after the other. True if the service accepted one of them."""
+    """Send the refused registration in one other form after the other, until one is accepted. True if one was."""
     for difference in _differences(refused):
         purpose = Registering.WITH_A_DIFFERENCE
         answer = registrar.register(body_sent(refused), purpose, **difference.options, valid=False)
@@ -223,8 +223,8 @@ def _understood_or_effective(log: Log, profile: Profile, registrations: list[Exc
 def _is_listed(log: Log, profile: Profile, refused: Exchange) -> bool:
     """True if the list that was read next may show the key of a refused registration.
 
-    Such a registration may be refused because the key is there already, or waits. For a RANDOM key any UUID may be the
-    key, because an account may have only so many keys that the service makes.
+    Then the service may refuse it because the key is registered already, or waits for its owner. For a RANDOM key any
+    UUID counts that no registration named: the service may make no further key while the account has this one.
     """
     key_type = type_sent(refused)
     numbers = [exchange.number for exchange in (refused, *_sent_again(log, key_type))]
@@ -267,10 +267,10 @@ def documented_request_is_not_enough(log: Log) -> dict[str, Judgement]:
         return {}
     refused = next(filter(is_refused_outright, first_registrations(log)))
     without_difference = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
-    are_all_sent = len(without_difference) == len(_WAITS_S)
+    are_all_sent = len(without_difference) == len(_WAITS_S)  # fewer are sent after another answer
     if not are_all_sent or not all(indistinguishable(exchange, refused) for exchange in without_difference):
         return {}
-    accepted_difference = list(_differences(refused))[len(with_difference) - 1]
+    accepted_difference = list(_differences(refused))[len(with_difference) - 1]  # the last one that was sent
     breach = finding("key-needs-more", name=type_sent(refused), what=accepted_difference.name)
     return {accepted_difference.requirement_id: deviates(breach, refused, with_difference[-1])}
 

@@ -8,13 +8,13 @@ from tests.traffic.money.preparing import filled
 
 
 def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
-    """In the order of the profile; a RANDOM key that the service makes is none."""
+    """Keys are taken in the order of the profile. A RANDOM entry is left out, because it names no key."""
     keys = [PixKey("RANDOM", ""), PixKey("PHONE", "a"), PixKey("CNPJ", "b"), PixKey("CPF", "c")]
     profile = replace(load("sandbox"), pix_keys=tuple(keys))
     body = {"from": "{account}", "to": "{key}", "kind": "{type}"}
     prepared = [filled(body, profile, place) for place in range(4)]
 
-    assert [(one["to"], one["kind"]) for one in prepared] == [
+    assert [(body_sent["to"], body_sent["kind"]) for body_sent in prepared] == [
         ("a", "PHONE"),
         ("b", "CNPJ"),
         ("c", "CPF"),
