@@ -185,7 +185,9 @@ def visit(log: Log, operation: str) -> list[Exchange]:
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
     """The visit, and every other valid request to the operation that is not generated."""
     visits = visit(traffic.log, operation)
-    return visits + [exchange for exchange in traffic.log.valid(operation) if exchange not in visits]
+    answers = visits + [exchange for exchange in traffic.log.valid(operation) if exchange not in visits]
+    # What was sent comes first, because its answer is the reason why later requests were kept back.
+    return sorted(answers, key=lambda exchange: exchange.number == 0)
 
 
 def no_answer(log: Log, profile: Profile, operation: str) -> Text:

@@ -85,7 +85,8 @@ def exported(line, exchange, profile, known):
     known["WRONG_TOKEN"] = header.rpartition(" ")[2]
     members = re.findall(r'"(\w+)": "?([^",}]*)', exchange.request.body.decode("utf-8", "replace"))
     known |= {f"SENT_{name.upper()}": value for name, value in members}
-    known["SENT_RANDOM_KEY"] = dict(members).get("pixKey")
+    random_keys = ("SENT_RANDOM_KEY", *(f"SENT_RANDOM_KEY_{number}" for number in range(2, 20)))
+    known |= dict.fromkeys(random_keys, dict(members).get("pixKey"))
     known |= {f"CODE_{place}": "TX-NEW" for place in range(len(codes) + 1, 20)}
     return {name: known[name] for name in re.findall(r"\$\{(\w+):\?", line) if name in known}
 

@@ -111,6 +111,7 @@ for _operation, _subject, _warns, _hides in (
     broken(
         "one node of three", f"{_subject}TrustsAtOneNode", "One node of three does not check the token.", TrustsAtOneNode,
         f"{_operation}.token.required", OPERATION=_operation, warns=_warns,
+        hides=("executePix.token.scheme",) if _operation == "executePix" else (),
     )  # fmt: skip
     broken(
         "one node of three", f"{_subject}RefusesTheTokenAtOneNode", "One node of three refuses the valid token.",
@@ -120,5 +121,5 @@ for _operation in ("registerPixKey", "getBalance", "listEntries", "listAccounts"
     broken(
         "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
         f"One node of three does not know {_operation}.", LacksAPathAtOneNode, f"{_operation}.exists",
-        OPERATION=_operation, hides=("registerPixKey.pixKeyType.*",) if _operation == "registerPixKey" else (),
+        OPERATION=_operation, warns=("registerPixKey.Key.example",) if _operation == "registerPixKey" else (),
     )  # fmt: skip
