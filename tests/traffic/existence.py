@@ -189,7 +189,7 @@ def _judgement_by(evidence: _Evidence, operation: str) -> Judgement:
     for answer in harmless:
         if not is_passing(answer):
             return _by_difference(evidence, answer)
-    was_sent = [answer for answer in (*harmless, *answers) if answer.number]
+    was_sent = [answer for answer in (*harmless, *answers, *evidence.not_generated(operation)) if answer.number]
     shown = [*was_sent, *answers, *harmless][:1]
     return inconclusive(say("no valid request succeeded ({answer})", answer=answers_in_words(shown)), *shown)
 
