@@ -23,9 +23,10 @@ conformance: .venv/ready
 	@printf 'asking the service of environment %s: %s\n' "$$ENVIRONMENT" "$(BIN)/pytest --environment=$$ENVIRONMENT"
 	@$(BIN)/pytest --environment="$$ENVIRONMENT"
 
-# All self-tests, with the default choice of the proof: of its services those that show what no other one shows.
+# Every self-test: of a whole run with parameters the first two cases, and of the proof one service of each operator.
+# `make proof` tries the others.
 test: .venv/contributors
-	$(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
+	PIX_CASES=first $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
 
 # For every save: lint beside the fast self-tests.
 quick: .venv/contributors
@@ -64,10 +65,11 @@ witnesses: .venv/witnesses/ready
 	touch $@
 
 # Every service of the proof, each replay beside a trial in memory, each operator over HTTP, every requirement selected
-# alone, the report in a browser in every way, the tools of others, and the worked examples of CONTRIBUTING.md.
+# alone, the report in a browser in every way, the tools of others, the worked examples of CONTRIBUTING.md, and every case
+# of the other whole runs.
 proof: .venv/contributors
-	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/proof/test_proof.py tests/selftest/harness/test_selection.py \
-		tests/selftest/promises/test_browser.py tests/selftest/proof/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
+	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/proof tests/selftest/promises tests/selftest/harness/test_selection.py \
+		tests/selftest/reports/recorded tests/selftest/test_pipelines.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
 
 # Breaks one module, one change at a time, and prints what its own self-tests do not notice: MODULE=spec/facts.py, and
 # SAMPLE=20 SEED=7 for so many changes that a seed draws. Some changes are equivalent: they change nothing.

@@ -6,6 +6,7 @@ import inspect
 import os
 import signal
 import tempfile
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import CodeType
@@ -22,6 +23,8 @@ from tests.selftest.services.running import run, started
 from tests.selftest.services.serving import Raw
 
 HERE = Path(__file__).parent
+FIRST_CASES = 2
+"""Cases of a slow self-test with parameters that `make test` tries."""
 RUNS = run, started, try_service, try_target, whole_run, record, recorded, CONFORMANCE
 """What runs the suite inside a self-test."""
 
@@ -40,6 +43,26 @@ def pytest_configure(config: pytest.Config) -> None:
     os.fsync = lambda descriptor: None  # a test does not cut the power
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell, and so in all runs inside
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With PIX_CASES=first, leave out all but the first cases of each slow self-test. `make test` sets it, so that it
+    takes minutes; `make proof` tries every case. The proof has a choice of its own."""
+    if os.environ.get("PIX_CASES") != "first":
+        return
+    kept, left_out, cases = [], [], Counter[str]()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        cases[function] += 1
+        is_further_case = cases[function] > FIRST_CASES and item.get_closest_marker("slow") is not None
+        has_own_choice = item.path.name == "test_proof.py" and "declares" in function
+        if is_further_case and not has_own_choice:
+            left_out.append(item)
+        else:
+            kept.append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
 
 
 def pytest_collection_finish() -> None:

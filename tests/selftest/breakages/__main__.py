@@ -145,7 +145,7 @@ def _cosmic_ray(*arguments: str, folder: Path) -> None:
 
 def _environment() -> dict[str, str]:
     """That of this process, without what would lead the self-tests back to the tree."""
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIX_PROOF")}
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIX_PROOF", "PIX_CASES")}
 
 
 def _quoted(text: str) -> str:

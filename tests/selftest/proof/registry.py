@@ -99,17 +99,19 @@ class Registry:
         made = type(name, (base,), {"__doc__": text, "__module__": base.__module__, **parts})
         return self.declare(operator, *requirements, **expected)(made)
 
-    def chosen(self, *, exhaustive: bool) -> list[Specimen]:
-        """All specimens; or, without the slow ones, those that show what none before them shows."""
+    def chosen(self, *, exhaustive: bool, one_of_each_operator: bool = False) -> list[Specimen]:
+        """All specimens; or, without the slow ones, those that show what none before them shows, or the first of each
+        operator."""
         if exhaustive:
             return list(self.specimens.values())
         shown: set[object] = set()
         chosen = []
         for specimen in self.specimens.values():
-            shows_more = not specimen.shows <= shown
+            shows: set[object] = {specimen.operator} if one_of_each_operator else specimen.shows
+            shows_more = not shows <= shown
             if shows_more and not specimen.slow:
                 chosen.append(specimen)
-                shown |= specimen.shows
+                shown |= shows
         return chosen
 
 

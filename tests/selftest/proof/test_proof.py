@@ -33,10 +33,12 @@ from tests.selftest.proof.trial import Trial, try_service
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 """Whether all services are tried; by default those that show something that no other one shows."""
+BRIEF = os.environ.get("PIX_CASES") == "first"
+"""Whether one service of each operator is enough, as in `make test`."""
 NUMBERS = PARALLEL if EXHAUSTIVE else (8,)
 """How many requests may be in flight where a service is one of parallel requests."""
 BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
-CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE) for name, kept in REGISTRIES.items()}
+CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, one_of_each_operator=BRIEF) for name, kept in REGISTRIES.items()}
 EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
 NOTHING = Trial(0, {}, 1, ())
 SERVICES = [one for kept in REGISTRIES.values() for one in kept.specimens.values()]
