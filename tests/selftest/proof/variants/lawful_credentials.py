@@ -51,7 +51,7 @@ HIDDEN_BY = {
 for _name, _way in WAYS.items():
     lawful(
         "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokens,
-        say_no=staticmethod(_way), SENT_THE_SAME="429" not in _name,
+        say_no=staticmethod(_way),
         hides=HIDDEN_BY.get(_name, NO_REFUSAL if _name in LIKE_ANSWERS else ()),
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ _UNKNOWN = ("executePix.value.matches",)
 for _status in STATUSES:
     lawful(
         "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status,
-        hides={423: _KEPT_BACK, 499: _UNKNOWN}.get(_status, ()), SENT_THE_SAME=_status not in (423, 499),  # 499: the outcome is unknown
+        hides={423: _KEPT_BACK, 499: _UNKNOWN}.get(_status, ()),  # 499: the outcome is unknown
     )  # fmt: skip
 
 lawful(
@@ -70,7 +70,7 @@ lawful(
 for _name, _body in BODIES.items():
     lawful(
         "refusal body", f"RefusesWith{_name}", f"The body of every refusal is of the sort {_name}.",
-        Refuses, say_no=staticmethod(_body), SENT_THE_SAME=True,
+        Refuses, say_no=staticmethod(_body),
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ for _name, (_class, _statuses) in CLASSES.items():
     for _status in _statuses:
         lawful(
             "refusal class", f"{_name}Get{_status}", f"What the sandbox refuses with {_class} gets {_status}.",
-            RefusesWith, CLASS=_class, STATUS=_status, SENT_THE_SAME=True,
+            RefusesWith, CLASS=_class, STATUS=_status,
         )  # fmt: skip
 
 
@@ -184,7 +184,7 @@ ALIKE = ("executePix.token.scheme",)
 for _name, _code in CODES.items():
     lawful(
         "refusal in 200", f"RefusesIn200WithCode{_name}", f"Every refusal is a 200 with the code {_name}.",
-        RefusesIn200, CODE=_code, hides=ALIKE if _code else (), SENT_THE_SAME=True,
+        RefusesIn200, CODE=_code, hides=ALIKE if _code else (),
     )  # fmt: skip
 
 for _name, _rest in DATA.items():

@@ -304,7 +304,7 @@ class LimitWithRandomShown(KeyLimit, ShowsTheRandomKey):
 for _most in (1, 3, 5):
     lawful(
         "key limit", f"Holds{_most}KeysAndShowsThem", f"An account has {_most} keys at most; Key shows the RANDOM one.",
-        LimitWithRandomShown, MOST=_most, SENT_THE_SAME=True,
+        LimitWithRandomShown, MOST=_most,
     )  # fmt: skip
     lawful(
         "key limit",
@@ -312,7 +312,6 @@ for _most in (1, 3, 5):
         f"An account has {_most} keys at most.",
         KeyLimit,
         MOST=_most,
-        SENT_THE_SAME=True,
     )
 
 

@@ -173,7 +173,9 @@ lawful(
     FURTHER=tuple(header for name, headers in SETS.items() if name not in ALONE for header in headers),
 )  # fmt: skip
 for _name, _headers in ((name, SETS[name]) for name in ALONE):
-    lawful("header", f"Sends{_name}", f"Every answer has {_name}.", Adds, FURTHER=_headers, SENT_THE_SAME=True)
+    lawful(
+        "header", f"Sends{_name}", f"Every answer has {_name}.", Adds, FURTHER=_headers, SENT_THE_SAME=_name != "Cookies"
+    )  # fmt: skip
 
 
 @variant("header")
