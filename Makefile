@@ -23,7 +23,7 @@ conformance: .venv/ready
 	@printf 'asking the service of environment %s: %s\n' "$$ENVIRONMENT" "$(BIN)/pytest --environment=$$ENVIRONMENT"
 	@$(BIN)/pytest --environment="$$ENVIRONMENT"
 
-# Every self-test: of a whole run with parameters the first two cases, and of the proof one service of each operator.
+# Every self-test: of a whole run with parameters the first case, and of the proof one service of each operator.
 # `make proof` tries the others.
 test: .venv/contributors
 	PIX_CASES=first $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal

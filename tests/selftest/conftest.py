@@ -23,7 +23,7 @@ from tests.selftest.services.running import run, started
 from tests.selftest.services.serving import Raw
 
 HERE = Path(__file__).parent
-FIRST_CASES = 2
+FIRST_CASES = 1
 """Cases of a slow self-test with parameters that `make test` tries."""
 RUNS = run, started, try_service, try_target, whole_run, record, recorded, CONFORMANCE
 """What runs the suite inside a self-test."""
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With PIX_CASES=first, leave out all but the first cases of each slow self-test. `make test` sets it, so that it
+    """With PIX_CASES=first, leave out all but the first case of each slow self-test. `make test` sets it, so that it
     takes minutes; `make proof` tries every case. The proof has a choice of its own."""
     if os.environ.get("PIX_CASES") != "first":
         return
