@@ -16,7 +16,7 @@ TIMED := -p pytest_timeout --timeout=300
 # Python keeps what it has compiled: each process of the self-tests would compile all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: conformance test quick fast lint messages proof bench witnesses screenshots breakages
+.PHONY: conformance test cases quick fast lint messages proof bench witnesses screenshots breakages
 
 # One conformance run.
 conformance: .venv/ready
@@ -24,9 +24,13 @@ conformance: .venv/ready
 	@$(BIN)/pytest --environment="$$ENVIRONMENT"
 
 # Every self-test: of a whole run with parameters the first case, and of the proof one service of each operator.
-# `make proof` tries the others.
+# `make cases` tries the other cases, and `make proof` every service.
 test: .venv/contributors
 	PIX_CASES=first $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
+
+# The cases of whole runs that `make test` leaves out.
+cases: .venv/contributors
+	PIX_CASES=further $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
 
 # For every save: lint beside the fast self-tests.
 quick: .venv/contributors
@@ -65,11 +69,10 @@ witnesses: .venv/witnesses/ready
 	touch $@
 
 # Every service of the proof, each replay beside a trial in memory, each operator over HTTP, every requirement selected
-# alone, the report in a browser in every way, the tools of others, the worked examples of CONTRIBUTING.md, and every case
-# of the other whole runs.
+# alone, the report in a browser in every way, the tools of others, and the worked examples of CONTRIBUTING.md.
 proof: .venv/contributors
-	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/proof tests/selftest/promises tests/selftest/harness/test_selection.py \
-		tests/selftest/reports/recorded tests/selftest/test_pipelines.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
+	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/proof/test_proof.py tests/selftest/harness/test_selection.py \
+		tests/selftest/promises/test_browser.py tests/selftest/proof/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal
 
 # Breaks one module, one change at a time, and prints what its own self-tests do not notice: MODULE=spec/facts.py, and
 # SAMPLE=20 SEED=7 for so many changes that a seed draws. Some changes are equivalent: they change nothing.

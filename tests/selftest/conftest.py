@@ -47,9 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With PIX_CASES=first, leave out all but the first case of each slow self-test. `make test` sets it, so that it
-    takes minutes; `make proof` tries every case. The proof has a choice of its own."""
-    if os.environ.get("PIX_CASES") != "first":
+    """With PIX_CASES=first, leave out all but the first case of each slow self-test; with PIX_CASES=further, run the
+    cases that this leaves out, and nothing else. `make test` and `make cases` set it. The proof has a choice of its own.
+    """
+    chosen_cases = os.environ.get("PIX_CASES")
+    if chosen_cases not in ("first", "further"):
         return
     kept, left_out, cases = [], [], Counter[str]()
     for item in items:
@@ -57,10 +59,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         cases[function] += 1
         is_further_case = cases[function] > FIRST_CASES and item.get_closest_marker("slow") is not None
         has_own_choice = item.path.name == "test_proof.py" and "declares" in function
-        if is_further_case and not has_own_choice:
-            left_out.append(item)
-        else:
+        is_left_to_make_cases = is_further_case and not has_own_choice
+        if is_left_to_make_cases == (chosen_cases == "further"):
             kept.append(item)
+        else:
+            left_out.append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
 
