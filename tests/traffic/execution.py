@@ -112,7 +112,9 @@ def perhaps_spent(log: Log) -> list[Exchange]:
         return []
     offers = _offers_by_code(log)
     executed = {success.request.last_segment for success in successful_executions(log)}
-    harmless = {offer for code, offers_of_code in offers.items() if code in executed for offer in offers_of_code}
+    harmless: set[tuple[str, tuple[str, ...]]] = set()
+    for code in executed & offers.keys():
+        harmless |= offers[code]
     not_offered = [answer for answer in answers_to_real_codes(log) if answer.request.last_segment not in offers]
     spent = []
     for answer in refused:

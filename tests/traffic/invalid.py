@@ -209,7 +209,7 @@ def _cases(operation: str, profile: Profile) -> Iterator[Case]:
     yield from _with_each(case, "query", "query", QUERIES, MORE_QUERIES if form is None else {})
     nobody = form_for_nobody(operation, profile)
     case = replace(case, body=as_bytes(nobody) if nobody else None)  # an operation may be open to everybody
-    first = 2 * (operation in WANT_THE_TOKEN)  # they have the table of forms
+    first = 2 if operation in WANT_THE_TOKEN else 0  # the table of forms has the first two for these operations
     names = CREDENTIALS[first : None if operation == "listAccounts" else 3]
     if profile.is_sandbox and form and operation not in WANT_THE_TOKEN:
         names = (*names, _LONG_TOKEN)

@@ -177,7 +177,8 @@ def _shown_again_and_again(file: TextIO, line: Callable[[], str]) -> Iterator[No
     finally:
         stopped.set()
         thread.join()
-        _print(file, _NEW_LINE * in_place)
+        if in_place:
+            _print(file, _NEW_LINE)
 
 
 def _print(file: TextIO, text: str) -> None:

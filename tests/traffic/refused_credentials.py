@@ -33,7 +33,9 @@ def wrong_token_rows(traffic: Traffic, operation: str) -> list[Row]:
     what is asked again, and a wrong token with each key of a sandbox, has all of it. Off a sandbox half of what the
     forms leave is for wrong tokens that name nobody."""
     is_reserved = operation == "executePix" or traffic.profile.is_sandbox
-    room = traffic.profile.limits.wrong_tokens - ASKED_AGAIN * is_reserved
+    room = traffic.profile.limits.wrong_tokens
+    if is_reserved:
+        room -= ASKED_AGAIN
     apart = (1 if operation == "executePix" else 3) + len(forms(traffic.profile, among=OTHER_SCHEMES))
     if not traffic.profile.is_sandbox:
         apart += max(0, room - apart - len(forms(traffic.profile, traffic.client.door.secrets.token()))) // 2
@@ -65,7 +67,11 @@ def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traff
 
 
 def _pairs(found: Iterable[Row | Exchange]) -> set[tuple[str, str]]:
-    return {(each.credential, way) for each in found for way in each.written or ("",)}
+    """Each form with each of the ways in which it was written; with an empty one if it was written as documented."""
+    pairs: set[tuple[str, str]] = set()
+    for row in found:
+        pairs.update((row.credential, way) for way in row.written or ("",))
+    return pairs
 
 
 def let_in_words(exchanges: Sequence[Exchange]) -> Text:
