@@ -39,8 +39,12 @@ def runs_folder(environment: str) -> Path:
 
 
 def run_folder(environment: str, started: datetime) -> Path:
-    """A new folder for a run: reports/runs/<environment>/<UTC start time>-<random suffix>."""
-    return runs_folder(environment) / f"{started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+    """A new folder for a run: reports/runs/<environment>/<UTC start time>-<random suffix>.
+
+    The time has microseconds, so that folders that are sorted by name are in the order of their runs. The suffix tells
+    two runs apart that start in the same microsecond.
+    """
+    return runs_folder(environment) / f"{started:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
 
 
 class UnsafeFolderError(Exception):

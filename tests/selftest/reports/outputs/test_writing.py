@@ -2,6 +2,7 @@
 
 import hashlib
 import subprocess
+from datetime import UTC, datetime, timedelta
 from unittest import mock
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from environments.sandbox import Service
 from reports.outputs import writing
 from reports.outputs.conformance_json import document_of
-from reports.outputs.writing import OUTPUTS, PAGE, SUMS, write_outputs, write_sums
+from reports.outputs.writing import OUTPUTS, PAGE, SUMS, run_folder, write_outputs, write_sums
 from tests.harness import reporter
 from tests.selftest.junit_files import written
 from tests.selftest.recorded_runs import FailsInManyWays, record, recorded
@@ -51,6 +52,14 @@ def test_the_digests_of_a_run(name):
     assert {line.removesuffix(": OK") for line in checked.stdout.splitlines()} == FILES
     assert {path.name for path in ended.folder.iterdir()} == {*FILES, SUMS}
     assert ended.output.splitlines().count(ended.document["headline"]) == 1
+
+
+def test_folders_of_runs_within_a_second_sort_by_time():
+    """The newest run is found by the name of its folder, also if a pipeline starts two runs in one second."""
+    start = datetime(2026, 11, 29, 12, 0, 0, tzinfo=UTC)
+    folders = [run_folder("staging", start + timedelta(milliseconds=number)) for number in range(50)]
+
+    assert sorted(folders) == folders
 
 
 MASKED, PASSING, REASON = "executePix.document.masked", "executePix.document.type", "masked from 2.4 on"
