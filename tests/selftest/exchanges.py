@@ -5,13 +5,13 @@ from typing import Any
 
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 
-JSON = (("Content-Type", "application/json"),)
-EXECUTION = {
+JSON_HEADERS = (("Content-Type", "application/json"),)
+EXECUTION_RESULT = {
     "id": "TX-1", "date": 1767225600000, "bank": "341", "account": "12345", "digit": "6", "branch": "0001",
     "accountType": 1, "document": "***.456.789-**", "name": "Ana", "type": "PHONE", "key": "+5511955500101",
     "value": 10.5, "message": "", "status": "DONE", "error": None,
 }  # fmt: skip
-REGISTRATION = {"Success": "true", "Message": "received", "Key": None, "DocumentNumber": 7}
+REGISTRATION_RESULT = {"Success": "true", "Message": "received", "Key": None, "DocumentNumber": 7}
 
 
 def answer(
@@ -19,7 +19,7 @@ def answer(
     body: object,
     *,
     status: int = 200,
-    headers: tuple[tuple[str, str], ...] = JSON,
+    headers: tuple[tuple[str, str], ...] = JSON_HEADERS,
     method: str = "GET",
     path: str = "/v1/execute/pix/TX-1",
     sent: object = None,
@@ -32,19 +32,19 @@ def answer(
     return Exchange(operation=operation, request=request, response=Response(status, headers, raw), **options)
 
 
-def execution(data: object = EXECUTION, **changes: Any) -> Exchange:
+def execution(data: object = EXECUTION_RESULT, **changes: Any) -> Exchange:
     """The answer to an execution, `data` in the envelope."""
     return answer("executePix", {"code": 0, "data": data}, **changes)
 
 
-def registration(data: object = REGISTRATION, **changes: Any) -> Exchange:
+def registration(data: object = REGISTRATION_RESULT, **changes: Any) -> Exchange:
     """The answer to the registration of a RANDOM key, `data` in the envelope."""
     sent = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
     options = {"method": "POST", "path": "/v1/pix/keys/a", "sent": sent, **changes}
     return answer("registerPixKey", {"code": 0, "data": data}, **options)
 
 
-def failed(kind: FailureKind, operation: str = "executePix") -> Exchange:
+def unanswered(kind: FailureKind, operation: str = "executePix") -> Exchange:
     """A valid request that got no answer."""
     request = Request("GET", "http://127.0.0.1:1/v1/execute/pix/TX-1", ())
     return Exchange(1, operation, request, failure=Failure(kind, kind.value), valid=True)

@@ -13,10 +13,10 @@ from reports.result.verdicts import RequirementResult, Verdict
 from spec.findings import Finding
 from spec.requirements import requirements
 
-SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
+SANDBOX_PROFILE = load("sandbox", folder=Path(__file__).parents[2] / "environments")
 
 
-def hand_made(*told: tuple[Any, ...], profile: Any = SANDBOX, **state: Any) -> Run:
+def run_with_results(*told: tuple[Any, ...], profile: Any = SANDBOX_PROFILE, **state: Any) -> Run:
     """A run whose requirements are told by their id, their verdict, and why, or findings, that one exchange shows."""
     state = {"narrowed": True, "grants": Grants(granted={"executePix"}), **state}
     run = Run(replace(profile, name="staging"), "http://127.0.0.1:1", **state)
@@ -30,10 +30,10 @@ def hand_made(*told: tuple[Any, ...], profile: Any = SANDBOX, **state: Any) -> R
 
 def document_with(**changes: Any) -> RunDocument:
     """The document of a run that found nothing, with these members in place of its own."""
-    return document_of(hand_made()).model_copy(update=changes)
+    return document_of(run_with_results()).model_copy(update=changes)
 
 
-def reported(requirement_id: str, verdict: str = "fail", **changes: Any) -> ReportedRequirement:
+def reported_requirement(requirement_id: str, verdict: str = "fail", **changes: Any) -> ReportedRequirement:
     """A requirement as a document has it. One exchange shows its verdict."""
     known = requirements()[requirement_id]
     members = {

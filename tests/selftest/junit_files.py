@@ -31,7 +31,7 @@ def suite_of(text):
     return suite
 
 
-def results(suite):
+def results_by_name(suite):
     """The result of each case by name: its element and message; None for one that passed."""
     cases = suite.findall("testcase")
     found = {
@@ -48,8 +48,8 @@ def case_of(suite, name):
     return {child.tag: child.text for child in case if child.tag != "properties"}, told
 
 
-def written(folder):
+def results_in_file(folder):
     """The results in the file of a run, of which each skipped one has a reason."""
-    found = results(suite_of((folder / "junit.xml").read_text()))
+    found = results_by_name(suite_of((folder / "junit.xml").read_text()))
     assert not [name for name, result in found.items() if result and (result[1] or ": ").endswith(": ")]
     return found

@@ -19,7 +19,7 @@ _MESSAGE = {"httpVersion": "HTTP/2.0", "cookies": [], "headersSize": -1, "bodySi
 """Members that every entry has (HAR 1.2), and every request and response in it."""
 
 
-def as_entry(seen):
+def har_entry(seen):
     """A HAR entry of an exchange in memory."""
     named = {"headers": [{"name": name, "value": value} for name, value in seen.request.headers]}
     posted = {"postData": {"text": seen.request.body.decode("utf-8", "replace")}} if seen.request.body else {}
@@ -31,7 +31,7 @@ def as_entry(seen):
     return written | {"response": {"status": response.status, **named, "content": content}}
 
 
-def recording(file: Path, exchanges: int) -> None:
+def write_recording(file: Path, exchanges: int) -> None:
     """Write a HAR file of so many exchanges: what the sandbox grants in a run, again and again, each time with other
     digits in path and bodies."""
     sent, draw = sent_in_memory(Service()).session.door.exchanges, Random(1)
@@ -39,7 +39,7 @@ def recording(file: Path, exchanges: int) -> None:
     with file.open("w", encoding="utf-8") as har:
         har.write('{"log": {"version": "1.2", "entries": [')
         for number, seen in enumerate(islice(cycle(granted), exchanges)):
-            entry, digits = as_entry(seen), str.maketrans(_DIGITS, "".join(draw.sample(_DIGITS, len(_DIGITS))))
+            entry, digits = har_entry(seen), str.maketrans(_DIGITS, "".join(draw.sample(_DIGITS, len(_DIGITS))))
             entry["request"]["url"] = seen.request.url.replace("http://127.0.0.1", BASE).translate(digits)
             if posted := entry["request"].get("postData"):
                 posted["text"] = posted["text"].translate(digits)

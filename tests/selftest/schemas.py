@@ -19,7 +19,7 @@ def validator_of(schema: Path) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.validator_for(json.loads(schema.read_text("utf-8")))
 
 
-def problems(document: RunDocument | dict[str, Any], schema: Path = CONFORMANCE) -> list[str]:
+def schema_deviations(document: RunDocument | dict[str, Any], schema: Path = CONFORMANCE) -> list[str]:
     """What is wrong with a document, or with the content of its file, and where."""
     content = json.loads(as_json(document)) if isinstance(document, RunDocument) else document
     found = validator_of(schema).iter_errors(content)

@@ -1,6 +1,6 @@
 """No self-test reads a clock: its bounds are counts, sizes, and ratios to something measured beside it.
 
-HANGS_S bounds a test that would otherwise hang for ever; no test is decided by it.
+HANG_LIMIT_S bounds a test that would otherwise hang for ever; no test is decided by it.
 """
 
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 CLOCK = re.compile(
-    r"time\.time\(|monotonic\(|perf_counter|process_time|\.elapsed\b|timeout=(?!None|HANGS_S)|\.wait\([0-9]|communicate\([0-9]"
+    r"time\.time\(|monotonic\(|perf_counter|process_time|\.elapsed\b|timeout=(?!None|HANG_LIMIT_S)|\.wait\([0-9]|communicate\([0-9]"
 )
 
 

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from reports.result.provenance import VERSION
 from spec.requirements import read_yaml
-from tests.selftest.services.running import environment
+from tests.selftest.services.running import clean_environment
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -162,6 +162,8 @@ def test_folders_of_others_do_not_win_over_ours(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError('this is the package of another project')")
     command = [sys.executable, "-m", "pytest", "-q", "--explain=executePix.json"]
-    ended = subprocess.run(command, cwd=ROOT, env=environment(PYTHONPATH=str(tmp_path)), capture_output=True, text=True)
+    ended = subprocess.run(
+        command, cwd=ROOT, env=clean_environment(PYTHONPATH=str(tmp_path)), capture_output=True, text=True
+    )
 
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -15,9 +15,9 @@ from reports.result.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
 from spec.requirements import LEVELS, read_yaml
 from tests.selftest.proof.directly import sent_in_memory
-from tests.selftest.recorded_runs import recorded
 from tests.selftest.sample import GOOD_IN_README, IN_README, README, changes, good_run, sample
 from tests.selftest.screenshots import HEADLINES, PICTURES, SANDBOX, STAGING
+from tests.selftest.shared_runs import shared_run
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
@@ -58,7 +58,7 @@ def test_the_good_run_in_the_readme_has_the_numbers_of_today():
 
 def test_the_pictures_say_what_a_run_says_today():
     """The headline on each is that of such a run: `make screenshots` makes them anew."""
-    partial = recorded("partial").document["headline"]  # of a target that is not a sandbox; it only reads, too
+    partial = shared_run("partial").document["headline"]  # of a target that is not a sandbox; it only reads, too
     testable = partial.removesuffix(" requirements tested").split()[-1]
     failing = "NON-CONFORMANT, everything permitted: fails 1 documented requirement"
     of_run = {SANDBOX: f"{failing}, {testable} of {testable} requirements tested", STAGING: partial}

@@ -15,7 +15,7 @@ from environments.sandbox import Server, Service
 from spec.requirements import read_yaml
 from tests.selftest.promises.test_stopped_runs import Acts
 from tests.selftest.services.forking import ROOT
-from tests.selftest.services.running import TOKEN, environment, write_profile
+from tests.selftest.services.running import TOKEN_VARIABLES, clean_environment, write_profile
 from tests.selftest.services.waiting import await_event
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ class Checkout:
             "CI_JOB_TOKEN": "job", "CI_COMMIT_REF_SLUG": "main", "PACKAGES": "https://gitlab.example/packages",
         }  # fmt: skip
         return subprocess.Popen(
-            ["bash", "-eo", "pipefail", "-c", script], cwd=self.folder, env=environment(**TOKEN | given | variables),
+            ["bash", "-eo", "pipefail", "-c", script], cwd=self.folder, env=clean_environment(**TOKEN_VARIABLES | given | variables),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
 
@@ -121,7 +121,7 @@ def test_the_first_run_begins_a_journal(checkout):
     """When that is asked for; the report and the journal are where the next steps take them from."""
     for name in ("journals", "reports"):
         (checkout.fake / f"{name}.json").write_text('{"artifacts": []}')
-    with Server(Service(token=TOKEN["PIX_TOKEN"])) as server:
+    with Server(Service(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
         write_profile(checkout.folder, server.base_url).rename(checkout.folder / "environments/staging.yaml")
         fetched = checkout.sh(FETCH)
         refused = checkout.run(NEW_JOURNAL="false")
@@ -412,7 +412,9 @@ def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_
     name = text.format(made=made)
     given = [f"ENVIRONMENT={name}"] if is_argument else []
     variables = {} if is_argument else {"ENVIRONMENT": name}
-    done = subprocess.run(["make", *given], cwd=tmp_path, env=environment(**variables), capture_output=True, text=True)
+    done = subprocess.run(
+        ["make", *given], cwd=tmp_path, env=clean_environment(**variables), capture_output=True, text=True
+    )
 
     assert not made.exists()
     assert done.stdout.endswith(f"1\n--environment={name}\n"), done.stdout + done.stderr
@@ -441,9 +443,9 @@ def test_installers_do_not_see_the_token(tmp_path):
     python.chmod(0o755)
     shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
     given = {"PIP_INDEX_URL": "https://mirror.example/simple", "HTTPS_PROXY": "http://proxy.example:3128"}
-    secret = {**TOKEN, "VAULT_TOKEN": "v"}
+    secret = {**TOKEN_VARIABLES, "VAULT_TOKEN": "v"}
     subprocess.run(
-        [tmp_path / ".ci/install", "--requirement", "x y.txt"], env=environment(**given, **secret), check=True
+        [tmp_path / ".ci/install", "--requirement", "x y.txt"], env=clean_environment(**given, **secret), check=True
     )
     names = {line.partition("=")[0] for line in log.read_text().splitlines()}
 

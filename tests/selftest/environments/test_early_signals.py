@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.selftest.services.running import ROOT, environment
+from tests.selftest.services.running import ROOT, clean_environment
 
 SLOW = """
 import os, signal, sys
@@ -42,7 +42,9 @@ def test_a_signal_during_imports_is_one_line(command, module, number):
         command, ["--no-report"]
     )
     code = SLOW.format(module=module, number=int(number), arguments=[command, *arguments], command=command)
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), capture_output=True, text=True
+    )
 
     assert (ended.returncode, ended.stderr) == (2, "error: interrupted: nothing was sent\n")
     assert "Traceback" not in ended.stdout

@@ -7,7 +7,7 @@ from environments.door.wrong_tokens import wrong_tokens
 from environments.secret_values import Secrets
 from reports.showing.show import Display
 from tests.selftest.services.one_run import CODE
-from tests.selftest.services.signed import Signing
+from tests.selftest.services.signed import SignsItsToken
 
 TOKEN, ANOTHER = "first-Token_0f.9d8c7b6a5e", "then-Another.Token-71c2d3e4f5"
 
@@ -20,16 +20,16 @@ def secrets():
     return secrets
 
 
-def test_a_code_that_becomes_known_is_guarded_and_hidden(a_run):
+def test_a_code_that_becomes_known_is_guarded_and_hidden(manual_run):
     """One call, in the middle of a run: the door claims the code before it sends it, and the output hides it."""
-    display = Display(a_run.secrets)
+    display = Display(manual_run.secrets)
     before = display.foreign("PREPARED-77")
-    a_run.secrets.learn("code", "PREPARED-77")
-    a_run.execute("PREPARED-77")
+    manual_run.secrets.learn("code", "PREPARED-77")
+    manual_run.execute("PREPARED-77")
 
     assert before == "PREPARED-77"
-    assert a_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
-    assert a_run.events[0] == "sent"
+    assert manual_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
+    assert manual_run.events[0] == "sent"
     assert display.foreign("PREPARED-77") == "<code 3>"
 
 
@@ -48,7 +48,7 @@ def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
 
 def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
     """The wrong tokens that are made from it are hidden, and so are the claims in them."""
-    token = Signing().token
+    token = SignsItsToken().token
     secrets.learn_token(token)
 
     shown = Display(secrets).foreign(

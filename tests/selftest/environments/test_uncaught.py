@@ -10,7 +10,7 @@ import pytest
 
 from environments.uncaught import _end_with_one_line, place_of
 from spec.requirements import read_yaml
-from tests.selftest.services.running import ROOT, environment
+from tests.selftest.services.running import ROOT, clean_environment
 
 
 def caught(act):
@@ -59,7 +59,7 @@ def test_a_command_whose_output_has_no_room_says_so(command, tmp_path):
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", *command.split()],
-            cwd=ROOT, env=environment(XDG_STATE_HOME=str(tmp_path)), stdout=full, stderr=subprocess.PIPE, text=True,
+            cwd=ROOT, env=clean_environment(XDG_STATE_HOME=str(tmp_path)), stdout=full, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
     assert (ended.returncode, ended.stderr) == (

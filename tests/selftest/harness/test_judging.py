@@ -20,17 +20,17 @@ from tests.harness.judging import (
     warn,
 )
 from tests.harness.watching import JUDGED, take_assertions
-from tests.selftest.exchanges import EXECUTION, execution
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.exchanges import EXECUTION_RESULT, execution
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 RIGHT = execution()
-WRONG = execution(EXECUTION | {"digit": 6})
+WRONG = execution(EXECUTION_RESULT | {"digit": 6})
 OWN = "executePix.digit.type"
 
 
 def judged(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
     """What a test of the requirement `own` found with these assertions. `wanted` is the expression of -k."""
-    session = SimpleNamespace(profile=SANDBOX, reproduction=Reproduction(list(exchanges)))
+    session = SimpleNamespace(profile=SANDBOX_PROFILE, reproduction=Reproduction(list(exchanges)))
     config = SimpleNamespace(option=SimpleNamespace(ids=wanted, last_failed=False))
     test = JudgedTest("test_x", RequirementResult(own, Verdict.NOT_EXERCISED))
     item = SimpleNamespace(config=config, stash={JUDGED: test})
@@ -118,7 +118,7 @@ def test_results_of_others_count_if_the_run_is_about_them(results, wanted, told)
 @pytest.mark.parametrize(("alone", "shows_alone"), [(RIGHT, False), (WRONG, True)])
 def test_a_deviation_beside_others_says_whether_it_showed_alone(alone, shows_alone):
     """The rule of the requirement is asked of the same request without company."""
-    beside = execution(EXECUTION | {"digit": 6}, beside=1)
+    beside = execution(EXECUTION_RESULT | {"digit": 6}, beside=1)
     test = judged(lambda: assert_holds(OWN, [beside]), exchanges=[beside, alone])
 
     assert [finding.alone for finding in test.own.findings] == [shows_alone]

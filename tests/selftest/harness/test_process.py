@@ -9,11 +9,15 @@ import pytest
 
 from environments.__main__ import main
 from environments.credentials import NOT_FROM_A_VARIABLE, TRACING
-from tests.selftest.proof.trial import CONFORMANCE, PYTEST, run_of
-from tests.selftest.services.running import TOKEN, started, write_profile
-from tests.selftest.services.serving import Raw
+from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, status_and_run
+from tests.selftest.services.running import TOKEN_VARIABLES, suite_in_background, write_profile
+from tests.selftest.services.serving import SocketService
 
-SECRETS = {**TOKEN, "PIX_API_KEY": "A-key-of-the-gateway", "PIX_JOURNAL_KEY": "0123456789abcdef0123456789abcdef"}
+SECRETS = {
+    **TOKEN_VARIABLES,
+    "PIX_API_KEY": "A-key-of-the-gateway",
+    "PIX_JOURNAL_KEY": "0123456789abcdef0123456789abcdef",
+}
 GIT = """#!/bin/sh
 (env; echo "core $(ulimit -c)") >> {kept}
 exec {git} "$@"
@@ -25,11 +29,11 @@ NAMES = {"headers": {"X-Api-Key": {"env": "PIX_API_KEY"}}, "journal_key_env": "P
 def test_a_variable_that_has_secrets_written_down_is_refused(name, service, tmp_path, monkeypatch, capsys):
     """Exit status 4, one line, and nothing is sent or written."""
     log = tmp_path / "keys.log"
-    for variable, value in {**TOKEN, name: str(log)}.items():
+    for variable, value in {**TOKEN_VARIABLES, name: str(log)}.items():
         monkeypatch.setenv(variable, value)
     status = main(["check", str(write_profile(tmp_path, service.base_url))])
 
-    assert (status, service.seen, log.exists()) == (4, [], False)
+    assert (status, service.received, log.exists()) == (4, [], False)
     assert capsys.readouterr().err == f"error: {name} has tokens and codes written down; unset it\n"
 
 
@@ -37,13 +41,16 @@ def test_a_variable_that_has_secrets_written_down_is_refused(name, service, tmp_
 def test_a_variable_names_no_service(command, service, tmp_path, monkeypatch, capsys):
     """Exit status 4 and one line, of the commands as of a run: other test suites export PYTEST_BASE_URL. Neither the
     service of the profile nor the other one is asked."""
-    with Raw() as other:
-        for variable, value in {**TOKEN, "PYTEST_BASE_URL": other.base_url}.items():
+    with SocketService() as other:
+        for variable, value in {**TOKEN_VARIABLES, "PYTEST_BASE_URL": other.base_url}.items():
             monkeypatch.setenv(variable, value)
         profile = write_profile(tmp_path, service.base_url)
-        statuses = [main([command, str(profile)]), pytest.main([*PYTEST, f"--environment={profile}", str(CONFORMANCE)])]
+        statuses = [
+            main([command, str(profile)]),
+            pytest.main([*QUIET_PYTEST, f"--environment={profile}", str(CONFORMANCE)]),
+        ]
 
-    assert (statuses, service.seen, other.seen) == ([4, 4], [], [])
+    assert (statuses, service.received, other.received) == ([4, 4], [], [])
     line = f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it\n"
     assert capsys.readouterr().err == f"error: {line}ERROR: {line}\n"
 
@@ -55,12 +62,12 @@ def test_children_see_no_secret(service, tmp_path):
     fake.mkdir()
     (fake / "git").write_text(GIT.format(kept=kept, git=shutil.which("git")))
     (fake / "git").chmod(0o755)
-    auth = {"token_command": ["sh", "-c", f"env >> '{of_command}'; echo {TOKEN['PIX_TOKEN']}"]}
+    auth = {"token_command": ["sh", "-c", f"env >> '{of_command}'; echo {TOKEN_VARIABLES['PIX_TOKEN']}"]}
     path = write_profile(tmp_path, service.base_url, auth=auth, **NAMES)
     variables = SECRETS | {"PATH": f"{fake}:{os.environ['PATH']}", "VAULT_TOKEN": "of-the-vault"}
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))  # as a shell may permit it
-    with started(path, "-k", "listAccounts", **variables) as process:
+    with suite_in_background(path, "-k", "listAccounts", **variables) as process:
         output, _ = process.communicate()
     document = json.loads((tmp_path / "report/conformance.json").read_text())
     seen = kept.read_text(), of_command.read_text()
@@ -75,7 +82,7 @@ def test_children_see_no_secret(service, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "act",
-    [lambda path: main(["check", path]), lambda path: run_of("--no-report", "-k", "listAccounts", f"--environment={path}")],
+    [lambda path: main(["check", path]), lambda path: status_and_run("--no-report", "-k", "listAccounts", f"--environment={path}")],
     ids=["check", "run"],
 )  # fmt: skip
 def test_what_was_read_is_forgotten(act, service, tmp_path, monkeypatch):
@@ -84,5 +91,5 @@ def test_what_was_read_is_forgotten(act, service, tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     act(str(write_profile(tmp_path, service.base_url, **NAMES)))
 
-    assert service.seen
+    assert service.received
     assert [name for name in SECRETS if name in os.environ] == []

@@ -17,12 +17,12 @@ from spec.interface import MONEY, READS, operations_reached
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of, selection
 from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
-from tests.selftest.proof.directly import collected, try_in_memory
-from tests.selftest.proof.gate import plain
+from tests.selftest.proof.directly import collected_tests, try_in_memory
+from tests.selftest.proof.gate import trial_of_plain_sandbox
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import CONFORMANCE
-from tests.selftest.recorded_runs import record
-from tests.selftest.services.running import TOKEN, run, write_profile
+from tests.selftest.services.running import TOKEN_VARIABLES, run_suite, write_profile
+from tests.selftest.shared_runs import run_with_files
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 PROFILE = load("sandbox")
@@ -120,7 +120,7 @@ def test_a_requirement_alone_sends_what_the_table_says():
     """It sends to its own operation and to its prerequisites, no more than --plan says of the same selection but for
     what few answers ask for, and that is enough for the verdict that it gets in a whole run."""
     names = [row.id for row in requirements().values() if not row.untestable] if EXHAUSTIVE else SAMPLE
-    whole, alone, beyond, errors = plain("sandbox").rows, {}, {}, []
+    whole, alone, beyond, errors = trial_of_plain_sandbox("sandbox").rows, {}, {}, []
     for (_, reached), group in by_traffic(names).items():
         service, plan = Logs(), plan_of(SANDBOX, group, generated=True)
         trial = try_in_memory(service, ids=group, generated=True)
@@ -176,7 +176,7 @@ def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
         services.append(Logs(**options))
         return services[0]
 
-    result = record(tmp_path, service, "-m", "not property", *options)
+    result = run_with_files(tmp_path, service, "-m", "not property", *options)
 
     assert (result.status, result.document["verdict"]) == (0, "partial")
     assert result.document["selection"] == " ".join([*options, "-m not property"])
@@ -192,7 +192,7 @@ def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
 )  # fmt: skip
 def test_what_leaves_tests_out_narrows(name, option, monkeypatch):
     """The verdict of what failed last time is about that alone."""
-    config = collected().config
+    config = collected_tests().config
     before = selection(config)
     monkeypatch.setattr(config.option, name, ["x"], raising=False)
     after = selection(config)
@@ -223,9 +223,9 @@ def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
         (Service, ["--last-failed"]),
         (Service, ["--last-failed", "-q"]),
     ):
-        with Server(service(token=TOKEN["PIX_TOKEN"])) as server:
+        with Server(service(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
             profile = write_profile(tmp_path, server.base_url, allow=["read", "register-keys", "execute"])
-            result = run(profile, *selected)
+            result = run_suite(profile, *selected)
             runs.append({row["id"]: row["verdict"] for row in result.document["requirements"]})
     whole, other, again, fixed, nothing = runs
 

@@ -10,8 +10,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 from environments.sandbox import Service
-from tests.selftest.recorded_runs import record, recorded
 from tests.selftest.screenshots import CHROMIUM, DESK, PHONE
+from tests.selftest.shared_runs import run_with_files, shared_run
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 exhaustive = pytest.mark.skipif(os.environ.get("PIX_PROOF") != "exhaustive", reason="make proof runs it")
@@ -32,7 +32,7 @@ INJECTED = "<script>window.ran = 1</script><img src='http://127.0.0.1:9/x' onerr
 @pytest.fixture(scope="module")
 def report():
     """The report of a run with failures, of conformance and of robustness, and with warnings."""
-    return recorded("failing").folder / "report.html"
+    return shared_run("failing").folder / "report.html"
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_one_page(opened):
 
     page.get_by_role("button", name="Clear").click()
     settle(page)
-    assert len(shown(page)) == len(recorded("failing").document["requirements"])
+    assert len(shown(page)) == len(shared_run("failing").document["requirements"])
     assert page.evaluate("location.hash") == ""
 
     page.get_by_role("searchbox").focus()
@@ -174,8 +174,8 @@ def test_accessibility(opened, viewport, scheme):
 def elsewhere(request, tmp_path):
     """The report of a run against a target that is no sandbox, in each language."""
     if request.param == "pt-BR":
-        return recorded("partial").folder / "report.html"
-    return record(tmp_path, Service, allow=["read"], transactions=None, sandbox=None).folder / "report.html"
+        return shared_run("partial").folder / "report.html"
+    return run_with_files(tmp_path, Service, allow=["read"], transactions=None, sandbox=None).folder / "report.html"
 
 
 @pytest.mark.parametrize(

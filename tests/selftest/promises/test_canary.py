@@ -18,9 +18,9 @@ from spec.exchange import LARGE
 from tests.harness.pen import Pen
 from tests.selftest.services.echoing import PERSONAL, Echoes, EchoesInTurn, encodings
 from tests.selftest.services.people import NAMES, NamesPeople
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw
-from tests.selftest.services.signed import CLAIMS, Signing, decoded
+from tests.selftest.services.running import run_suite, write_profile
+from tests.selftest.services.serving import SocketService
+from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
 
 TOKEN = "Can4ry.t0ken-OF_the+run/9f8e7d=="
 ACCOUNT, CODE = "canary-account-00417", "CANARY-CODE-8812"
@@ -33,7 +33,7 @@ VERBOSE = ("-vv", "--tb=long", "-rA")
 LOUD = (*VERBOSE, "-o", "log_cli=true", "--log-cli-level=DEBUG")
 
 
-class SignedCanary(Signing):
+class SignedCanary(SignsItsToken):
     """Its token names a person."""
 
     CLAIMS = CLAIMS | PEOPLE
@@ -72,7 +72,9 @@ def canary_run(service, folder, *options, token=TOKEN, **variables):
     given |= {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     given |= {"BUILD_URL": f"https://jenkins.example.test/{HEADER}/{ACCOUNT}/1/"}
     log = f"--log-file={folder / 'log'}"
-    return run(profile_of(folder, service.base_url), log, "--accept", "--new-journal", *options, **given, **variables)
+    return run_suite(
+        profile_of(folder, service.base_url), log, "--accept", "--new-journal", *options, **given, **variables
+    )
 
 
 def test_nothing_leaves_that_a_service_echoes(tmp_path):
@@ -90,11 +92,18 @@ def test_nothing_leaves_of_a_signed_token_and_of_generated_traffic(tmp_path):
     what the journal keeps, and what Hypothesis keeps. All files are their owner's alone."""
     token = SignedCanary().token
     claims, signature = token.split(".")[1:]
-    secret = (*wrong_tokens(token).values(), token, claims, signature, decoded(claims).decode(), *PEOPLE.values())
+    secret = (
+        *wrong_tokens(token).values(),
+        token,
+        claims,
+        signature,
+        base64url_decoded(claims).decode(),
+        *PEOPLE.values(),
+    )
     with Echoes() as raw:
         part = ("-m", "property or not property", "--examples=1", "-k", "executePix or registerPixKey")
         result = canary_run(raw, tmp_path, *VERBOSE, *part, token=token)
-    sent = {seen.header("Authorization").rpartition(" ")[2] for seen in raw.seen}
+    sent = {seen.header("Authorization").rpartition(" ")[2] for seen in raw.received}
     beside = ("journal.jsonl", "journal.key", "summary.md")
     files = [*result.folder.iterdir(), *map(tmp_path.joinpath, beside)]
 
@@ -124,9 +133,9 @@ def test_no_session_leaves_that_a_service_has_set(tmp_path):
     """The finding that it is let in shows the request, and a variable in the place of the cookie."""
     with Server(TrustsItsSession(token=TOKEN)) as server:
         profile = write_profile(tmp_path, server.base_url)
-        result = run(profile, *VERBOSE, "-k", "executePix.token.required", PIX_TOKEN=TOKEN)
+        result = run_suite(profile, *VERBOSE, "-k", "executePix.token.required", PIX_TOKEN=TOKEN)
 
-    assert set(result.rows("fail")) == {"executePix.token.required"}
+    assert set(result.messages_with_verdict("fail")) == {"executePix.token.required"}
     assert leaks(result, tmp_path, (SESSION, TOKEN)) == []
 
 
@@ -169,10 +178,10 @@ class TellsMore(Service):
 
 def test_what_only_the_service_names_does_not_leave(tmp_path):
     """Codes that could still be executed, and accounts and keys of others. Names of members stay readable."""
-    with Raw() as raw:
+    with SocketService() as raw:
         raw.service = TellsMore()
         part = ("-k", "executePix or listAccounts or listPixKeys or createPix or transferP2p")
-        result = run(write_profile(tmp_path, raw.base_url), *part, PIX_TOKEN=TOKEN)
+        result = run_suite(write_profile(tmp_path, raw.base_url), *part, PIX_TOKEN=TOKEN)
 
     assert len(raw.service.codes) > 1
     assert leaks(result, tmp_path, (*raw.service.codes, *UNLISTED, OLD_KEY, OLD_KEY.replace("-", ""))) == []
@@ -194,14 +203,14 @@ def test_nobody_is_named_whom_a_service_names(language, tmp_path):
         result = canary_run(raw, tmp_path, *LOUD, "--accept", f"--report-language={language}")
 
     assert people_named(result, tmp_path) == []
-    assert len(raw.seen) > 60
+    assert len(raw.received) > 60
     assert re.search("erro [Aa]{4}|bloqueada|no account for|incorreta:|sem aaaaaa", (result.folder / PAGE).read_text())
 
 
 @pytest.mark.parametrize("spill", ["failing tests", "an internal error", "a crash at the start", "a crash at the end"])
 def test_nothing_leaves_when_the_suite_itself_fails(spill, tmp_path):
     """Exceptions, locals, prints, logs, warnings, skips and internal errors are redacted."""
-    with Raw() as raw:
+    with SocketService() as raw:
         plugin = ("-p", "tests.selftest.services.spilling", "-k", "executePix.id")
         result = canary_run(raw, tmp_path, *LOUD, *plugin, SPILL=spill)
 
@@ -264,7 +273,7 @@ def test_nothing_leaves_of_the_bodies_and_headers_of_a_profile(tmp_path):
             fail_on=["implied"],
             headers={"X-Client": client, "X-Part": short},
         )
-        result = run(profile, *VERBOSE, "-k", "createPix or transferP2p or executePix", PIX_TOKEN=TOKEN)
+        result = run_suite(profile, *VERBOSE, "-k", "createPix or transferP2p or executePix", PIX_TOKEN=TOKEN)
     assert result.status == 1, result.output
     lines = "\n".join(finding["reproduce"] for finding in result.document["findings"])
     sent = lines + html.unescape(re.sub("<[^>]+>", "", result.text(PAGE)))

@@ -12,18 +12,18 @@ from reports.outputs.conformance_json import document_of
 from reports.outputs.github import step_summary, workflow_commands
 from reports.outputs.writing import RUNS
 from spec.requirements import requirements
-from tests.selftest.junit_files import written
+from tests.selftest.junit_files import results_in_file
 from tests.selftest.proof.trial import CONFORMANCE
-from tests.selftest.recorded_runs import PYTEST, record, recorded, run_here
 from tests.selftest.services.forking import run_pytest
-from tests.selftest.services.running import ROOT, environment, write_profile
+from tests.selftest.services.running import ROOT, clean_environment, write_profile
+from tests.selftest.shared_runs import PYTEST_OPTIONS, run_in_this_process, run_with_files, shared_run
 
 
 def test_the_default_run_needs_no_set_up(tmp_path):
     """Exit status 0; the last lines name the verdict and the report, whose files are their owner's alone. -v shows no
     variable of a CI system, some of which name people."""
     options = ["-vv", "-p", "no:cacheprovider", "-k", "executePix.document or getBalance", f"--report-dir={tmp_path}"]
-    variables = environment(CI_PROJECT_PATH="maria/pix")
+    variables = clean_environment(CI_PROJECT_PATH="maria/pix")
     command = [sys.executable, "-m", "pytest", *options]
     ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, umask=0)
 
@@ -37,7 +37,7 @@ def test_the_default_run_needs_no_set_up(tmp_path):
 def test_without_a_path_the_conformance_tests_are_collected(tmp_path):
     """Also if the rootdir is not the working folder, which has tests of other kinds."""
     options = ["-p", "no:cacheprovider", "-q", "--collect-only", f"--rootdir={tmp_path}", "-k", "executePix.branch"]
-    status, output, _ = run_pytest(options, environment())
+    status, output, _ = run_pytest(options, clean_environment())
 
     assert status == 0, output
     assert "test_execution.py" in output
@@ -46,8 +46,8 @@ def test_without_a_path_the_conformance_tests_are_collected(tmp_path):
 
 def test_the_files_have_a_line_for_every_requirement():
     """In the order of the requirements, with the exchanges that it names; junit.xml begins with the run itself."""
-    run = recorded("clean")
-    document, cases = run.document, written(run.folder)
+    run = shared_run("clean")
+    document, cases = run.document, results_in_file(run.folder)
     numbers = {exchange["number"] for exchange in document["exchanges"]}
 
     assert (run.status, document["verdict"], document["exit_status"]) == (0, "conformant", 0)
@@ -60,7 +60,7 @@ def test_the_files_have_a_line_for_every_requirement():
 
 def test_the_result_is_said_once():
     """By the suite; without -v pytest does not say it once more."""
-    output = recorded("failing").output
+    output = shared_run("failing").output
     cited = [line for line in output.splitlines() if "executePix.digit.type" in line]
 
     assert [line.partition(" ")[0] for line in cited] == ["FAIL"]
@@ -69,11 +69,11 @@ def test_the_result_is_said_once():
 
 def test_a_dead_server_is_unreachable():
     """Exit status 7 and reports that blame nobody, and say why nothing was tested."""
-    run = recorded("unreachable")
+    run = shared_run("unreachable")
     why = "the target cannot be reached: the connection is refused"
-    cases = written(run.folder)
+    cases = results_in_file(run.folder)
 
-    assert (run.status, run.document["verdict"], run.rows("fail")) == (7, "unreachable", {})
+    assert (run.status, run.document["verdict"], run.messages_with_verdict("fail")) == (7, "unreachable", {})
     assert f"! {run.run.base_url} cannot be reached: the connection is refused; look at address" in run.output
     assert f"{run.document['headline']}\n" in run.output
     assert cases["run"] == ("error", run.document["headline"])
@@ -83,10 +83,10 @@ def test_a_dead_server_is_unreachable():
 def test_what_is_selected_counts_although_nothing_is_reached(tmp_path):
     """In the headline of a job, and in its annotation, which names the cause."""
     selected = ["executePix.bank.type", "executePix.digit.type", "executePix.id.type"]
-    run = record(tmp_path, None, "-k", " or ".join(selected))
+    run = run_with_files(tmp_path, None, "-k", " or ".join(selected))
     [annotation] = workflow_commands(document_of(run.run))
 
-    assert run.rows("not-exercised").keys() == set(selected)
+    assert run.messages_with_verdict("not-exercised").keys() == set(selected)
     assert "::the target could not be reached; " in annotation
     assert "no failure, 0 of 3 requirements tested" in annotation
     assert "cannot be reached: the connection is refused; look at address" in step_summary(document_of(run.run))
@@ -95,7 +95,7 @@ def test_what_is_selected_counts_although_nothing_is_reached(tmp_path):
 @pytest.mark.parametrize(("selection", "status"), [("-k=executePix and createPix", 5), ("tests/nowhere.py", 4)])
 def test_nothing_selected(selection, status, tmp_path):
     """Where no test matches there is no verdict; of a path that is not there pytest says so."""
-    run = record(tmp_path, Service, selection)
+    run = run_with_files(tmp_path, Service, selection)
 
     assert (run.status, "NOTHING-SELECTED" in run.output) == (status, status == 5)
 
@@ -107,11 +107,13 @@ def test_another_address_than_that_of_the_profile_is_said(service, tmp_path, mon
     monkeypatch.setenv("PIX_SANDBOX_TOKEN", service.service.token)
     profile = write_profile(tmp_path, "http://127.0.0.1:9", transactions={"codes": ["SBX-PHONE-1"]})
     options = [f"--environment={profile}", "--no-report", "-k=listAccounts or executePix.document"]
-    other = run_here(*options, f"--base-url={service.base_url}")
-    planned = run_here(*options, f"--base-url={service.base_url}", "--plan")
+    other = run_in_this_process(*options, f"--base-url={service.base_url}")
+    planned = run_in_this_process(*options, f"--base-url={service.base_url}", "--plan")
     write_profile(tmp_path, service.base_url)
-    same = run_here(*options, f"--base-url=HTTP{service.base_url[4:]}/")
-    embedded = run_here("--no-report", "-k=listAccounts or executePix.document", f"--base-url={service.base_url}")
+    same = run_in_this_process(*options, f"--base-url=HTTP{service.base_url[4:]}/")
+    embedded = run_in_this_process(
+        "--no-report", "-k=listAccounts or executePix.document", f"--base-url={service.base_url}"
+    )
     said = f"at {service.base_url} (of --base-url, not that of the profile), not a sandbox: "
     second_lines = [re.search(r"(?m)^[A-Z-]+, .*\n(.*)$", run.output)[1] for run in (other, same, embedded)]
 
@@ -139,7 +141,7 @@ def call(tmp_path, capsys, monkeypatch):
         auth = {"token_command": ["touch", str(tmp_path / "token-was-fetched")]}
         profile = write_profile(tmp_path, base_url, auth=auth).rename(tmp_path / "nothing-is-sent.yaml")
         paths = [] if any("tests/" in option for option in options) else [str(CONFORMANCE / "test_deletion.py")]
-        status = pytest.main([*PYTEST, f"--environment={profile}", *options, *paths])
+        status = pytest.main([*PYTEST_OPTIONS, f"--environment={profile}", *options, *paths])
         assert list(tmp_path.iterdir()) == [profile]
         assert not (RUNS / profile.stem).exists()
         return int(status), capsys.readouterr()

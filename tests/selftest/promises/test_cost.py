@@ -28,12 +28,12 @@ from spec.json_text import MAX_VALUES
 from spec.key_list import Listing
 from spec.observed import answer_of
 from spec.rules import RULES, judge
-from tests.selftest.exchanges import EXECUTION, answer, execution
-from tests.selftest.recorded_runs import record
-from tests.selftest.services.keys_of_others import ACCOUNT, OfACustomer
-from tests.selftest.services.one_run import Run
-from tests.selftest.services.running import TOKEN, run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes, real_codes
+from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution
+from tests.selftest.services.keys_of_others import ACCOUNT, HoldsKeysOfACustomer
+from tests.selftest.services.one_run import ManualRun
+from tests.selftest.services.running import TOKEN_VARIABLES, run_suite, write_profile
+from tests.selftest.services.serving import SocketService, real_codes_received, response_bytes
+from tests.selftest.shared_runs import run_with_files
 
 LONG = 200_000
 WIDE = {f"member{number}": number for number in range(30_000)}
@@ -59,7 +59,7 @@ def small_weight(monkeypatch):
 
 def ended(service, folder, selected, **changes):
     """A run against the service over HTTP, in this process."""
-    return record(folder, lambda token: service, "-m", "not property", "-k", selected, **changes)
+    return run_with_files(folder, lambda token: service, "-m", "not property", "-k", selected, **changes)
 
 
 def of_a_bank(folder):
@@ -83,7 +83,7 @@ def test_a_body_is_shown_in_a_bounded_number_of_tokens(body):
 
 def test_a_finding_points_to_a_bounded_number_of_members():
     """The message counts all of them."""
-    (found,) = judge("executePix.fields.extra", execution(EXECUTION | WIDE)).findings
+    (found,) = judge("executePix.fields.extra", execution(EXECUTION_RESULT | WIDE)).findings
 
     assert len(found.pointers) == MOST_POINTERS
     assert "29990 more" in str(found.statement)
@@ -102,7 +102,7 @@ def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
     """Also if the answers differ, and are judged requirement by requirement; equal bodies are read once together."""
     read, times = spec.exchange.read_json, []
     monkeypatch.setattr(spec.exchange, "read_json", lambda body: times.append(len(body)) or read(body))
-    bodies = [EXECUTION | {"message": f"{number} " + "x" * LONG} for number in range(20)]
+    bodies = [EXECUTION_RESULT | {"message": f"{number} " + "x" * LONG} for number in range(20)]
     exchanges = [execution(data) for data in (*bodies, bodies[-1], bodies[-1])]
     judged = [judge(id, exchange).conclusion for id in RULES_OF_EXECUTION for exchange in exchanges]
     errors = {json_error(exchange.response) for exchange in exchanges}  # as the lines that reproduce ask for it
@@ -139,16 +139,18 @@ def test_a_line_of_the_key_record_is_read_once(tmp_path):
 
 KEY = "qa@example.com"
 OF_GROWING_SIZE = {
-    "members": lambda size: EXECUTION | {f"member{number}": number for number in range(size)},
-    "objects": lambda size: EXECUTION | {"list": [{"id": f"x{number}"} for number in range(size)]},
-    "numbers": lambda size: EXECUTION | {"list": [12345678] * size},
-    "texts with an object": lambda size: EXECUTION | {"list": ['{"status": "DONE"}'] * size},
-    "traces": lambda size: EXECUTION | {"list": ["Traceback (most recent call last):"] * size},
-    "the same key": lambda size: EXECUTION | {"keys": [{"key": KEY, "type": "EMAIL"}] * size},
-    "many keys": lambda size: EXECUTION | {"keys": [{"key": f"qa{number}@example.com"} for number in range(size)]},
-    "many telephones": lambda size: EXECUTION | {"keys": [f"+55119{number:08}" for number in range(size)]},
-    "arrays in arrays": lambda size: EXECUTION | {"list": [json.loads("[" * 20 + "1" + "]" * 20)] * size},
-    "the tax document": lambda size: EXECUTION | {"list": ["529.982.247-25"] * size},
+    "members": lambda size: EXECUTION_RESULT | {f"member{number}": number for number in range(size)},
+    "objects": lambda size: EXECUTION_RESULT | {"list": [{"id": f"x{number}"} for number in range(size)]},
+    "numbers": lambda size: EXECUTION_RESULT | {"list": [12345678] * size},
+    "texts with an object": lambda size: EXECUTION_RESULT | {"list": ['{"status": "DONE"}'] * size},
+    "traces": lambda size: EXECUTION_RESULT | {"list": ["Traceback (most recent call last):"] * size},
+    "the same key": lambda size: EXECUTION_RESULT | {"keys": [{"key": KEY, "type": "EMAIL"}] * size},
+    "many keys": lambda size: (
+        EXECUTION_RESULT | {"keys": [{"key": f"qa{number}@example.com"} for number in range(size)]}
+    ),
+    "many telephones": lambda size: EXECUTION_RESULT | {"keys": [f"+55119{number:08}" for number in range(size)]},
+    "arrays in arrays": lambda size: EXECUTION_RESULT | {"list": [json.loads("[" * 20 + "1" + "]" * 20)] * size},
+    "the tax document": lambda size: EXECUTION_RESULT | {"list": ["529.982.247-25"] * size},
 }
 """The data of answers, by a number of values."""
 
@@ -189,7 +191,7 @@ def test_the_work_for_an_answer_grows_with_its_size(shape):
     assert many - some < 100 * MOST_CALLS
 
 
-class Long(Raw):
+class Long(SocketService):
     """Gives a long list to each read; everything else is as by the sandbox."""
 
     ITEM = {"id": "0123456789", "value": 10.5, "date": "2026-01-01", "description": "x" * 100}
@@ -199,10 +201,10 @@ class Long(Raw):
         if response.status == 200 and request.path.startswith("/v1/accounts/entries"):
             body = json.dumps({"code": 0, "data": {"entries": [self.ITEM] * 10_000}}).encode()
             response = Response(200, body, (("Content-Type", "application/json"),))
-        connection.sendall(as_bytes(response))
+        connection.sendall(response_bytes(response))
 
 
-class ExecutesAtLength(Raw):
+class ExecutesAtLength(SocketService):
     """Executes with any token, and says so with a status and a long text before the result."""
 
     def __init__(self, status):
@@ -210,8 +212,8 @@ class ExecutesAtLength(Raw):
         self.status = status
 
     def answer(self, connection, request):
-        body = json.dumps({"code": 0, "text": "x" * 20_000, "data": EXECUTION}).encode()
-        connection.sendall(as_bytes(Response(self.status, body, (("Content-Type", "application/json"),))))
+        body = json.dumps({"code": 0, "text": "x" * 20_000, "data": EXECUTION_RESULT}).encode()
+        connection.sendall(response_bytes(Response(self.status, body, (("Content-Type", "application/json"),))))
 
 
 class AnswersAtLength(Service):
@@ -224,7 +226,7 @@ class AnswersAtLength(Service):
         return replace(response, body=response.body.rstrip().removesuffix(b"}") + self.FILLING)
 
 
-class ListsAtLength(OfACustomer):
+class ListsAtLength(HoldsKeysOfACustomer):
     """Its lists of keys have so many values beside the keys."""
 
     def __init__(self, values):
@@ -245,22 +247,22 @@ class ListsAtLength(OfACustomer):
         return replace(response, body=json.dumps(envelope).encode())
 
 
-class Huge(Raw):
+class Huge(SocketService):
     """Says the same to everything: 20,000 values."""
 
     BODY = json.dumps({"code": 0, "data": {"list": list(range(20_000))}}).encode()
 
     def answer(self, connection, request):
-        connection.sendall(as_bytes(Response(200, self.BODY, (("Content-Type", "application/json"),))))
+        connection.sendall(response_bytes(Response(200, self.BODY, (("Content-Type", "application/json"),))))
 
 
 def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
     """Past it only the beginning is read, but for the first long answer of each operation. The reason is said."""
     monkeypatch.setattr(wire, "MOST_WEIGHT", 5_000_000)
     with Huge() as service:
-        a_run = Run(service, tmp_path, response_bytes=1_000_000)
-        balances = [a_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
-        first_of_another = a_run.client.send("listAccounts").response
+        manual_run = ManualRun(service, tmp_path, response_bytes=1_000_000)
+        balances = [manual_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
+        first_of_another = manual_run.client.send("listAccounts").response
 
     assert len(service.BODY) > ALWAYS_READ
     assert [response.cut for response in balances] == [""] * 3 + [BEYOND] * 5
@@ -274,15 +276,15 @@ def test_an_execution_whose_answer_is_cut_is_unknown(status, credential, tmp_pat
     """The part that is not read may carry the result, or refuse in a 200. The code is not sent again."""
     monkeypatch.setattr(wire, "MOST_WEIGHT", 0)
     with ExecutesAtLength(status) as service:
-        a_run = Run(service, tmp_path)
-        a_run.client.send("executePix", "pixconf-1")
-        exchange = a_run.execute(credential=credential)
-        again = a_run.execute()
+        manual_run = ManualRun(service, tmp_path)
+        manual_run.client.send("executePix", "pixconf-1")
+        exchange = manual_run.execute(credential=credential)
+        again = manual_run.execute()
 
     assert (exchange.response.cut, again.response) == (BEYOND, None)
-    assert a_run.door.guard.unknown == [exchange.number]
-    assert a_run.door.guard.executed == 0
-    assert len(real_codes(service)) == 1
+    assert manual_run.door.guard.unknown == [exchange.number]
+    assert manual_run.door.guard.executed == 0
+    assert len(real_codes_received(service)) == 1
 
 
 @pytest.mark.usefixtures("small_weight")
@@ -311,19 +313,19 @@ def test_a_short_list_is_deleted_by(tmp_path):
 @pytest.mark.usefixtures("small_weight")
 def test_a_run_past_the_weight_is_incomplete_and_says_why(tmp_path):
     """Nothing failed: what no answer shows any more is not exercised, with the name of the limit."""
-    service = AnswersAtLength(token=TOKEN["PIX_TOKEN"])
+    service = AnswersAtLength(token=TOKEN_VARIABLES["PIX_TOKEN"])
     result = ended(service, tmp_path, "executePix or listAccounts or getBalance")
 
     assert (result.document["verdict"], result.status) == ("incomplete", 6), result.output[-2000:]
     assert f"answers are {BEYOND}: their JSON is not judged" in result.output
     assert "it may have moved money" in result.output
-    assert result.rows("fail") == {}
+    assert result.messages_with_verdict("fail") == {}
 
 
 def test_a_list_of_10_000_entries_is_ordinary(tmp_path):
     """It is judged and observed; no limit makes a run red or incomplete."""
     with Long() as service:
-        result = run(write_profile(tmp_path, service.base_url), "-k", "listEntries")
+        result = run_suite(write_profile(tmp_path, service.base_url), "-k", "listEntries")
 
     assert result.document["verdict"] == "partial", result.output[-2000:]
-    assert result.rows("not-exercised") == {}
+    assert result.messages_with_verdict("not-exercised") == {}

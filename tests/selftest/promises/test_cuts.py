@@ -7,7 +7,7 @@ from environments.sandbox import Service
 from reports.result.run import NoteKind
 from reports.result.run_verdict import result_of_run
 from spec.interface import operations
-from tests.selftest.proof.directly import run_in_memory
+from tests.selftest.proof.directly import run_tests_in_memory
 
 
 def test_what_was_cut_is_one_line():
@@ -15,7 +15,7 @@ def test_what_was_cut_is_one_line():
     profile = load("sandbox")
     limits = replace(profile.limits, requests=60, parallel=1)
     profile = replace(profile, base_url="http://127.0.0.1", sandbox="http://127.0.0.1", limits=limits)
-    run = run_in_memory(Service(), profile, lambda test: not test.get_closest_marker("property"))
+    run = run_tests_in_memory(Service(), profile, lambda test: not test.get_closest_marker("property"))
     why, cut = (
         "limits.requests (60) is spent",
         f"executePix, registerPixKey, deletePixKey and {len(operations()) - 3} more",

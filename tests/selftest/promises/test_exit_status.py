@@ -14,9 +14,9 @@ from environments.door.opening import journal_of
 from environments.profiles.model import ProfileError
 from environments.sandbox import Service
 from tests.harness import reporter
-from tests.selftest.recorded_runs import FailsInManyWays, record
 from tests.selftest.services.forking import run_pytest
-from tests.selftest.services.running import ROOT, environment
+from tests.selftest.services.running import ROOT, clean_environment
+from tests.selftest.shared_runs import FailsInManyWays, run_with_files
 
 SHORT = ("-q", "-p", "no:cacheprovider", "-k", "executePix.document")
 
@@ -25,7 +25,7 @@ def suite(folder, *options, python=(), stdout=subprocess.PIPE, before=None, **va
     """A run against the embedded sandbox in a process of its own: how it ended, and its conformance.json, if any."""
     ended = subprocess.run(
         [sys.executable, *python, "-m", "pytest", *SHORT, f"--report-dir={folder / 'report'}", *options],
-        cwd=ROOT, env=environment(**variables), stdout=stdout, stderr=subprocess.PIPE, text=True, preexec_fn=before,
+        cwd=ROOT, env=clean_environment(**variables), stdout=stdout, stderr=subprocess.PIPE, text=True, preexec_fn=before,
     )  # fmt: skip
     return ended, document_in(folder)
 
@@ -85,7 +85,7 @@ def test_a_user_without_a_home(monkeypatch):
 
 def test_an_option_of_a_plugin_that_is_not_loaded(tmp_path):
     """The line says how a plugin is loaded, and names those that are installed."""
-    ended = record(tmp_path, None, "--maxprocesses=2")
+    ended = run_with_files(tmp_path, None, "--maxprocesses=2")
     line = (
         "ERROR: unrecognized arguments: --maxprocesses=2; pytest --help lists the options; those of an installed plugin "
         "need its name: -p "
@@ -107,7 +107,7 @@ def test_an_option_of_a_plugin_that_is_not_loaded(tmp_path):
 def test_a_full_disk_behind_the_output(options, status, verdict, tmp_path):
     """A verdict or a plan that nobody can read is not green. The files of the run say so, too."""
     arguments = [*SHORT, f"--report-dir={tmp_path / 'report'}", *options]
-    returncode, printed, _ = run_pytest(arguments, environment(), stdout="/dev/full")
+    returncode, printed, _ = run_pytest(arguments, clean_environment(), stdout="/dev/full")
     document = document_in(tmp_path) or {}
 
     assert (returncode, document.get("verdict"), document.get("exit_status", status)) == (status, verdict, status)
@@ -120,7 +120,7 @@ def test_a_full_disk_hides_no_failure(tmp_path):
     text = (ROOT / "environments" / "sandbox.yaml").read_text()
     known.write_text(text + "known_failures: [{id: executePix.document.type, reason: it passes, strict: true}]\n")
     arguments = [*SHORT, f"--report-dir={tmp_path / 'report'}", f"--environment={known}"]
-    returncode, _, _ = run_pytest(arguments, environment(), stdout="/dev/full")
+    returncode, _, _ = run_pytest(arguments, clean_environment(), stdout="/dev/full")
     document = document_in(tmp_path)
 
     assert (returncode, document["exit_status"], document["verdict"]) == (1, 1, "non-conformant")
@@ -171,7 +171,7 @@ def test_an_odd_machine_changes_nothing(tmp_path):
 )
 def test_three_places_agree(options, verdict, status, tmp_path):
     """The last line, conformance.json and the process, whatever pytest and others make of it."""
-    ended = record(tmp_path, Service, *options)
+    ended = run_with_files(tmp_path, Service, *options)
     document = ended.document
 
     assert (document["verdict"], document["exit_status"], ended.status) == (verdict, status, status), ended.output
@@ -186,7 +186,7 @@ def test_a_record_that_cannot_be_written(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(reporter, "write_record", refuse)
-    ended = record(tmp_path, Service, "-k", "listAccounts", "--accept")
+    ended = run_with_files(tmp_path, Service, "-k", "listAccounts", "--accept")
 
     assert "staging.observed.yaml cannot be written: Permission denied" in ended.output
     assert (ended.status, ended.document["exit_status"], said(ended.output)) == (3, 3, 3)
@@ -194,8 +194,8 @@ def test_a_record_that_cannot_be_written(tmp_path, monkeypatch):
 
 def test_the_first_failure_ends_the_tests_and_not_the_count(tmp_path):
     """What was not tested stays in the denominator, and says why."""
-    ended = record(tmp_path, FailsInManyWays, "-x", "-k", "executePix.digit")
-    left = ended.rows("not-exercised")
+    ended = run_with_files(tmp_path, FailsInManyWays, "-x", "-k", "executePix.digit")
+    left = ended.messages_with_verdict("not-exercised")
 
     assert (ended.status, ended.document["coverage"]["documented"]) == (1, {"tested": 2, "testable": 3})
     assert set(left.values()) == {"pytest stopped before its test: stopping after 1 failures"}
@@ -203,7 +203,7 @@ def test_the_first_failure_ends_the_tests_and_not_the_count(tmp_path):
 
 def test_the_summary_names_no_page_that_is_not_there(tmp_path):
     """Without pytest-html there is none, and conformance.json stands in its place."""
-    ended = record(tmp_path, Service, "-k", "listAccounts", "-p", "no:pytest_html.plugin")
+    ended = run_with_files(tmp_path, Service, "-k", "listAccounts", "-p", "no:pytest_html.plugin")
 
     assert f"report: {tmp_path}/report/conformance.json\n" in ended.output
     assert "report.html" not in ended.output
@@ -214,7 +214,7 @@ MEDDLES = "-p", "tests.selftest.services.meddling", "--meddle=77 % are covered"
 
 def test_what_the_user_asks_others_for_is_printed(tmp_path):
     """What a plugin says, and --durations, before the verdict and without -v."""
-    ended = record(tmp_path, Service, "-k", "listAccounts", "--durations=1", *MEDDLES)
+    ended = run_with_files(tmp_path, Service, "-k", "listAccounts", "--durations=1", *MEDDLES)
 
     assert "77 % are covered\n" in ended.output
     assert "slowest 1 durations" in ended.output
@@ -244,7 +244,7 @@ def test_a_fault_of_the_suite_in_a_command(command, module, name):
         runpy.run_module({command[0]!r}, run_name="__main__")
     """
     ended = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
     )
     lines = ended.stderr.splitlines()
 

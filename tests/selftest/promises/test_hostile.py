@@ -8,10 +8,10 @@ from reports.outputs.writing import OUTPUTS, PAGE, SUMS
 from spec.exchange import FailureKind
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services import hostile
-from tests.selftest.services.hostile import HEAD, Says
-from tests.selftest.services.one_run import Run
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes, reset
+from tests.selftest.services.hostile import HEAD, SaysOneAnswer
+from tests.selftest.services.one_run import ManualRun
+from tests.selftest.services.running import run_suite, write_profile
+from tests.selftest.services.serving import SocketService, reset_connection, response_bytes
 
 PEAK_MB = 300
 LATE = "no complete answer within limits.timeout (0.5 s)"
@@ -29,35 +29,35 @@ def ends(connection):
 @pytest.mark.parametrize(
     ("said", "then", "kind", "why"),
     [
-        (HEAD, hostile.drips, FailureKind.TIMEOUT, LATE),
-        (HEAD + b"Content-Length: 1000\r\n\r\n", hostile.drips, FailureKind.TIMEOUT, LATE),
+        (HEAD, hostile.drip_bytes, FailureKind.TIMEOUT, LATE),
+        (HEAD + b"Content-Length: 1000\r\n\r\n", hostile.drip_bytes, FailureKind.TIMEOUT, LATE),
         (HEAD + b"Content-Length: 1000\r\n\r\n{}", ends, None, BROKEN_OFF),
         (HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n{", ends, None, BROKEN_OFF),
-        (HEAD + b"Content-Length: two\r\n\r\n{}", hostile.drips, None, NO_LENGTH),
-        (HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", hostile.drips, None, NO_LENGTH),
+        (HEAD + b"Content-Length: two\r\n\r\n{}", hostile.drip_bytes, None, NO_LENGTH),
+        (HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", hostile.drip_bytes, None, NO_LENGTH),
         (HEAD + b"Content-Length: 2 \r\n\r\n{}", ends, None, ""),
-        (HEAD + b"Content-Length: 9\r\n\r\n{", reset, FailureKind.DROPPED, "the connection was dropped without an answer"),
+        (HEAD + b"Content-Length: 9\r\n\r\n{", reset_connection, FailureKind.DROPPED, "the connection was dropped without an answer"),
         (b"\x00\xff\x1b[31m noise\r\n\r\n" * 100, ends, FailureKind.NOT_HTTP, "the answer is not HTTP"),
         (*hostile.NEVER_ENDS_ITS_HEADERS, FailureKind.LIMIT, LONG_HEAD),
         (hostile.LONG_HEADERS, ends, FailureKind.LIMIT, LONG_HEAD),
-        (hostile.INTERIM * 1_500 + hostile.in_json(b"{}"), ends, FailureKind.LIMIT, LONG_HEAD),
-        (hostile.INTERIM * 100 + hostile.in_json(b"{}", ("X-Long", "y" * 50_000)), ends, None, ""),
+        (hostile.INTERIM * 1_500 + hostile.json_answer_bytes(b"{}"), ends, FailureKind.LIMIT, LONG_HEAD),
+        (hostile.INTERIM * 100 + hostile.json_answer_bytes(b"{}", ("X-Long", "y" * 50_000)), ends, None, ""),
         (hostile.MANY_HEADERS, ends, FailureKind.LIMIT, "more headers than the suite reads (100)"),
         (*hostile.NEVER_ENDS, None, LONG),
         (hostile.GZIP_BOMB, ends, None, LONG),
-        (hostile.in_json(b" " * 100_001), ends, None, LONG),
-        (hostile.in_json(b" " * 100_000), ends, None, ""),
+        (hostile.json_answer_bytes(b" " * 100_001), ends, None, LONG),
+        (hostile.json_answer_bytes(b" " * 100_000), ends, None, ""),
     ],
     ids=range(18),
 )  # fmt: skip
 def test_an_answer_that_harms_is_a_failure_with_a_name(said, then, kind, why, tmp_path):
     """It is not waited for, nor read to an end that does not come. A limit of the suite is an answer: a target that gives
     one is there, however often it does."""
-    with Says(said, then) as service:
+    with SaysOneAnswer(said, then) as service:
         limits = {"timeout": 0.5} if kind is FailureKind.TIMEOUT else {}
-        a_run = Run(service, tmp_path, **limits)
-        found = a_run.client.send("executePix", "pixconf-1")
-        again = [a_run.client.send("listAccounts") for _ in range(6) if kind is FailureKind.LIMIT]
+        manual_run = ManualRun(service, tmp_path, **limits)
+        found = manual_run.client.send("executePix", "pixconf-1")
+        again = [manual_run.client.send("listAccounts") for _ in range(6) if kind is FailureKind.LIMIT]
 
     how = (
         (found.failure.kind, found.failure.message)
@@ -66,7 +66,7 @@ def test_an_answer_that_harms_is_a_failure_with_a_name(said, then, kind, why, tm
     )
     assert how == (kind, why)
     assert {seen.failure.kind for seen in again} <= {kind}
-    assert a_run.door.liveness.unreachable == ""
+    assert manual_run.door.liveness.unreachable == ""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def ended(tmp_path_factory):
         profile = write_profile(
             tmp_path_factory.mktemp("hostile"), service.base_url, limits={"response_bytes": 1_000_000}
         )
-        return run(profile, "--parallel=1", "-k", "executePix.document or executePix.type or listAccounts")
+        return run_suite(profile, "--parallel=1", "-k", "executePix.document or executePix.type or listAccounts")
 
 
 def test_the_end_is_bounded_and_truthful(ended):
@@ -117,7 +117,10 @@ def test_a_service_that_dies_leaves_what_was_learned():
 
 def test_a_redirect_takes_no_token_to_another_port(tmp_path):
     """Nothing at all is sent to where a redirect leads."""
-    with Raw() as elsewhere, Says(as_bytes(Response(307, b"", (("Location", elsewhere.base_url),)))) as service:
-        found = Run(service, tmp_path).client.send("listAccounts", valid=True)
+    with (
+        SocketService() as elsewhere,
+        SaysOneAnswer(response_bytes(Response(307, b"", (("Location", elsewhere.base_url),)))) as service,
+    ):
+        found = ManualRun(service, tmp_path).client.send("listAccounts", valid=True)
 
-    assert (found.response.status, len(service.seen), elsewhere.seen) == (307, 1, [])
+    assert (found.response.status, len(service.received), elsewhere.received) == (307, 1, [])

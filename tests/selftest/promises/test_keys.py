@@ -17,16 +17,22 @@ from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.selftest.proof.mutants.demands_faults import RefusesAKind
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.proof.variants.lawful_effects import without_keys
-from tests.selftest.proof.variants.lawful_making import profile, with_keys
+from tests.selftest.proof.variants.lawful_making import profile_path, with_keys
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
-from tests.selftest.services.one_run import ADDRESS, Bank, bank_profile, notes_of, whole_run
+from tests.selftest.services.one_run import (
+    UNUSED_ADDRESS,
+    FakeBank,
+    profile_off_sandbox,
+    report_notes,
+    run_suite_in_memory,
+)
 from tests.traffic.keys.listed import REGISTERED_BEFORE
 
 EMAIL, PHONE, OLD = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
 OF_KEYS, VALID = "registerPixKey or deletePixKey or listPixKeys", "registerPixKey.pixKeyType or deletePixKey.exists"
 ALLOW = ["read", "register-keys", "delete-keys", "fuzz"]
 KEY_AT = "/data/keys/*/pixKey"
-SANDBOX = {"sandbox": ADDRESS}
+SANDBOX = {"sandbox": UNUSED_ADDRESS}
 OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
 MADE = "RANDOM, made by the service: registered and not deleted"
 
@@ -41,7 +47,7 @@ def ended(service, folder, only=VALID, *, disposable=False, among=(False,), **ch
     """A run of keys, where all keys of the profile are disposable or none is; off a sandbox unless `changes` say so."""
     keys = [{"type": name, "key": key, "disposable": bool(disposable and key)} for name, key in OF_THE_PROFILE]
     changes = {"allow": ALLOW, "pix_keys": keys, "key_at": None, "transactions": None, **changes}
-    return whole_run(service, bank_profile(folder, **changes), only, among)
+    return run_suite_in_memory(service, profile_off_sandbox(folder, **changes), only, among)
 
 
 def left_by(model):
@@ -128,7 +134,7 @@ def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable,
 # -- keys that the run makes up ---------------------------------------------------------------------------------------
 
 
-class TakesAnything(Bank):
+class TakesAnything(FakeBank):
     """Registers whatever it is sent as a key, of any type and at any account, and deletes what it is asked to."""
 
     def __init__(self) -> None:
@@ -193,7 +199,7 @@ def test_a_masked_text_is_no_key(key_at, changes, tmp_path):
     service = MasksItsList()
     keys = [{"type": "RANDOM", "key": "", "disposable": True}, {"type": "PHONE", "key": PHONE, "disposable": True}]
     model = ended(service, tmp_path, OF_KEYS, key_at=key_at, pix_keys=keys, among=(False,), **changes)
-    named = [request.body.decode() for request in service.seen if request.method == "DELETE"]
+    named = [request.body.decode() for request in service.received if request.method == "DELETE"]
     status = result_of(model, "registerPixKey.status")
 
     assert [body for body in named if "****" in body] == []
@@ -312,7 +318,7 @@ def test_advice_fits_the_refusal_of_a_key_type(make, parts, advice):
     the answer, or another finding, says all."""
     service, id = make(), "registerPixKey.pixKeyType.CNPJ"
     vars(service).update(parts)
-    message = str(try_in_memory(service, profile("no_deletion"), ids={id}).rows[id].message)
+    message = str(try_in_memory(service, profile_path("no_deletion"), ids={id}).rows[id].message)
 
     assert message.partition(" application/json")[2] == advice
 
@@ -364,4 +370,6 @@ def test_the_alert_about_an_effect_says_what_was_answered(tmp_path):
     """It need not be a refusal."""
     model = ended(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, **SANDBOX)
 
-    assert [note for note in notes_of(model) if note.startswith("a registration was answered 204 without a media type")]
+    assert [
+        note for note in report_notes(model) if note.startswith("a registration was answered 204 without a media type")
+    ]

@@ -13,30 +13,30 @@ from spec.interface import MARK
 from tests.selftest.services.keys_of_others import (
     ACCOUNT,
     EMAIL,
-    FORMS,
     OLD_RANDOM,
     OTHER_ACCOUNT,
     PHONE,
+    PHONE_FORMS,
     ConcatenatesSql,
     CutsKeys,
     DeletesAtTheOtherAccountToo,
     DeletesTheOldest,
     DeletesTheOldestForAnyAccount,
     GivesAnOldRandomKey,
+    HoldsKeysOfACustomer,
+    HoldsKeysOfTwoAccounts,
     ListsTheTwoUsedLast,
     MovesKeys,
     NeverDeletes,
-    OfACustomer,
-    OfTwoAccounts,
-    Pages,
     RegistersAtTheAccountOfTheToken,
     RegistersInAMinute,
     ReplacesTheKeyOfItsType,
     ShowsNumbersInAForm,
+    ShowsOnePage,
     TheCustomerUsesTheApp,
 )
-from tests.selftest.services.one_run import BOTH, TARGETED, run_against
-from tests.selftest.services.running import TOKEN, run, write_profile
+from tests.selftest.services.one_run import ALL_TESTS, TARGETED_TESTS, result_in_memory
+from tests.selftest.services.running import TOKEN_VARIABLES, run_suite, write_profile
 
 KEY_AT = "/data/keys/*/pixKey"
 OWN = {"type": "EMAIL", "key": "qa@pix-conformance.example"}
@@ -59,9 +59,9 @@ def profile_at(base_url, folder, **changes):
     return write_profile(folder, base_url, **of_a_bank(folder, **changes))
 
 
-def ended(service, folder, among=TARGETED, **changes):
+def ended(service, folder, among=TARGETED_TESTS, **changes):
     """A run against the service, in memory."""
-    return run_against(service, folder, OF_KEYS, among, **of_a_bank(folder, **changes))
+    return result_in_memory(service, folder, OF_KEYS, among, **of_a_bank(folder, **changes))
 
 
 def left_by(result):
@@ -77,9 +77,9 @@ def left_by(result):
 def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, tmp_path):
     """By nobody, generated requests included. It is an alert, and the run does not end with 0."""
     service = make()
-    result = ended(service, tmp_path, BOTH, allow=allow)
+    result = ended(service, tmp_path, ALL_TESTS, allow=allow)
 
-    assert (len(service.deletions), len(service.lost)) == (1, 1)
+    assert (len(service.deletions), len(service.keys_lost)) == (1, 1)
     assert result.status != 0
     assert GONE in result.output
 
@@ -88,16 +88,16 @@ def test_cleanup_deletes_nothing_more_either(tmp_path, monkeypatch, capsys):
     """It ends with 6, and the keys that it did not delete stay in the record."""
     service = DeletesTheOldest()
     two = [{"type": "EMAIL", "key": f"{name}@pix-conformance.example", "disposable": True} for name in ("qa", "qb")]
-    monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+    monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
     with Server(service) as server:
-        run(profile_at(server.base_url, tmp_path, keys=two, allow=["read", "register-keys"]), "-k", OF_KEYS)
+        run_suite(profile_at(server.base_url, tmp_path, keys=two, allow=["read", "register-keys"]), "-k", OF_KEYS)
         status = main(["cleanup", str(profile_at(server.base_url, tmp_path, keys=two)), "--yes"])
-        monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+        monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
         known = main(["cleanup", str(tmp_path / "profile.yaml")])
     printed = capsys.readouterr()
 
     assert (status, known) == (6, 1)
-    assert (len(service.deletions), len(service.lost)) == (1, 1)
+    assert (len(service.deletions), len(service.keys_lost)) == (1, 1)
     assert "a key that was there before the run is gone" in printed.err
     assert "gone: " not in printed.out
 
@@ -105,19 +105,19 @@ def test_cleanup_deletes_nothing_more_either(tmp_path, monkeypatch, capsys):
 def test_nothing_is_deleted_without_key_at(tmp_path):
     """The verdict on deletePixKey names the line to set."""
     service = DeletesTheOldest()
-    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, key_at=None)
+    result = ended(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, key_at=None)
 
-    assert (service.deletions, service.lost) == ([], set())
-    assert "set key_at" in result.rows("not-exercised")["deletePixKey.status"]
+    assert (service.deletions, service.keys_lost) == ([], set())
+    assert "set key_at" in result.messages_with_verdict("not-exercised")["deletePixKey.status"]
 
 
 def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
     """What such a list lacks is no proof. The verdict says why."""
-    service = Pages(pages=2)
+    service = ShowsOnePage(pages=2)
     result = ended(service, tmp_path)
 
     assert service.deletions == []
-    assert "not complete" in result.rows("not-exercised")["deletePixKey.status"]
+    assert "not complete" in result.messages_with_verdict("not-exercised")["deletePixKey.status"]
 
 
 def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
@@ -133,14 +133,16 @@ def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
 
 def test_a_conforming_service_is_tested_whole(tmp_path):
     """Every deletion is followed by a list, and all keys of the run are gone."""
-    service = OfACustomer()
-    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, keys=[OWN | {"disposable": True}])
-    order = [request.method for request in service.log if "/pix/keys/" in request.path and request.method != "POST"]
+    service = HoldsKeysOfACustomer()
+    result = ended(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=[OWN | {"disposable": True}])
+    order = [
+        request.method for request in service.received if "/pix/keys/" in request.path and request.method != "POST"
+    ]
     pairs = [methods for methods in itertools.pairwise(order) if methods == ("DELETE", "DELETE")]
 
-    assert (service.held(), left_by(result)) == (service.at_first, "")
+    assert (service.keys_held(), left_by(result)) == (service.keys_at_first, "")
     assert (len(service.deletions) > 5, pairs) == (True, [])
-    assert result.rows("fail") == {}
+    assert result.messages_with_verdict("fail") == {}
 
 
 # -- a key that is gone for another reason, or from another account -----------------------------------------------------
@@ -150,7 +152,7 @@ TWO_ACCOUNTS = (ACCOUNT, OTHER_ACCOUNT)
 
 def changes_of_keys(service):
     """The requests with the valid token that name a key to register or to delete."""
-    with_token = [request for request in service.log if service.token in (request.header("Authorization") or "")]
+    with_token = [request for request in service.received if service.token in (request.header("Authorization") or "")]
     return [request for request in with_token if request.method in ("POST", "DELETE") and b'"pixKey"' in request.body]
 
 
@@ -159,18 +161,18 @@ def test_after_a_registration_that_replaced_a_key_nothing_is_registered(deletes,
     """Nor deleted, by nobody. It is an alert, the run does not end with 0, and no requirement fails."""
     allow = WITH_FUZZ if deletes else ["read", "register-keys", "fuzz"]
     service = ReplacesTheKeyOfItsType()
-    result = ended(service, tmp_path, BOTH, allow=allow)
+    result = ended(service, tmp_path, ALL_TESTS, allow=allow)
 
-    assert (len(changes_of_keys(service)), len(service.lost)) == (1, 1)
+    assert (len(changes_of_keys(service)), len(service.keys_lost)) == (1, 1)
     assert result.status not in (0, 1)
     assert GONE in result.output
-    assert result.rows("fail") == {}
-    assert "deletePixKey.exists" not in result.rows("warn")
+    assert result.messages_with_verdict("fail") == {}
+    assert "deletePixKey.exists" not in result.messages_with_verdict("warn")
 
 
 def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
     """It looks like a key that a request took. No requirement fails."""
-    service = OfACustomer()
+    service = HoldsKeysOfACustomer()
     register = service.register
 
     def register_while_the_customer_deletes(ledger, account_id, kind, value):
@@ -181,16 +183,16 @@ def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
     service.register = register_while_the_customer_deletes
     result = ended(service, tmp_path)
 
-    assert (result.status, result.rows("fail")) == (6, {})
+    assert (result.status, result.messages_with_verdict("fail")) == (6, {})
     assert GONE in result.output
 
 
 def test_after_a_deletion_that_took_a_key_of_the_other_account_nothing_is_deleted(tmp_path):
     """The lists of all accounts of the profile are compared, whatever account a deletion names."""
     service = DeletesAtTheOtherAccountToo()
-    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, accounts=TWO_ACCOUNTS)
+    result = ended(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, accounts=TWO_ACCOUNTS)
 
-    assert (len(service.deletions), len(service.lost)) == (1, 1)
+    assert (len(service.deletions), len(service.keys_lost)) == (1, 1)
     assert result.status != 0
     assert GONE in result.output
 
@@ -200,33 +202,33 @@ def test_cleanup_looks_at_the_other_account_too(tmp_path, monkeypatch):
     service = DeletesAtTheOtherAccountToo()
     two = [{"type": "EMAIL", "key": f"{name}@pix-conformance.example", "disposable": True} for name in ("qa", "qb")]
     options = {"keys": two, "accounts": TWO_ACCOUNTS}
-    monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+    monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
     with Server(service) as server:
-        run(profile_at(server.base_url, tmp_path, allow=["read", "register-keys"], **options), "-k", OF_KEYS)
+        run_suite(profile_at(server.base_url, tmp_path, allow=["read", "register-keys"], **options), "-k", OF_KEYS)
         status = main(["cleanup", str(profile_at(server.base_url, tmp_path, **options)), "--yes"])
 
-    assert (status, len(service.deletions), len(service.lost)) == (6, 1, 1)
+    assert (status, len(service.deletions), len(service.keys_lost)) == (6, 1, 1)
 
 
 def test_a_key_that_another_account_of_the_profile_holds_is_not_registered(tmp_path):
     """Its registration could move it to the first account, and its deletion would take it."""
     service = MovesKeys()
     keys = [OWN, {"type": "EMAIL", "key": "tia@cliente.example", "disposable": True}]
-    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
-    named = [request for request in service.log if b"tia@cliente.example" in request.body]
+    result = ended(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
+    named = [request for request in service.received if b"tia@cliente.example" in request.body]
 
-    assert (named, service.lost) == ([], set())
-    assert result.rows("fail") == {}
+    assert (named, service.keys_lost) == ([], set())
+    assert result.messages_with_verdict("fail") == {}
 
 
 def test_a_conforming_service_with_two_accounts_is_tested_whole(tmp_path):
     """Keys of the other account are no alert."""
-    service = OfTwoAccounts()
+    service = HoldsKeysOfTwoAccounts()
     keys = [OWN | {"disposable": True}]
-    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
+    result = ended(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
 
-    assert (service.held(), service.lost, left_by(result)) == (service.at_first, set(), "")
-    assert (GONE in result.output, result.rows("fail")) == (False, {})
+    assert (service.keys_held(), service.keys_lost, left_by(result)) == (service.keys_at_first, set(), "")
+    assert (GONE in result.output, result.messages_with_verdict("fail")) == (False, {})
     assert len(service.deletions) > 5
 
 
@@ -236,10 +238,10 @@ def test_a_conforming_service_with_two_accounts_is_tested_whole(tmp_path):
 @pytest.mark.parametrize("form", ["punctuation", "members in another order", "masked"])
 def test_a_key_that_a_list_shows_in_any_form_stays(form, tmp_path):
     """Letters are compared casefolded, numbers by their last eight digits. A masked list cannot tell."""
-    service = ShowsNumbersInAForm(FORMS[form])
+    service = ShowsNumbersInAForm(PHONE_FORMS[form])
     ended(service, tmp_path, keys=[{"type": "PHONE", "key": PHONE, "disposable": True}])
 
-    assert PHONE in service.held()
+    assert PHONE in service.keys_held()
 
 
 def test_a_key_that_no_list_ever_shows_stays(tmp_path):
@@ -248,7 +250,7 @@ def test_a_key_that_no_list_ever_shows_stays(tmp_path):
     service.list_pix_keys = lambda request, account: {"keys": []}
     ended(service, tmp_path, keys=[{"type": "PHONE", "key": PHONE, "disposable": True}])
 
-    assert PHONE in service.held()
+    assert PHONE in service.keys_held()
 
 
 # -- RANDOM ----------------------------------------------------------------------------------------------------------
@@ -260,17 +262,17 @@ def test_a_random_key_of_somebody_else_stays(make, tmp_path):
     service = make()
     result = ended(service, tmp_path, keys=[OWN, {"type": "RANDOM", "key": ""}])
 
-    assert service.lost == set()
-    assert OLD_RANDOM in service.held() or make is TheCustomerUsesTheApp
+    assert service.keys_lost == set()
+    assert OLD_RANDOM in service.keys_held() or make is TheCustomerUsesTheApp
     assert "RANDOM, made by the service" in left_by(result) or make is not TheCustomerUsesTheApp
 
 
 @pytest.mark.parametrize("disposable", [True, False])
 def test_a_random_key_is_told_by_lists_alone_only_if_it_is_disposable(disposable, tmp_path):
     """The profile says then that nobody else registers keys at the account."""
-    service = OfACustomer()  # its Key is null
+    service = HoldsKeysOfACustomer()  # its Key is null
     result = ended(service, tmp_path, keys=[{"type": "RANDOM", "key": "", "disposable": disposable}])
-    made = service.held() - service.at_first
+    made = service.keys_held() - service.keys_at_first
 
     assert bool(made) is not disposable
     assert ("RANDOM, made by the service" in left_by(result)) is not disposable
@@ -278,11 +280,11 @@ def test_a_random_key_is_told_by_lists_alone_only_if_it_is_disposable(disposable
 
 def test_a_random_key_is_deleted_if_key_and_list_agree(tmp_path):
     """Without disposable, too."""
-    service = OfACustomer()
+    service = HoldsKeysOfACustomer()
     service.registration_key = lambda registration: registration.key.key
     ended(service, tmp_path, keys=[{"type": "RANDOM", "key": ""}])
 
-    assert service.held() == service.at_first
+    assert service.keys_held() == service.keys_at_first
 
 
 # -- the key record ------------------------------------------------------------------------------------------------------
@@ -291,34 +293,34 @@ def test_a_random_key_is_deleted_if_key_and_list_agree(tmp_path):
 @contextmanager
 def _registered_at_another_address(folder):
     """A run at address A registered a disposable key and left it, then the profile names B, where a customer has it."""
-    there, here = OfACustomer(), ShowsNumbersInAForm(lambda key: key)
+    there, here = HoldsKeysOfACustomer(), ShowsNumbersInAForm(lambda key: key)
     keys = [{"type": "EMAIL", "key": EMAIL, "disposable": True}]
     with there.database.transaction() as ledger:
         ledger.remove_key(ledger.key(EMAIL))
     with Server(there) as at_a, Server(here) as at_b:
-        run(profile_at(at_a.base_url, folder, keys=keys, allow=["read", "register-keys"]), "-k", OF_KEYS)
-        assert EMAIL in there.held()
+        run_suite(profile_at(at_a.base_url, folder, keys=keys, allow=["read", "register-keys"]), "-k", OF_KEYS)
+        assert EMAIL in there.keys_held()
         yield SimpleNamespace(a=at_a.base_url, b=at_b.base_url, there=there, here=here, keys=keys)
 
 
 @pytest.mark.parametrize("how", ["a run", "cleanup with --base-url"])
 def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch, capsys):
     """What it holds of one address is neither deleted nor forgotten at another one."""
-    monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+    monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
     with _registered_at_another_address(tmp_path) as case:
         named = case.a if how == "cleanup with --base-url" else case.b
         profile = profile_at(named, tmp_path, keys=case.keys)
         if how == "a run":
-            run(profile, "-k", OF_KEYS)
+            run_suite(profile, "-k", OF_KEYS)
         else:
-            monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+            monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
             main(["cleanup", str(profile), "--yes", f"--base-url={case.b}"])
-        assert EMAIL in case.here.held()
+        assert EMAIL in case.here.keys_held()
 
-        monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+        monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
         capsys.readouterr()
         status = main(["cleanup", str(profile_at(case.a, tmp_path, keys=case.keys)), "--yes"])
-        assert (status, EMAIL in case.there.held()) == (0, False)
+        assert (status, EMAIL in case.there.keys_held()) == (0, False)
 
 
 # -- synthetic keys ------------------------------------------------------------------------------------------------------
@@ -328,11 +330,11 @@ def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch, capsys):
 def test_a_key_for_a_synthetic_account_is_looked_for_at_the_own_one(make, tmp_path):
     """What the last lists show is deleted; what could be read as another key is listed by its value."""
     service = make()
-    result = ended(service, tmp_path, BOTH, allow=WITH_FUZZ)
-    stay = service.held() - service.at_first - {OWN["key"]}
+    result = ended(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ)
+    stay = service.keys_held() - service.keys_at_first - {OWN["key"]}
     told = left_by(result)
 
-    assert service.lost == set()
+    assert service.keys_lost == set()
     assert [key for key in stay if ascii(key)[1:-1][:60] not in told] == []
     assert [key for key in stay if key.isprintable() and len(key) <= 200] == []
 
@@ -341,10 +343,10 @@ def test_a_key_that_no_list_showed_may_be_registered_later(tmp_path, monkeypatch
     """It is listed, and cleanup knows it, although its deletion was granted."""
     service = RegistersInAMinute()
     result = ended(service, tmp_path)
-    sent = {key for request in service.log for key in re.findall(rb"pixconf-\w+@example\.com", request.body)}
+    sent = {key for request in service.received for key in re.findall(rb"pixconf-\w+@example\.com", request.body)}
     granted = {key.decode() for key in sent}
     told = left_by(result)
-    monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
+    monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
     status = main(["cleanup", str(tmp_path / "profile.yaml")])
     known = capsys.readouterr().out
 
@@ -362,18 +364,18 @@ def _was_granted(service, key):
         and b'"EMAIL"' in request.body
         and request.method == "POST"
         and request.header("Authorization") == f"Bearer {service.token}"
-        for request in service.log
+        for request in service.received
     )
 
 
 def test_nothing_that_is_sent_destroys(tmp_path):
     """A quote and a harmless statement find a service that makes them part of its queries."""
     service = ConcatenatesSql()
-    result = ended(service, tmp_path, BOTH, allow=[*WITH_FUZZ, "execute", "transfer", "create-pix"])
+    result = ended(service, tmp_path, ALL_TESTS, allow=[*WITH_FUZZ, "execute", "transfer", "create-pix"])
     words = re.compile(r"\b(drop|delete|truncate|update|insert|alter|exec|shutdown)\b", re.IGNORECASE)
     bodies = [text.partition("{")[2] for text in service.statements]
 
-    assert "registerPixKey.serverError" in result.rows("fail")
+    assert "registerPixKey.serverError" in result.messages_with_verdict("fail")
     assert service.statements
     assert [text for text in bodies if words.search(text)] == []
 
@@ -381,9 +383,9 @@ def test_nothing_that_is_sent_destroys(tmp_path):
 def test_synthetic_accounts_of_hard_keys_stand_in_path_and_body(tmp_path):
     """Empty keys, long ones, and those with signs that cannot be printed name no account of the profile, nor does a
     registration without a body."""
-    service = OfACustomer()
-    ended(service, tmp_path, BOTH, allow=WITH_FUZZ)
-    own = [request for request in service.log if ACCOUNT in request.path or ACCOUNT.encode() in request.body]
+    service = HoldsKeysOfACustomer()
+    ended(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ)
+    own = [request for request in service.received if ACCOUNT in request.path or ACCOUNT.encode() in request.body]
     writes = [request for request in own if request.method != "GET" and "/pix/keys/" in request.path]
     named = (MARK.encode(), OWN["key"].encode())
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.selftest.proof.trial import CONFORMANCE
-from tests.selftest.recorded_runs import PYTEST
+from tests.selftest.shared_runs import PYTEST_OPTIONS
 
 AT_ANY_TIME = {"pytest_internalerror"}
 
@@ -31,7 +31,7 @@ def test_hooks_stand_in_the_order_of_a_run(tmp_path):
     """Each one is called, and none before one that stands above it."""
     listens = Listens()
     status = pytest.main(
-        [*PYTEST, "-k", "listAccounts.status", f"--report-dir={tmp_path}", str(CONFORMANCE)], [listens]
+        [*PYTEST_OPTIONS, "-k", "listAccounts.status", f"--report-dir={tmp_path}", str(CONFORMANCE)], [listens]
     )
     hooks = [name for name in vars(type(listens.conformance_run)) if name.startswith("pytest_")]
 

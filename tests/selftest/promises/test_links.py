@@ -8,7 +8,7 @@ import pytest
 from environments.sandbox import Service
 from reports.outputs import writing
 from reports.outputs.writing import OUTPUTS, PAGE, SUMS, make_folder, point_latest, run_folder
-from tests.selftest.recorded_runs import PYTEST, record, run_here
+from tests.selftest.shared_runs import PYTEST_OPTIONS, run_in_this_process, run_with_files
 
 PART = ("-k", "listAccounts.shape")
 
@@ -27,7 +27,7 @@ def mine(tmp_path):
 
 def refused(*options):
     """The line of a run that ends with exit status 4 before anything is sent."""
-    ended = run_here(*PART, *options)
+    ended = run_in_this_process(*PART, *options)
     assert (ended.status, ended.run) == (4, None)
     return ended.output.strip()
 
@@ -42,7 +42,7 @@ def test_a_file_of_the_report_that_is_a_link_is_replaced(mine, tmp_path, monkeyp
         file.symlink_to(mine / ("absent" if file is record_file else "file"))
     (tmp_path / "summary").symlink_to(mine / "file")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
-    ended = record(tmp_path, Service, *PART, "--accept", allow=["read"])
+    ended = run_with_files(tmp_path, Service, *PART, "--accept", allow=["read"])
 
     assert ended.status == 3, ended.output
     assert f"the summary of the job cannot be written to {ended.folder}: {os.strerror(40)}" in ended.output
@@ -86,7 +86,9 @@ def test_latest_is_replaced_and_not_followed(mine, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["", "v/cache/nodeids"], ids=["the folder", "a file in it"])
 def test_a_cache_of_pytest_behind_a_link_is_refused(name, mine, tmp_path, monkeypatch):
     """In one line."""
-    monkeypatch.setattr("tests.selftest.recorded_runs.PYTEST", [*PYTEST[:-2], "-o", f"cache_dir={tmp_path / 'cache'}"])
+    monkeypatch.setattr(
+        "tests.selftest.shared_runs.PYTEST", [*PYTEST_OPTIONS[:-2], "-o", f"cache_dir={tmp_path / 'cache'}"]
+    )
     link = tmp_path / "cache" / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(mine / "file" if name else mine)

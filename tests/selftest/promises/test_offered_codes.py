@@ -11,16 +11,25 @@ from environments.sandbox import Refusal
 from reports.result.run_verdict import result_of_run
 from spec.interface import operations_reached
 from tests.harness.starting import start_journal
-from tests.selftest.services.one_run import ADDRESS, BOTH, EVERYTHING, Bank, Run, bank_profile, notes_of, whole_run
-from tests.selftest.services.serving import EXECUTION, Raw, is_real, real_codes, served_by
-from tests.selftest.services.signed import Signing
+from tests.selftest.services.one_run import (
+    ALL_PERMISSIONS,
+    ALL_TESTS,
+    UNUSED_ADDRESS,
+    FakeBank,
+    ManualRun,
+    profile_off_sandbox,
+    report_notes,
+    run_suite_in_memory,
+)
+from tests.selftest.services.serving import EXECUTION_PATH, SocketService, has_real_code, real_codes_received, served_by
+from tests.selftest.services.signed import SignsItsToken
 
 CODES = ("SBX-PHONE-1", "SBX-EMAIL-1", "SBX-CPF-1", "SBX-RANDOM-1", "SBX-CNPJ-1")
-FUZZ, NO_FUZZ = sorted(EVERYTHING), sorted(EVERYTHING - {"fuzz"})
+FUZZ, NO_FUZZ = sorted(ALL_PERMISSIONS), sorted(ALL_PERMISSIONS - {"fuzz"})
 DOCUMENTED = ("executePix", "registerPixKey")
 
 
-class ExecutesAndRefuses(Bank):
+class ExecutesAndRefuses(FakeBank):
     """A code is executed by whatever request names it, and refused all the same without the valid token."""
 
     def authorize(self, request, operation):
@@ -30,7 +39,7 @@ class ExecutesAndRefuses(Bank):
         return response if self.is_granted(request) else self.refusal(Refusal(401, "No."))
 
 
-class Overlapping(Raw):
+class Overlapping(SocketService):
     """Holds executions and reads for a moment. `beside` has, for each in turn, the requests that were inside with it."""
 
     def __init__(self):
@@ -44,9 +53,9 @@ class Overlapping(Raw):
                 seen.append(request)
                 mine.append(seen[0])
             self.inside.append(mine)
-        if is_real(request.path):
+        if has_real_code(request.path):
             self.beside.append(mine)
-        if request.path.startswith(EXECUTION) or request.path == "/v1/accounts":
+        if request.path.startswith(EXECUTION_PATH) or request.path == "/v1/accounts":
             time.sleep(0.1)
         super().answer(connection, request)
         with self.guard:
@@ -56,21 +65,23 @@ class Overlapping(Raw):
 def profile_with(folder, codes=(), allow=FUZZ, wrong_tokens=20, **changes):
     """A profile of a target that is no sandbox, unless `changes` say so."""
     limits = {"executions": 12, "requests": 3000, "wrong_tokens": wrong_tokens}
-    return bank_profile(folder, transactions={"codes": list(codes)}, limits=limits, allow=allow, **changes)
+    return profile_off_sandbox(folder, transactions={"codes": list(codes)}, limits=limits, allow=allow, **changes)
 
 
 def executed(service, folder, codes, **changes):
     """What a run sends to the execution, without the tests."""
     profile = profile_with(folder, codes, **changes)
     limits = {"wrong_tokens": profile.limits.wrong_tokens, "requests": 2000, "executions": 12}
-    a_run = Run(service, folder, parallel=8, allow=profile.allow, outlives=not profile.is_sandbox, **limits)
-    return a_run.execute_all(profile, pair=True)
+    manual_run = ManualRun(
+        service, folder, parallel=8, allow=profile.allow, has_journal=not profile.is_sandbox, **limits
+    )
+    return manual_run.execute_all(profile, pair=True)
 
 
 def offers(service):
     """By code, the credentials that it came with before the valid token, which came once; the first is asked again."""
     sent, valid = {}, f"Bearer {service.service.token}"
-    for code, credential in real_codes(service):
+    for code, credential in real_codes_received(service):
         sent.setdefault(code, []).append(credential)
     assert all(each.count(valid) == 1 for each in sent.values())
     assert all(each[-1] == valid for each in list(sent.values())[1:])
@@ -97,7 +108,7 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
     executed(service, tmp_path, CODES[:count], allow=allow, wrong_tokens=limit)
     sent = offers(service)
     wrong = [
-        each for each in service.seen if each.header("Authorization") not in ("", f"Bearer {service.service.token}")
+        each for each in service.received if each.header("Authorization") not in ("", f"Bearer {service.service.token}")
     ]
 
     assert service.executions == list(CODES[:count])
@@ -105,11 +116,15 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
     assert all("" in sent[CODES[place]] for place in offered)
     assert len(wrong) <= limit
     assert any(any(each) for each in sent.values()) is (limit > 4)
-    assert [place for place, (code, _) in enumerate(real_codes(service)) if code == CODES[0]][-1] > 0 or not limit
+    assert [place for place, (code, _) in enumerate(real_codes_received(service)) if code == CODES[0]][
+        -1
+    ] > 0 or not limit
 
 
 @pytest.mark.parametrize(
-    ("sandbox", "allow"), [(None, FUZZ), (None, ["execute"]), (ADDRESS, FUZZ)], ids=["elsewhere", "no read", "sandbox"]
+    ("sandbox", "allow"),
+    [(None, FUZZ), (None, ["execute"]), (UNUSED_ADDRESS, FUZZ)],
+    ids=["elsewhere", "no read", "sandbox"],
 )
 @served_by(Overlapping)
 def test_a_code_never_meets_another_code(service, sandbox, allow, tmp_path):
@@ -120,10 +135,11 @@ def test_a_code_never_meets_another_code(service, sandbox, allow, tmp_path):
     others = [each for _, _, rest in company for each in rest if sandbox is None]
 
     assert not any(
-        is_real(each.path) or (each.path.startswith(EXECUTION) and service.is_granted(each)) for each in others
+        has_real_code(each.path) or (each.path.startswith(EXECUTION_PATH) and service.is_granted(each))
+        for each in others
     )
     assert [len(rest) for _, granted, rest in company if granted] == [0, 0, 1, 0, 0]
-    assert sandbox or [path for path, _, rest in company if rest] == [EXECUTION + CODES[2]]
+    assert sandbox or [path for path, _, rest in company if rest] == [EXECUTION_PATH + CODES[2]]
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -132,7 +148,7 @@ def test_a_refusal_that_had_its_effect_is_said(count, tmp_path):
     not said beside it."""
     profile = profile_with(tmp_path, CODES[:count])
     start_journal(profile)
-    notes = notes_of(whole_run(ExecutesAndRefuses(), profile, "executePix.token.required"))
+    notes = report_notes(run_suite_in_memory(ExecutesAndRefuses(), profile, "executePix.token.required"))
 
     assert ["perhaps spent by a wrong token" in note for note in notes if "refused" in note] == [True]
 
@@ -143,23 +159,25 @@ def test_a_refusal_that_had_its_effect_is_said(count, tmp_path):
 @pytest.mark.parametrize(
     ("make", "allow", "limit"),
     [
-        pytest.param(Bank, FUZZ, 3, id="few"),
-        pytest.param(Signing, NO_FUZZ, 20, id="signed, no fuzz"),
-        pytest.param(Bank, FUZZ, 0, id="none"),
+        pytest.param(FakeBank, FUZZ, 3, id="few"),
+        pytest.param(SignsItsToken, NO_FUZZ, 20, id="signed, no fuzz"),
+        pytest.param(FakeBank, FUZZ, 0, id="none"),
     ],
 )
 def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allow, limit, tmp_path):
     """For each of the two operations, all that is generated and repeated included; a limit of 0 is one for all others,
     too. Without fuzz no refused credential tells the token. Elsewhere than on a sandbox no key of the profile is among
     them."""
-    service = Bank(make().token)
+    service = FakeBank(make().token)
     service.is_token = make().is_token
     profile = profile_with(tmp_path, CODES[:3], allow=allow, wrong_tokens=limit)
     start_journal(profile)
-    model = whole_run(service, profile, "executePix or registerPixKey or listAccounts or deletePixKey", among=BOTH)
+    model = run_suite_in_memory(
+        service, profile, "executePix or registerPixKey or listAccounts or deletePixKey", among=ALL_TESTS
+    )
     refused = [
         (name, each.header("Authorization"), each.body)
-        for each in service.seen
+        for each in service.received
         for name in operations_reached(each.method, each.path)
         if not service.is_granted(each)
     ]
@@ -179,20 +197,20 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
 @pytest.mark.parametrize("limit", [0, 3, 20])
 @pytest.mark.parametrize(
     ("sandbox", "begin_journal"),
-    [(None, start_journal), (ADDRESS, lambda profile: None)],  # a sandbox has none
+    [(None, start_journal), (UNUSED_ADDRESS, lambda profile: None)],  # a sandbox has none
     ids=["no sandbox", "a sandbox"],
 )
 def test_a_real_code_is_offered_as_often_as_the_limit_says(sandbox, begin_journal, limit, tmp_path):
     """Requests without any token count, too, and those at an account of the profile; but for a plain one for each code and
     each key type."""
-    bank = Bank()
+    bank = FakeBank()
     profile = profile_with(tmp_path, CODES[:3], wrong_tokens=limit, sandbox=sandbox)
     begin_journal(profile)
-    whole_run(bank, profile, "executePix.token.required or registerPixKey.token.required")
-    refused = [seen for seen in bank.seen if not bank.is_granted(seen)]
+    run_suite_in_memory(bank, profile, "executePix.token.required or registerPixKey.token.required")
+    refused = [seen for seen in bank.received if not bank.is_granted(seen)]
     offers = [seen for seen in refused if any(code in unquote(seen.path) for code in CODES)]
     plain_codes = {
-        seen.path for seen in offers if not seen.header("Authorization") and seen.path[len(EXECUTION) :] in CODES
+        seen.path for seen in offers if not seen.header("Authorization") and seen.path[len(EXECUTION_PATH) :] in CODES
     }
     reached = [(seen, operations_reached(seen.method, seen.path)) for seen in refused]
     registrations = [seen for seen, names in reached if "registerPixKey" in names and "ac-0001" in seen.path]
@@ -211,8 +229,8 @@ def test_a_real_code_is_offered_as_often_as_the_limit_says(sandbox, begin_journa
 )  # fmt: skip
 def test_a_selection_sends_wrong_tokens_only_where_it_is_about_them(selected, has_wrong_tokens, tmp_path):
     """Fields of the results need executions and registrations, and no request without the token."""
-    bank = Bank()
-    whole_run(bank, profile_with(tmp_path, CODES[:3], sandbox=ADDRESS), selected)
-    refused = [seen for seen in bank.seen if not bank.is_granted(seen)]
+    bank = FakeBank()
+    run_suite_in_memory(bank, profile_with(tmp_path, CODES[:3], sandbox=UNUSED_ADDRESS), selected)
+    refused = [seen for seen in bank.received if not bank.is_granted(seen)]
 
     assert (len(refused) > 5, bool(refused)) == (has_wrong_tokens, has_wrong_tokens)

@@ -15,11 +15,11 @@ from spec.exchange import FailureKind
 from spec.findings import Conclusion
 from spec.rules import Reproduction
 from tests.harness.selection import ids_of
-from tests.selftest.exchanges import answer, failed
+from tests.selftest.exchanges import answer, unanswered
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.one_run import CODE, PREPARE, Bank, journal_in, run_against
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes, is_real, reset
+from tests.selftest.services.one_run import CODE, HOW_TO_PREPARE, FakeBank, result_in_memory, started_journal
+from tests.selftest.services.running import run_suite, write_profile
+from tests.selftest.services.serving import SocketService, has_real_code, reset_connection, response_bytes
 
 
 class NotReady(Service):
@@ -27,11 +27,11 @@ class NotReady(Service):
 
     def __init__(self, path, times):
         super().__init__()
-        self.path, self.left, self.seen = path, times, []
+        self.path, self.left, self.received = path, times, []
 
     def respond(self, request):
         if request.path.startswith(self.path) and request.header("Authorization"):
-            self.seen.append(request)
+            self.received.append(request)
             self.left -= 1
             if self.left >= 0:
                 return Response(503, b"", (("Retry-After", "0"),))
@@ -48,14 +48,14 @@ def test_one_503_of_what_may_move_money_leaves_no_question(path, operation):
     """The valid request is not repeated; a harmless one shows the endpoint."""
     service = NotReady(path, 1)
     trial = try_in_memory(service, ids={f"{operation}.exists"})
-    bodies = [seen.body for seen in service.seen if seen.path == path]
+    bodies = [seen.body for seen in service.received if seen.path == path]
 
     assert trial.exit_status == 0
     assert (bodies.count(b"{}"), len(bodies)) == (1, 2)
     assert str(trial.notes[-1]) == BY_A_GATEWAY
 
 
-class IsDown(Raw):
+class IsDown(SocketService):
     """Nothing but 503 is answered from the first registration of a phone number on, for some seconds."""
 
     SECONDS = 9.0
@@ -69,36 +69,38 @@ class IsDown(Raw):
         if self.timer.ident is None and b'"PHONE"' in request.body and self.is_granted(request):
             self.timer.start()
         if self.timer.ident is not None and not self.is_up_again.is_set():
-            connection.sendall(as_bytes(Response(503, b"{}", (("Content-Type", "application/json"),))))
+            connection.sendall(response_bytes(Response(503, b"{}", (("Content-Type", "application/json"),))))
         else:
             super().answer(connection, request)
 
 
-class IsKilled(Raw):
+class IsKilled(SocketService):
     """It ends after some answers: no connection is accepted any more."""
 
     AFTER = 40
 
     def answer(self, connection, request):
         super().answer(connection, request)
-        if len(self.seen) >= self.AFTER:
+        if len(self.received) >= self.AFTER:
             self._stopped.set()
             self._listener.close()
-            reset(connection)
+            reset_connection(connection)
 
 
 @pytest.fixture(scope="module")
 def after_an_outage(tmp_path_factory):
     """A run whose service was down for nine seconds while keys were registered."""
     with IsDown() as service:
-        return run(
+        return run_suite(
             write_profile(tmp_path_factory.mktemp("down"), service.base_url), "-k", "registerPixKey or getBalance"
         )
 
 
 def test_an_outage_is_told_with_its_seconds(after_an_outage):
     """Neither a limit nor the profile is named: the service was not there."""
-    told = " ".join([*after_an_outage.document["notes"], *after_an_outage.rows("not-exercised").values()])
+    told = " ".join(
+        [*after_an_outage.document["notes"], *after_an_outage.messages_with_verdict("not-exercised").values()]
+    )
 
     assert after_an_outage.status == 6, after_an_outage.output
     assert re.search(r"no answer but 503 for \d+ s: run it again", told)
@@ -107,7 +109,11 @@ def test_an_outage_is_told_with_its_seconds(after_an_outage):
 
 def test_an_outage_alone_is_the_cause_of_what_it_kept(after_an_outage):
     """Of no requirement of the operation something else is asked."""
-    told = {why for name, why in after_an_outage.rows("not-exercised").items() if name.startswith("registerPixKey")}
+    told = {
+        why
+        for name, why in after_an_outage.messages_with_verdict("not-exercised").items()
+        if name.startswith("registerPixKey")
+    }
 
     assert {re.sub(r"\d+ s", "N s", why) for why in told} == {"no answer but 503 for N s: run it again"}
 
@@ -115,8 +121,8 @@ def test_an_outage_alone_is_the_cause_of_what_it_kept(after_an_outage):
 def test_a_service_that_is_killed_is_the_cause_alone(tmp_path):
     """Of all that was not exercised, and of no other line."""
     with IsKilled() as service:
-        ended = run(write_profile(tmp_path, service.base_url, limits={"timeout": 5, "parallel": 1}))
-    why = set(ended.rows("not-exercised").values())
+        ended = run_suite(write_profile(tmp_path, service.base_url, limits={"timeout": 5, "parallel": 1}))
+    why = set(ended.messages_with_verdict("not-exercised").values())
 
     assert ended.status == 7, ended.output
     assert why == {"the target cannot be reached: the connection is refused"}
@@ -136,17 +142,17 @@ MEDIA_TYPE = Response(415, b"{}", (("Content-Type", "application/json"),))
 def test_refused_codes_are_told_by_the_answer(response, answer_told, sandbox, tmp_path):
     """And by no guess. A sandbox has no journal, so the line asks whether an earlier run executed them."""
 
-    class Refuses(Raw):
+    class Refuses(SocketService):
         def answer(self, connection, request):
-            is_execution = is_real(request.path) and self.is_granted(request)
-            connection.sendall(as_bytes(response if is_execution else self.service.respond(request)))
+            is_execution = has_real_code(request.path) and self.is_granted(request)
+            connection.sendall(response_bytes(response if is_execution else self.service.respond(request)))
 
     with Refuses() as service:
         changes = {} if sandbox else {"sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
-        journal_in(tmp_path)
-        ended = run(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix or listAccounts")
+        started_journal(tmp_path)
+        ended = run_suite(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix or listAccounts")
     question = "; did an earlier run execute them? transactions.prepare makes new ones for each run"
-    told = ended.rows("not-exercised")
+    told = ended.messages_with_verdict("not-exercised")
 
     line = f"1 of 1 transaction codes were refused: {answer_told}" + question * sandbox
     assert line in ended.document["notes"]
@@ -158,17 +164,17 @@ def test_refused_codes_are_told_by_the_answer(response, answer_told, sandbox, tm
 def test_codes_that_the_run_prepared_were_executed_by_no_earlier_run(tmp_path):
     """If they are refused like the supplied ones, nothing is asked, and no more of them are asked for."""
 
-    class RefusesAll(Bank):
+    class RefusesAll(FakeBank):
         def execute(self, request):
             return Response(400, b'{"code": 3, "data": {}}', (("Content-Type", "application/json"),))
 
-    transactions = {"codes": [CODE], "prepare": PREPARE | {"count": 3}}
-    ended = run_against(RefusesAll(), tmp_path, "executePix", transactions=transactions)
+    transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE | {"count": 3}}
+    ended = result_in_memory(RefusesAll(), tmp_path, "executePix", transactions=transactions)
     line = next(note for note in ended.document["notes"] if "transaction codes were refused" in note)
 
     assert re.fullmatch(r"(\d+) of \1 transaction codes were refused: 400 with code 3", line)
     assert "set transactions.prepare.count" not in ended.output
-    assert ended.rows("not-exercised")["executePix.request.sufficient"].endswith("(400 with code 3)")
+    assert ended.messages_with_verdict("not-exercised")["executePix.request.sufficient"].endswith("(400 with code 3)")
 
 
 class DropsRegistrations(Service):
@@ -193,8 +199,8 @@ def test_registrations_that_are_dropped_are_the_cause_alone():
     assert not [why for why in told if "expects another body" in why or "requests.deletePixKey" in why]
 
 
-ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
-REFUSED = failed(FailureKind.NO_CONNECTION, "listEntries")
+ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), unanswered(FailureKind.DROPPED, "listEntries")
+REFUSED = unanswered(FailureKind.NO_CONNECTION, "listEntries")
 
 
 @pytest.mark.parametrize(
@@ -249,7 +255,7 @@ def test_a_drop_after_which_no_connection_is_accepted_shows_nothing(later, outco
     assert reproduction.judge("listEntries.connection", first).conclusion is outcome
 
 
-class EndsAtAKeyOfNull(Raw):
+class EndsAtAKeyOfNull(SocketService):
     """Its process ends when it is asked to register null: what is on its way is dropped, and no connection is
     accepted."""
 
@@ -273,7 +279,7 @@ class EndsAtAKeyOfNull(Raw):
         self._listener.close()
         for connection in tuple(self.connections):
             with suppress(OSError):
-                reset(connection)
+                reset_connection(connection)
 
 
 class IsStartedAgain(EndsAtAKeyOfNull):
@@ -300,8 +306,10 @@ class IsStartedAgain(EndsAtAKeyOfNull):
 def ended_at_a_key_of_null(make, folder):
     """A run against this service, and the registrations of null that it saw."""
     with make() as service:
-        result = run(write_profile(folder, service.base_url), "-k", "registerPixKey.connection or listAccounts.json")
-    return result, [request for request in service.seen if b'"pixKey": null' in request.body]
+        result = run_suite(
+            write_profile(folder, service.base_url), "-k", "registerPixKey.connection or listAccounts.json"
+        )
+    return result, [request for request in service.received if b'"pixKey": null' in request.body]
 
 
 def test_a_service_that_ended_once_fails_in_nothing(tmp_path):
@@ -310,7 +318,7 @@ def test_a_service_that_ended_once_fails_in_nothing(tmp_path):
     [cause] = [note for note in result.document["notes"] if "cannot be reached" in note]
 
     assert (result.status, result.document["verdict"]) == (7, "unreachable")
-    assert result.rows("fail") == {}
+    assert result.messages_with_verdict("fail") == {}
     assert re.search(
         r"the service ended while exchanges? [\d, and]+ was on its way \(.*registerPixKey, an invalid", cause
     )
@@ -320,9 +328,9 @@ def test_a_run_whose_service_ends_beside_many_requests_ends_too(tmp_path):
     """Whoever looks for the service is not kept from the wire by those that wait to send again."""
     with IsKilled() as service:
         service.AFTER = 250
-        ended = run(write_profile(tmp_path, service.base_url, limits={"timeout": 5}), "--examples=5")
+        ended = run_suite(write_profile(tmp_path, service.base_url, limits={"timeout": 5}), "--examples=5")
 
-    assert (ended.status, ended.rows("fail")) == (7, {})
+    assert (ended.status, ended.messages_with_verdict("fail")) == (7, {})
     assert ended.document["traffic"]["requests"] < 2 * service.AFTER
 
 
@@ -331,6 +339,6 @@ def test_a_request_that_ends_the_service_again_is_a_failure(tmp_path):
     result, fatal = ended_at_a_key_of_null(IsStartedAgain, tmp_path)
 
     assert (result.status, result.document["verdict"]) == (1, "not-robust")
-    assert result.rows("fail").keys() == {"registerPixKey.connection"}
-    assert result.rows("pass").keys() == {"listAccounts.json"}
+    assert result.messages_with_verdict("fail").keys() == {"registerPixKey.connection"}
+    assert result.messages_with_verdict("pass").keys() == {"listAccounts.json"}
     assert len(fatal) > 1

@@ -15,9 +15,17 @@ from spec.requirements import LEVELS
 from spec.rules.robustness import never_answered
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.one_run import ADDRESS, BOTH, Bank, Run, bank_profile, notes_of, whole_run
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes, reset, served_by
+from tests.selftest.services.one_run import (
+    ALL_TESTS,
+    UNUSED_ADDRESS,
+    FakeBank,
+    ManualRun,
+    profile_off_sandbox,
+    report_notes,
+    run_suite_in_memory,
+)
+from tests.selftest.services.running import run_suite, write_profile
+from tests.selftest.services.serving import SocketService, reset_connection, response_bytes, served_by
 
 CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 NO_CERTIFICATE = Response(400, b"<html><center>No required SSL certificate was sent</center></html>")
@@ -29,7 +37,7 @@ FORMS = {
 }
 
 
-class BreaksOneOperation(Raw):
+class BreaksOneOperation(SocketService):
     """It answers all requests but those to one operation: the list of accounts."""
 
     broken = "/v1/accounts"
@@ -46,7 +54,7 @@ class BreaksOneOperation(Raw):
 
 class Drops(BreaksOneOperation):
     def break_off(self, connection):
-        reset(connection)
+        reset_connection(connection)
 
 
 class Hangs(BreaksOneOperation):
@@ -69,14 +77,14 @@ class AnswersNoHttp(BreaksOneOperation):
         connection.shutdown(socket.SHUT_RDWR)
 
 
-class AnswersTheExecutionAlone(Raw):
+class AnswersTheExecutionAlone(SocketService):
     """It answers only the execution of a code."""
 
     def answer(self, connection, request):
         if request.path.startswith("/v1/execute/"):
             super().answer(connection, request)
         else:
-            reset(connection)
+            reset_connection(connection)
 
 
 class Refuses(Service):
@@ -110,15 +118,17 @@ def test_one_operation_that_is_not_answered_is_a_finding_about_it(make, operatio
     with make() as service:
         limits = {"timeout": 2, "parallel": 4}
         profile = write_profile(tmp_path, service.base_url, limits=limits, fail_on=[*LEVELS[:-1]])
-        ended = run(profile, "-k", "listAccounts or getBalance or registerPixKey.exists")
-        asked = sum(service.is_broken(request) for request in service.seen)
+        ended = run_suite(profile, "-k", "listAccounts or getBalance or registerPixKey.exists")
+        asked = sum(service.is_broken(request) for request in service.received)
     verdicts = {row["id"]: row["verdict"] for row in ended.document["requirements"]}
     of_others = {verdict for name, verdict in verdicts.items() if not name.startswith(operation)}
 
     assert ended.status == (1 if connection == "fail" else 6), ended.output
     assert verdicts[f"{operation}.connection"] == connection
     assert "not-exercised" not in of_others
-    assert ended.rows("not-exercised")[f"{operation}.exists"].startswith(f"no valid request succeeded ({why}")
+    assert ended.messages_with_verdict("not-exercised")[f"{operation}.exists"].startswith(
+        f"no valid request succeeded ({why}"
+    )
     assert connection == "fail" or f"none of {asked} requests was answered within limits.timeout" in ended.output
 
 
@@ -143,16 +153,16 @@ def test_an_operation_that_hangs_is_told_from_a_slow_moment():
 
 
 @served_by(AnswersTheExecutionAlone)
-def test_a_target_that_executes_is_reached(service, a_run):
+def test_a_target_that_executes_is_reached(service, manual_run):
     """No read is answered, but a synthetic code is."""
-    assert preflight(a_run.client) == ""
+    assert preflight(manual_run.client) == ""
 
 
 def test_a_target_that_answers_nothing_is_not_reached(tmp_path):
     """Whatever it is asked. The reason is that of the first request."""
     with Drops() as service:
-        service.answer = lambda connection, request: reset(connection)
-        run_of_all = Run(service, tmp_path)
+        service.answer = lambda connection, request: reset_connection(connection)
+        run_of_all = ManualRun(service, tmp_path)
 
         assert preflight(run_of_all.client) == "the connection was dropped without an answer"
         assert {exchange.operation for exchange in run_of_all.door.exchanges} == {*READS, "executePix"}
@@ -161,16 +171,16 @@ def test_a_target_that_answers_nothing_is_not_reached(tmp_path):
 def test_a_read_that_breaks_later_does_not_end_the_run(tmp_path):
     """Another one is asked before the target counts as gone."""
     with Drops() as service:
-        a_run = Run(service, tmp_path)
-        service.break_off = lambda connection: connection.sendall(as_bytes(Response(200, b"{}")))
-        a_run.client.send("getBalance", "ac-0001", valid=True)
-        a_run.client.send("listAccounts", valid=True)
+        manual_run = ManualRun(service, tmp_path)
+        service.break_off = lambda connection: connection.sendall(response_bytes(Response(200, b"{}")))
+        manual_run.client.send("getBalance", "ac-0001", valid=True)
+        manual_run.client.send("listAccounts", valid=True)
         del service.break_off
         for _ in range(12):
-            a_run.client.send("listAccounts", valid=True)
+            manual_run.client.send("listAccounts", valid=True)
 
-        assert a_run.client.send("getBalance", "ac-0001").response.status == 200
-        assert a_run.door.liveness.unreachable == ""
+        assert manual_run.client.send("getBalance", "ac-0001").response.status == 200
+        assert manual_run.door.liveness.unreachable == ""
 
 
 def test_a_fault_of_the_set_up_is_said_first():
@@ -201,7 +211,7 @@ def test_a_token_that_is_refused_for_a_while_has_not_expired():
     assert not any("expired" in note for note in trial.notes)
 
 
-class TakesTheTokenFor(Bank):
+class TakesTheTokenFor(FakeBank):
     """It takes the token for these operations alone, and answers 401 to all others."""
 
     def __init__(self, *operations):
@@ -215,7 +225,7 @@ class TakesTheTokenFor(Bank):
 
     @property
     def methods(self):
-        return {request.method for request in self.seen}
+        return {request.method for request in self.received}
 
 
 @pytest.mark.parametrize(("status", "body"), [(302, b""), (403, b""), (200, b"<html>"), (200, b'{"code": 401}')])
@@ -223,25 +233,25 @@ def test_a_wrong_token_is_not_told_apart(status, body, tmp_path):
     """Nothing but reads is sent where each is answered as a wrong token is."""
     bank = TakesTheTokenFor()
     bank.finish = lambda *_: Response(status, body)
-    whole_run(bank, bank_profile(tmp_path), among=BOTH)
+    run_suite_in_memory(bank, profile_off_sandbox(tmp_path), among=ALL_TESTS)
 
-    assert (bank.methods, len(bank.seen)) == ({"GET"}, 3 + len(READS))
+    assert (bank.methods, len(bank.received)) == ({"GET"}, 3 + len(READS))
 
 
 def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
     """Two reads and more refuse it with 401: nothing is registered, prepared or executed, and one line says so."""
     service = TakesTheTokenFor()
-    model = whole_run(service, bank_profile(tmp_path), among=BOTH)
+    model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), among=ALL_TESTS)
     *names, last = asked = [name for name in operations() if name in (*READS, "executePix")]
     sent = ["listAccounts", "listAccounts", *asked]  # at first, and with a wrong token
 
-    assert (service.methods, len(service.seen)) == ({"GET"}, len(sent))
+    assert (service.methods, len(service.received)) == ({"GET"}, len(sent))
     assert (service.executions, model.not_cleaned_up, model.not_executed) == ([], [], [])
     assert (result_of_run(model).verdict, [one.id for one, result in result_of_run(model).results if result.fails]) == (
         RunVerdict.INCOMPLETE,
         [],
     )
-    assert notes_of(model) == [
+    assert report_notes(model) == [
         f"the token was refused with 401 by {', '.join(names)} and {last}: it is wrong, has expired, or is for "
         "another environment, check auth (PIX_TOKEN)"
     ]
@@ -255,7 +265,7 @@ def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
 def test_a_token_that_one_operation_accepts_does_not(accepting, expected, tmp_path):
     """The others may want another scope, so everything is sent and judged: a 401 to a registration fails it."""
     service = TakesTheTokenFor(accepting)
-    model = whole_run(service, bank_profile(tmp_path), "registerPixKey.token")
+    model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), "registerPixKey.token")
     failing = [one.id for one, result in result_of_run(model).results if result.fails]
 
     assert "POST" in service.methods
@@ -264,16 +274,16 @@ def test_a_token_that_one_operation_accepts_does_not(accepting, expected, tmp_pa
 
 def test_an_account_that_everything_refuses_is_named(tmp_path):
     """By its place in the profile; the run is incomplete."""
-    profile = bank_profile(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "2"])
-    model = whole_run(Bank(), profile, "getBalance or listEntries", BOTH)
+    profile = profile_off_sandbox(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "2"])
+    model = run_suite_in_memory(FakeBank(), profile, "getBalance or listEntries", ALL_TESTS)
 
     said = "number 2 of accounts: refused by every operation (404 application/json): check accounts"
-    assert notes_of(model) == [str(result_of_run(model).why)] == [said]
+    assert report_notes(model) == [str(result_of_run(model).why)] == [said]
 
 
 def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):
     """It is 401 there alone: what the other operations show is judged, and passes."""
     service = TakesTheTokenFor(*(name for name in operations() if name != "listAccounts"))
-    verdict = result_of_run(whole_run(service, bank_profile(tmp_path, sandbox=ADDRESS))).verdict
+    verdict = result_of_run(run_suite_in_memory(service, profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS))).verdict
 
     assert verdict is RunVerdict.PARTIAL

@@ -8,7 +8,7 @@ from environments.credentials import open_target
 from environments.door.opening import open_client, open_door
 from environments.profiles.loading import load
 from tests.selftest.services.running import write_profile
-from tests.selftest.services.serving import Raw
+from tests.selftest.services.serving import SocketService
 
 ROOT = Path(__file__).parents[3]
 ROW = re.compile(r"^\| .+ \| (`\w+`(?:, `\w+`)*) \|$", re.MULTILINE)
@@ -32,12 +32,12 @@ def test_proxies_and_credentials_of_the_machine_are_not_used(service, tmp_path, 
     monkeypatch.setenv("PIX_TOKEN", service.service.token)
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
     profile = load(str(write_profile(tmp_path, service.base_url)))
-    with Raw() as proxy:
+    with SocketService() as proxy:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.base_url)
         with closing(open_door(profile, open_target(profile))) as door:
             sent = [open_client(door, profile).send("listAccounts", credential=name) for name in ("valid", "no header")]
 
     assert [exchange.response.status for exchange in sent] == [200, 401]
-    assert proxy.seen == []
-    assert [seen.header("Authorization") for seen in service.seen] == [f"Bearer {service.service.token}", ""]
+    assert proxy.received == []
+    assert [seen.header("Authorization") for seen in service.received] == [f"Bearer {service.service.token}", ""]

@@ -6,15 +6,15 @@ import json
 import pytest
 
 from environments.sandbox import Response
-from tests.selftest.exchanges import EXECUTION
-from tests.selftest.services.one_run import CODE, Run
+from tests.selftest.exchanges import EXECUTION_RESULT
+from tests.selftest.services.one_run import CODE, ManualRun
 from tests.selftest.services.trouble_with_money import Trouble
 
-REFUSAL = {"code": 409, "data": EXECUTION}
+REFUSAL = {"code": 409, "data": EXECUTION_RESULT}
 WHOLE = json.dumps(REFUSAL).encode()
 DEEP = WHOLE[:-1] + b', "trace": ' + b"[" * 150 + b"]" * 150 + b"}"
-IN_A_STRING = json.dumps({"code": 409, "data": json.dumps(EXECUTION)}).encode()
-IN_XML = "".join(f"<{name}>{value}</{name}>" for name, value in EXECUTION.items())
+IN_A_STRING = json.dumps({"code": 409, "data": json.dumps(EXECUTION_RESULT)}).encode()
+IN_XML = "".join(f"<{name}>{value}</{name}>" for name, value in EXECUTION_RESULT.items())
 MAY_HIDE_A_RESULT = {
     "JSON that ends early": (WHOLE[:-2], "application/json"),
     "JSON that ends in the result": (b'{"code": 409, "meta": {"a": 1}, "data": {"id": "TX', "application/json"),
@@ -63,9 +63,9 @@ class Refuses(Trouble):
 def executed_twice(service, folder):
     """The door and the journal of a run that sends a code, and of a later one that may send it again if it was refused."""
     with service:
-        first = Run(service, folder, response_bytes=100_000)
+        first = ManualRun(service, folder, response_bytes=100_000)
         exchange = first.execute()
-        Run(service, folder, name="two", resend={CODE}).execute()
+        ManualRun(service, folder, name="two", resend={CODE}).execute()
     return first, exchange
 
 

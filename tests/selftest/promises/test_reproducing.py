@@ -22,11 +22,11 @@ from spec.exchange import Request
 from spec.key_list import UUID
 from tests.harness.session import SESSION
 from tests.selftest.exchanges import answer
-from tests.selftest.hand_made import SANDBOX
-from tests.selftest.proof.trial import CONFORMANCE, PYTEST
-from tests.selftest.recorded_runs import WHOLE, run_here
-from tests.selftest.services.running import TOKEN, write_profile
-from tests.selftest.services.signed import Signing
+from tests.selftest.hand_made import SANDBOX_PROFILE
+from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST
+from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
+from tests.selftest.services.signed import SignsItsToken
+from tests.selftest.shared_runs import WHOLE_PROFILE, run_in_this_process
 
 COMPARED = ("authorization", "content-type", "x-tenant", "x-request-id", "x-pixconf")
 CHOSEN = ("--seed=1", "--parallel=1", "-k", "executePix or registerPixKey")
@@ -52,7 +52,7 @@ class Grab:
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory):
     """A run against a service that is still up: the service, what gives evidence, the profile, and its variables."""
-    grab, service = Grab(), Keeps(token=f"{Signing().token}==")
+    grab, service = Grab(), Keeps(token=f"{SignsItsToken().token}==")
     variables = {"PIX_OTHER_TOKEN": service.token, "PIX_GATEWAY": GATEWAY}
     headers = {"X-Tenant": "qa o'hara", "X-Pixconf": {"env": "PIX_GATEWAY"}}
     said = {"auth": {"token_env": "PIX_OTHER_TOKEN"}, "headers": headers, "correlation_header": "X-Request-Id"}
@@ -64,10 +64,10 @@ def ended(tmp_path_factory):
                 tmp_path_factory.mktemp("run"),
                 server.base_url,
                 **said,
-                **WHOLE,
+                **WHOLE_PROFILE,
             )
         )
-        pytest.main([*PYTEST, "--no-report", f"--environment={path}", *CHOSEN, str(CONFORMANCE)], plugins=[grab])
+        pytest.main([*QUIET_PYTEST, "--no-report", f"--environment={path}", *CHOSEN, str(CONFORMANCE)], plugins=[grab])
         yield service, grab.session, load(path), variables
 
 
@@ -158,7 +158,7 @@ def test_every_line_that_executes_says_so(code, spelling):
 
     def first_line(name, **changes):
         seen = answer("executePix", {}, path=f"/v1/execute/pix/{name}", **changes)
-        return evidence(seen, Resending(Display(secrets), SANDBOX))["curl"].splitlines()[0]
+        return evidence(seen, Resending(Display(secrets), SANDBOX_PROFILE))["curl"].splitlines()[0]
 
     secrets = Secrets({"code": (code,)})
     assert first_line(spelling(code)) == EXECUTES
@@ -182,7 +182,7 @@ def test_the_token_is_where_the_profile_has_it(auth, shown):
     secrets = Secrets()
     secrets.learn_secret("token", "token-4711-abc")
     request = Request("GET", "https://host/v1/accounts", (("Authorization", "Bearer token-4711-abc"),))
-    resending = Resending(Display(secrets), replace(SANDBOX, auth=auth))
+    resending = Resending(Display(secrets), replace(SANDBOX_PROFILE, auth=auth))
     line = resending.curl(resending.parts_of(request))
 
     assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
@@ -192,7 +192,7 @@ def test_an_answer_that_is_no_json_may_be_one_that_is_compressed():
     """As the run does, curl then accepts that."""
     seen = answer("listAccounts", b"\x1f\x8b")
 
-    assert "curl --compressed " in evidence(seen, Resending(Display(Secrets()), SANDBOX))["curl"]
+    assert "curl --compressed " in evidence(seen, Resending(Display(Secrets()), SANDBOX_PROFILE))["curl"]
 
 
 class BreaksOnOddBodies(Service):
@@ -214,13 +214,15 @@ def test_the_lines_of_a_report_do_what_they_say(tmp_path):
     """Whoever has the report, the token and the values of the profile that a line names gets the status that it shows.
     An execution prepares its own transfer. No path of the machine of the run is in a line."""
     token_file = tmp_path / "token"
-    token_file.write_text(TOKEN["PIX_TOKEN"])
+    token_file.write_text(TOKEN_VARIABLES["PIX_TOKEN"])
     token_file.chmod(0o600)
-    changes = WHOLE | {"auth": {"token_file": str(token_file)}}
-    changes["transactions"] = {"prepare": WHOLE["transactions"]["prepare"]}
-    with Server(BreaksOnOddBodies(token=TOKEN["PIX_TOKEN"])) as server:
+    changes = WHOLE_PROFILE | {"auth": {"token_file": str(token_file)}}
+    changes["transactions"] = {"prepare": WHOLE_PROFILE["transactions"]["prepare"]}
+    with Server(BreaksOnOddBodies(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
         profile = write_profile(tmp_path, server.base_url, **changes)
-        result = run_here(f"--environment={profile}", f"--report-dir={tmp_path / 'report'}", "-k", REPRODUCED)
+        result = run_in_this_process(
+            f"--environment={profile}", f"--report-dir={tmp_path / 'report'}", "-k", REPRODUCED
+        )
         known = {"TOKEN_FILE": str(token_file), **values_of(load(str(profile)))}
         lines = {one["cause"]: one["reproduce"] for one in result.document["findings"]}
         outputs = {

@@ -18,11 +18,19 @@ from environments.__main__ import main
 from environments.door.opening import journal_of
 from environments.profiles.loading import load
 from reports.outputs.writing import OUTPUTS, PAGE, SUMS
-from tests.selftest.recorded_runs import run_here
-from tests.selftest.services.one_run import PREPARE
-from tests.selftest.services.running import ROOT, TOKEN, arguments, environment, run, started, write_profile
-from tests.selftest.services.serving import Raw, as_bytes
-from tests.selftest.services.waiting import HANGS_S, await_event
+from tests.selftest.services.one_run import HOW_TO_PREPARE
+from tests.selftest.services.running import (
+    ROOT,
+    TOKEN_VARIABLES,
+    clean_environment,
+    pytest_arguments,
+    run_suite,
+    suite_in_background,
+    write_profile,
+)
+from tests.selftest.services.serving import SocketService, response_bytes
+from tests.selftest.services.waiting import HANG_LIMIT_S, await_event
+from tests.selftest.shared_runs import run_in_this_process
 
 FILES = {*OUTPUTS, PAGE, SUMS}
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1", "SBX-RANDOM-1", "SBX-CNPJ-1", "SBX-CPF-1"]
@@ -32,7 +40,7 @@ if os.environ.get("PIX_PROOF") == "exhaustive":
 """Numbers of requests at which a run is stopped, and how many go at once."""
 
 
-class Acts(Raw):
+class Acts(SocketService):
     """Does what it is asked to; from the request of that number on, it says nothing."""
 
     def __init__(self, number):
@@ -40,8 +48,8 @@ class Acts(Raw):
         self.number, self.reached = number, threading.Event()
 
     def answer(self, connection, request):
-        is_silent = len(self.seen) >= self.number
-        response = as_bytes(self.service.respond(request))
+        is_silent = len(self.received) >= self.number
+        response = response_bytes(self.service.respond(request))
         if is_silent:
             self.reached.set()
             self._stopped.wait()
@@ -63,11 +71,13 @@ def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, paralle
         before, journal = service.keys, str(tmp_path / "kept/codes.jsonl")
         changes = {"transactions": {"codes": CODES}, "limits": {"executions": 9, "requests": 2000, "timeout": 600}}
         path = write_profile(tmp_path, service.base_url, journal=journal, sandbox=None, **changes)
-        with started(path, "--new-journal", f"--parallel={parallel}", TMPDIR=str(tmp_path / "tmp")) as process:
+        with suite_in_background(
+            path, "--new-journal", f"--parallel={parallel}", TMPDIR=str(tmp_path / "tmp")
+        ) as process:
             await_event(service.reached, process)
             for one in (signal.SIGTERM, signal.SIGINT, signal.SIGINT):
                 os.kill(process.pid, one)
-            output, _ = process.communicate(timeout=HANGS_S * 3)
+            output, _ = process.communicate(timeout=HANG_LIMIT_S * 3)
         left, later = service.keys - before, journal_of(load(str(path), folder=ROOT), run="a later one")
     files = {file.name: file.read_text() for file in (tmp_path / "report").iterdir()}
     JUnitXml.fromstring(files["junit.xml"].encode())
@@ -80,8 +90,8 @@ def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, paralle
     assert files[PAGE].rstrip().endswith("</html>")
     assert list((tmp_path / "tmp").iterdir()) == []
     assert {path.name for path in tmp_path.rglob("*") if path.stat().st_mode & 0o077} == {"tmp", "profile.yaml"}
-    assert number <= len(service.seen) < number + parallel
-    assert document["traffic"]["requests"] == len(document["exchanges"]) >= len(service.seen)
+    assert number <= len(service.received) < number + parallel
+    assert document["traffic"]["requests"] == len(document["exchanges"]) >= len(service.received)
     assert [code for code, times in Counter(service.executions).items() if times > 1 or not later.barring(code)] == []
     assert len(document["not_cleaned_up"]) >= len(left)
     assert len([verdict for verdict, _ in rows if verdict == "pass"]) > 5
@@ -94,7 +104,7 @@ def test_a_killed_run_leaves_no_report_of_the_run_before(tmp_path):
     report.mkdir(mode=0o700)
     for name in (*FILES, "notes.txt"):
         (report / name).touch()
-    with Acts(1) as service, started(write_profile(tmp_path, service.base_url)) as process:
+    with Acts(1) as service, suite_in_background(write_profile(tmp_path, service.base_url)) as process:
         await_event(service.reached, process)
 
     assert [file.name for file in report.iterdir()] == ["notes.txt"]
@@ -104,8 +114,8 @@ class HoldsTheSecondPreparation(Acts):
     """Prepares one transfer, and says nothing to the request that prepares a second one."""
 
     def answer(self, connection, request):
-        prepared = [request for request in self.seen if (request.method, request.path) == ("POST", "/v1/pix")]
-        self.number = len(self.seen) if len(prepared) > 1 else math.inf
+        prepared = [request for request in self.received if (request.method, request.path) == ("POST", "/v1/pix")]
+        self.number = len(self.received) if len(prepared) > 1 else math.inf
         super().answer(connection, request)
 
 
@@ -113,10 +123,10 @@ def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys)
     """A request that prepares is written down before it is sent, and its code after the answer. They bar nothing. The
     list says that the transfer may wait, or was perhaps prepared, and so does the next run, until somebody looked."""
     journal = str(tmp_path / "kept/codes.jsonl")
-    changes = {"sandbox": None, "journal": journal, "transactions": {"prepare": PREPARE | {"count": 2}}}
+    changes = {"sandbox": None, "journal": journal, "transactions": {"prepare": HOW_TO_PREPARE | {"count": 2}}}
     with HoldsTheSecondPreparation(math.inf) as service:
         path = write_profile(tmp_path, service.base_url, **changes)
-        with started(path, "-k", "executePix.document") as process:
+        with suite_in_background(path, "-k", "executePix.document") as process:
             await_event(service.reached, process)
     later = journal_of(load(str(path), folder=ROOT), run="a later one")
     entry, perhaps = later.entries()
@@ -132,8 +142,8 @@ def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys)
         f"codes in {journal}: 2",
     ]
     said = f"which was perhaps prepared (at {perhaps.at}, entry {perhaps.name})"
-    with Raw() as service:
-        ended = run(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix.document")
+    with SocketService() as service:
+        ended = run_suite(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix.document")
     assert said in ended.output
     assert main(["journal", str(path), "--settle", perhaps.name]) == 0
     assert [entry.outcome for entry in later.entries()] == ["prepared", "settled", "success", "success"]
@@ -143,20 +153,22 @@ def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):
     """Exit status 4 before any request."""
     (tmp_path / "report").write_text("in the way")
     profile = write_profile(tmp_path, service.base_url)
-    result = run_here(f"--environment={profile}", f"--report-dir={tmp_path / 'report'}")
+    result = run_in_this_process(f"--environment={profile}", f"--report-dir={tmp_path / 'report'}")
 
-    assert (result.status, service.seen) == (4, [])
+    assert (result.status, service.received) == (4, [])
     assert result.output.strip() == f"ERROR: --report-dir: {tmp_path / 'report'} cannot be written: File exists"
 
 
 def test_a_full_disk_is_one_line(service, tmp_path):
     """What cannot be written to the end is not there at all, and neither the exit status nor the headline is green."""
     profile = write_profile(tmp_path, service.base_url)
-    variables = {**TOKEN, "PYTHONDONTWRITEBYTECODE": "1", "XDG_STATE_HOME": str(tmp_path / "state")}
+    variables = {**TOKEN_VARIABLES, "PYTHONDONTWRITEBYTECODE": "1", "XDG_STATE_HOME": str(tmp_path / "state")}
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments(profile, "-k", "executePix.document")],
+        [sys.executable, "-m", "pytest", *pytest_arguments(profile, "-k", "executePix.document")],
         cwd=ROOT,
-        env=environment(**variables),  # compiled files would be cut, too, and a key record that many tests have written
+        env=clean_environment(
+            **variables
+        ),  # compiled files would be cut, too, and a key record that many tests have written
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000)),
         capture_output=True,
         text=True,

@@ -20,21 +20,21 @@ from spec.exchange import Response as Answer
 from spec.interface import MARK, PREPARING, operations
 from spec.json_text import leaves_of
 from spec.rules import ROBUSTNESS
-from tests.selftest.exchanges import EXECUTION, execution
+from tests.selftest.exchanges import EXECUTION_RESULT, execution
 from tests.selftest.services.one_run import (
-    ADDRESS,
-    BOTH,
+    ALL_PERMISSIONS,
+    ALL_TESTS,
     CODE,
-    EVERYTHING,
-    GENERATED,
-    PREPARE,
-    Bank,
-    Run,
-    bank_profile,
-    notes_of,
-    whole_run,
+    GENERATED_TESTS,
+    HOW_TO_PREPARE,
+    UNUSED_ADDRESS,
+    FakeBank,
+    ManualRun,
+    profile_off_sandbox,
+    report_notes,
+    run_suite_in_memory,
 )
-from tests.selftest.services.waiting import HANGS_S, Thread
+from tests.selftest.services.waiting import HANG_LIMIT_S, ThreadWithResult
 from tests.traffic.invalid import invalid_requests
 
 OWN = ("ac-0001", "ac-0002")
@@ -43,7 +43,7 @@ MOST = {"createPix": 1.25, "transferExternal": 2.5, "transferInternal": 3, "tran
 """The amounts of the profile's bodies."""
 
 
-class AcceptsEverything(Bank):
+class AcceptsEverything(FakeBank):
     """The sandbox, which prepares whatever transfer it is asked for, and registers any key."""
 
     def __init__(self) -> None:
@@ -89,7 +89,9 @@ def is_number(item):
 def run_against(service, folder, allow, **changes):
     """The model of a run off a sandbox."""
     limits = {"requests": 5000, "transfers": LIMIT} | changes.pop("limits", {})
-    return whole_run(service, bank_profile(folder, allow=allow, limits=limits, transactions=None), among=BOTH)
+    return run_suite_in_memory(
+        service, profile_off_sandbox(folder, allow=allow, limits=limits, transactions=None), among=ALL_TESTS
+    )
 
 
 # -- how many -------------------------------------------------------------------------------------------------------
@@ -121,14 +123,14 @@ def test_invalid_bodies_share_what_valid_ones_leave(ended):
 @pytest.mark.parametrize("limit", [2, 4])
 def test_one_operation_leaves_a_place_for_the_first_valid_body_to_each_other(limit, service, tmp_path):
     """Also if transactions.prepare asks for more transfers than there is room for."""
-    a_run = Run(service, tmp_path, transfers=limit)
-    a_run.door.budget.share_transfers(PREPARING, PREPARING)
+    manual_run = ManualRun(service, tmp_path, transfers=limit)
+    manual_run.door.budget.share_transfers(PREPARING, PREPARING)
     for _ in range(6):
-        a_run.client.send("createPix", json=PREPARE["json"], valid=True)
+        manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
     for operation in PREPARING:
-        a_run.client.send(operation, json={}, valid=True)
+        manual_run.client.send(operation, json={}, valid=True)
 
-    assert Counter(seen.path for seen in service.seen) == {operations()[name].path: 1 for name in PREPARING}
+    assert Counter(seen.path for seen in service.received) == {operations()[name].path: 1 for name in PREPARING}
 
 
 def test_classes_that_were_not_sent_are_named(ended):
@@ -148,12 +150,12 @@ def test_on_a_sandbox_there_is_room_for_every_class(tmp_path):
     service = AcceptsEverything()
     limits = {"requests": 2000, "timeout": 60}
     allow = ["read", "create-pix", "transfer", "fuzz"]
-    profile = bank_profile(tmp_path, allow=allow, sandbox=ADDRESS, transactions=None, limits=limits)
-    model = whole_run(service, profile, among=BOTH)
+    profile = profile_off_sandbox(tmp_path, allow=allow, sandbox=UNUSED_ADDRESS, transactions=None, limits=limits)
+    model = run_suite_in_memory(service, profile, among=ALL_TESTS)
     told = {one.id: str(result.message) for one, result in result_of_run(model).results}
     sent = Counter(name for name, _ in service.prepared)
 
-    assert not [note for note in notes_of(model) if "limits." in note]
+    assert not [note for note in report_notes(model) if "limits." in note]
     assert {told[f"{name}.{what}"] for name in PREPARING for what in ROBUSTNESS} == {""}
     assert all(sent[name] > 60 for name in PREPARING)
 
@@ -163,7 +165,7 @@ def test_a_limit_that_is_reached_changes_no_verdict(ended):
     _, model = ended
     missing = [one.id for one, result in result_of_run(model).results if result.verdict == "not-exercised"]
 
-    assert [note for note in notes_of(model) if note.startswith(f"limits.transfers ({LIMIT}) is spent")]
+    assert [note for note in report_notes(model) if note.startswith(f"limits.transfers ({LIMIT}) is spent")]
     assert not [id for id in missing if id.split(".")[0] in PREPARING and id.endswith((".exists", ".serverError"))]
 
 
@@ -194,13 +196,17 @@ def test_a_refusal_gives_a_place_back():
 
 def test_a_request_waits_for_a_place_that_a_refusal_gives_back(service, tmp_path, monkeypatch):
     """It is neither sent nor left out while only requests on the wire have places."""
-    a_run, another_waits = Run(service, tmp_path, transfers=1, parallel=2), threading.Event()
-    wait_for = a_run.door.ending.wait_for
-    monkeypatch.setattr(a_run.door.ending, "wait_for", lambda is_so: (is_so() or another_waits.set(), wait_for(is_so)))
-    monkeypatch.setattr(a_run.door.wire, "attempt", lambda _: another_waits.wait(HANGS_S) and Answer(400, (), b""))
-    threads = [Thread(partial(a_run.client.send, "createPix", json={})) for _ in "12"]
+    manual_run, another_waits = ManualRun(service, tmp_path, transfers=1, parallel=2), threading.Event()
+    wait_for = manual_run.door.ending.wait_for
+    monkeypatch.setattr(
+        manual_run.door.ending, "wait_for", lambda is_so: (is_so() or another_waits.set(), wait_for(is_so))
+    )
+    monkeypatch.setattr(
+        manual_run.door.wire, "attempt", lambda _: another_waits.wait(HANG_LIMIT_S) and Answer(400, (), b"")
+    )
+    threads = [ThreadWithResult(partial(manual_run.client.send, "createPix", json={})) for _ in "12"]
 
-    assert [thread.ended().response.status for thread in threads] == [400, 400]
+    assert [thread.result().response.status for thread in threads] == [400, 400]
 
 
 class RefusesWhatItPrepares(AcceptsEverything):
@@ -219,7 +225,7 @@ class RefusesWhatItPrepares(AcceptsEverything):
 @pytest.mark.parametrize(
     ("status", "data", "prepared"),
     [
-        (409, EXECUTION, True),
+        (409, EXECUTION_RESULT, True),
         (400, {"transactionId": "SBX-0123456789ABCDEF"}, True),
         (200, {"transactionId": 4711}, True),
         (400, {"transactionId": None, "message": "no"}, False),
@@ -231,9 +237,9 @@ def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, prepar
     has neither a code nor a result gives its place back, as every one."""
     service = RefusesWhatItPrepares(status, data)
     limits = {"requests": 400, "transfers": 6}
-    profile = bank_profile(tmp_path, allow=["read", "create-pix", "transfer", "fuzz", "execute"], limits=limits,
-                           transactions={"prepare": PREPARE})  # fmt: skip
-    model = whole_run(service, profile, "createPix or transferP2p or executePix.id.type")
+    profile = profile_off_sandbox(tmp_path, allow=["read", "create-pix", "transfer", "fuzz", "execute"], limits=limits,
+                           transactions={"prepare": HOW_TO_PREPARE})  # fmt: skip
+    model = run_suite_in_memory(service, profile, "createPix or transferP2p or executePix.id.type")
     perhaps = [str(left) for left in model.not_executed if "perhaps prepared" in str(left)]
 
     assert (len(service.prepared) <= 6) is prepared
@@ -248,7 +254,7 @@ def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, prepar
 def bank(tmp_path_factory):
     """A service that is no sandbox, after a run with room for all that it sends."""
     service = AcceptsEverything()
-    allow = sorted(EVERYTHING - {"execute"})
+    allow = sorted(ALL_PERMISSIONS - {"execute"})
     run_against(service, tmp_path_factory.mktemp("run"), allow, limits={"transfers": 2000})
     return service
 
@@ -306,29 +312,29 @@ def test_no_number_is_sent_as_a_key(bank):
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
     """The service and the profile of a run of generated traffic alone, on a sandbox."""
-    service, changes = Bank(), {"sandbox": ADDRESS, "limits": {"requests": 5000}}
-    profile = bank_profile(tmp_path_factory.mktemp("run"), allow=sorted(EVERYTHING), **changes)
-    whole_run(service, profile, "not executePix.repeated", GENERATED)
+    service, changes = FakeBank(), {"sandbox": UNUSED_ADDRESS, "limits": {"requests": 5000}}
+    profile = profile_off_sandbox(tmp_path_factory.mktemp("run"), allow=sorted(ALL_PERMISSIONS), **changes)
+    run_suite_in_memory(service, profile, "not executePix.repeated", GENERATED_TESTS)
     return service, profile
 
 
 def test_generated_requests_name_no_code(generated):
     """Every code carries the mark, in each part that a lenient reader splits it into; only documented methods are sent."""
     service, profile = generated
-    sent = [unquote(unquote(seen.path)).partition("/v1/execute/pix/")[2] for seen in service.seen]
+    sent = [unquote(unquote(seen.path)).partition("/v1/execute/pix/")[2] for seen in service.received]
     parts = [part for code in sent if code for part in re.split(r"[/\\]", code)]
 
     assert parts
     assert [part for part in parts if not part.startswith(MARK)] == []
-    assert not [seen for seen in service.seen if profile.transactions.codes[0].encode() in seen.body]
-    assert {seen.method for seen in service.seen} <= {operation.method for operation in operations().values()}
-    assert not [name for seen in service.seen for name in seen.headers if "override" in name or name == "x-method"]
+    assert not [seen for seen in service.received if profile.transactions.codes[0].encode() in seen.body]
+    assert {seen.method for seen in service.received} <= {operation.method for operation in operations().values()}
+    assert not [name for seen in service.received for name in seen.headers if "override" in name or name == "x-method"]
 
 
 def test_what_is_sent_without_the_token_is_harmless_with_it(generated):
     """An operation that writes may be open: what comes without the token names a key or an account that nobody has."""
     service, _ = generated
-    writes = [seen.body for seen in service.seen if seen.method != "GET" and not service.is_granted(seen)]
+    writes = [seen.body for seen in service.received if seen.method != "GET" and not service.is_granted(seen)]
 
     assert writes
     assert [body for body in writes if MARK.encode() not in body] == []
@@ -338,7 +344,7 @@ def test_what_is_sent_without_the_token_is_harmless_with_it(generated):
 def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_path):
     """A service that strips what is no digit from a CPF or a phone number finds none of them, and one that ignores the
     Content-Type finds no amount in what is targeted."""
-    profile = bank_profile(tmp_path, sandbox=ADDRESS)
+    profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
     identifiers = (b"24681357928", b"98765432000198", b"5511955500777")
     bodies = [case.body for case in invalid_requests(operation, profile) if case.body]
     targeted = [_read(case.body) for case in invalid_requests(operation, profile, observed=True) if case.body]
@@ -354,15 +360,17 @@ def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_p
 
 def test_a_code_is_executed_twice_only_where_the_run_prepared_it(tmp_path):
     """On a sandbox one is; whether money moves again is observed, and said first."""
-    service = Bank()
+    service = FakeBank()
     service.check_prepared = lambda transfer: None
-    transactions = {"codes": [CODE], "prepare": PREPARE}
-    profile = bank_profile(tmp_path, allow=sorted(EVERYTHING), sandbox=ADDRESS, transactions=transactions)
-    model = whole_run(service, profile, "executePix", BOTH)
+    transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE}
+    profile = profile_off_sandbox(
+        tmp_path, allow=sorted(ALL_PERMISSIONS), sandbox=UNUSED_ADDRESS, transactions=transactions
+    )
+    model = run_suite_in_memory(service, profile, "executePix", ALL_TESTS)
     times = Counter(service.executions)
     observed = str([one.facts for one in model.observations if one.id == "executePix.repeated"])
 
     assert times.pop(CODE) == 1
     assert sorted(times.values())[-1:] == [2]
     assert "MONEY MOVED TWICE" in observed
-    assert "MONEY MOVED TWICE" in notes_of(model)[0]
+    assert "MONEY MOVED TWICE" in report_notes(model)[0]

@@ -7,8 +7,8 @@ import pytest
 
 from environments.sandbox import Key, Refusal, Response, Service
 from environments.sandbox.service import Registration
-from tests.selftest.services.one_run import BOTH, run_against
-from tests.selftest.services.running import TOKEN
+from tests.selftest.services.one_run import ALL_TESTS, result_in_memory
+from tests.selftest.services.running import TOKEN_VARIABLES
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
 
@@ -19,7 +19,7 @@ class TakesAnyType(Service):
     """Registers a key of any type, and has a list that shows none."""
 
     def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.registered = []
 
     def key_type(self, body):
@@ -52,17 +52,17 @@ class ShowsTheFirstKey(TakesAnyType):
 @pytest.mark.parametrize("make", [TakesAnyType, ShowsTheFirstKey])
 def test_a_list_without_the_keys_of_documented_types_proves_nothing_about_others(make, tmp_path):
     """The success that the service answers counts."""
-    result = run_against(make(), tmp_path, "registerPixKey")
+    result = result_in_memory(make(), tmp_path, "registerPixKey")
 
     assert result.status == 1
-    assert UNDOCUMENTED in result.rows("fail")
+    assert UNDOCUMENTED in result.messages_with_verdict("fail")
 
 
 class OnlyAcknowledges(Service):
     """Answers success to a type that is not documented, and registers nothing; its list shows all that is registered."""
 
     def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
     def key_type(self, body):
         return str(body.get("pixKeyType"))
@@ -78,10 +78,10 @@ class OnlyAcknowledges(Service):
 
 def test_a_list_with_the_keys_of_documented_types_shows_that_no_other_is_registered(tmp_path):
     """An acknowledgement alone registers nothing."""
-    result = run_against(OnlyAcknowledges(), tmp_path, "registerPixKey")
+    result = result_in_memory(OnlyAcknowledges(), tmp_path, "registerPixKey")
 
     assert result.status == 0
-    assert UNDOCUMENTED not in result.rows("fail")
+    assert UNDOCUMENTED not in result.messages_with_verdict("fail")
 
 
 # -- malformed requests for an account that nobody has ----------------------------------------------------------------
@@ -96,7 +96,7 @@ class BreaksOnMalformedJson(Service):
     operations = ("deletePixKey",)
 
     def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
     def register_pix_key(self, request, account_id):
         with self.database.transaction() as ledger:
@@ -120,7 +120,7 @@ class RefusesMalformedJsonFirst(Service):
     """The sandbox, which reads the body before it looks the account up."""
 
     def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
 
 class BreaksOnMalformedJsonOfAnybody(RefusesMalformedJsonFirst):
@@ -140,13 +140,13 @@ def off_a_sandbox(make, folder, selected, **changes):
         "pix_keys": [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}],
         "transactions": None, "journal": str(folder / "journal.jsonl"), **changes,
     }  # fmt: skip
-    return run_against(make(), folder, selected, BOTH, **changes)
+    return result_in_memory(make(), folder, selected, ALL_TESTS, **changes)
 
 
 def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
     """Each was answered like a valid one for an unknown account: the run is partial, and does not count them."""
     result = off_a_sandbox(BreaksOnMalformedJson, tmp_path, "deletePixKey")
-    why = result.rows("out-of-scope")[SERVER_ERROR]
+    why = result.messages_with_verdict("out-of-scope")[SERVER_ERROR]
 
     assert (result.status, result.document["verdict"]) == (0, "partial")
     assert why.startswith("only on a sandbox: ")
@@ -158,10 +158,10 @@ def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
 
 def test_the_same_is_found_on_a_sandbox(tmp_path):
     """There malformed deletions go to the own account, too."""
-    result = run_against(BreaksOnMalformedJson(), tmp_path, "deletePixKey.serverError")
+    result = result_in_memory(BreaksOnMalformedJson(), tmp_path, "deletePixKey.serverError")
 
     assert result.status == 1
-    assert SERVER_ERROR in result.rows("fail")
+    assert SERVER_ERROR in result.messages_with_verdict("fail")
 
 
 def test_malformed_deletions_that_are_answered_otherwise_tested_something(tmp_path):
@@ -169,7 +169,7 @@ def test_malformed_deletions_that_are_answered_otherwise_tested_something(tmp_pa
     result = off_a_sandbox(RefusesMalformedJsonFirst, tmp_path, "deletePixKey or registerPixKey")
 
     assert result.status == 0
-    assert result.rows("out-of-scope").keys().isdisjoint({SERVER_ERROR, "registerPixKey.serverError"})
+    assert result.messages_with_verdict("out-of-scope").keys().isdisjoint({SERVER_ERROR, "registerPixKey.serverError"})
 
 
 def test_a_server_error_for_an_unknown_account_is_a_finding(tmp_path):
@@ -177,7 +177,7 @@ def test_a_server_error_for_an_unknown_account_is_a_finding(tmp_path):
     result = off_a_sandbox(BreaksOnMalformedJsonOfAnybody, tmp_path, "deletePixKey.serverError")
 
     assert result.status == 1
-    assert SERVER_ERROR in result.rows("fail")
+    assert SERVER_ERROR in result.messages_with_verdict("fail")
 
 
 class BreaksOnMalformedTransfers(BreaksOnMalformedJson):
@@ -201,7 +201,7 @@ def test_transfers_that_tested_nothing_are_out_of_scope(tmp_path):
     result = off_a_sandbox(BreaksOnMalformedTransfers, tmp_path, selected, allow=allow, pix_keys=[])
 
     assert (result.status, result.document["verdict"]) == (0, "partial")
-    assert "unseen outside a sandbox" in result.rows("out-of-scope")["transferInternal.serverError"]
+    assert "unseen outside a sandbox" in result.messages_with_verdict("out-of-scope")["transferInternal.serverError"]
 
 
 class TakesNoKeyForAll(RefusesMalformedJsonFirst):
@@ -218,7 +218,7 @@ class TakesNoKeyForAll(RefusesMalformedJsonFirst):
 
 def test_a_deletion_of_all_keys_took_no_other_key_than_it_named(tmp_path):
     """On a sandbox a deletion that names no key goes to the own account, and may be granted."""
-    result = run_against(TakesNoKeyForAll(), tmp_path, "deletePixKey")
+    result = result_in_memory(TakesNoKeyForAll(), tmp_path, "deletePixKey")
 
     assert result.status == 0
 
@@ -243,7 +243,7 @@ class LooksUpTheAccountOfATransfer(Service):
     """Answers 404 to a transfer from an unknown account, and breaks on an amount only after that."""
 
     def __init__(self, is_broken_by):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.is_broken_by = is_broken_by
 
     def respond(self, request):
@@ -267,19 +267,21 @@ class LooksUpTheAccountOfATransfer(Service):
 @pytest.mark.parametrize(("fault", "operation"), list(zip(BROKEN_BY, TRANSFERS, strict=True)))
 def test_a_server_error_behind_the_look_up_of_an_account_is_found_on_a_sandbox(fault, operation, tmp_path):
     """Invalid transfers name the account that pays in the body of the profile."""
-    result = run_against(LooksUpTheAccountOfATransfer(BROKEN_BY[fault]), tmp_path, f"{operation}.serverError", BOTH)
+    result = result_in_memory(
+        LooksUpTheAccountOfATransfer(BROKEN_BY[fault]), tmp_path, f"{operation}.serverError", ALL_TESTS
+    )
 
     assert result.status == 1
-    assert f"{operation}.serverError" in result.rows("fail")
+    assert f"{operation}.serverError" in result.messages_with_verdict("fail")
 
 
 def test_a_service_that_looks_accounts_up_and_breaks_on_nothing_is_robust(tmp_path):
     """The same service without the fault."""
     service = LooksUpTheAccountOfATransfer(lambda value: False)
-    result = run_against(service, tmp_path, " or ".join(f"{name}.serverError" for name in TRANSFERS), BOTH)
+    result = result_in_memory(service, tmp_path, " or ".join(f"{name}.serverError" for name in TRANSFERS), ALL_TESTS)
 
     assert result.status == 0
-    assert not result.rows("fail")
+    assert not result.messages_with_verdict("fail")
 
 
 def test_off_a_sandbox_no_invalid_transfer_names_the_account(tmp_path):
@@ -287,7 +289,10 @@ def test_off_a_sandbox_no_invalid_transfer_names_the_account(tmp_path):
     service = LooksUpTheAccountOfATransfer(BROKEN_BY["a text as an amount"])
     options = {"allow": ["read", "transfer", "fuzz"], "pix_keys": [], "limits": {"transfers": 400}}
     result = off_a_sandbox(lambda: service, tmp_path, "transferP2p.serverError", **options)
-    row = result.rows("pass").get("transferP2p.serverError") or result.rows("out-of-scope")["transferP2p.serverError"]
+    row = (
+        result.messages_with_verdict("pass").get("transferP2p.serverError")
+        or result.messages_with_verdict("out-of-scope")["transferP2p.serverError"]
+    )
 
     assert result.status == 0
     assert "unseen outside a sandbox" in row

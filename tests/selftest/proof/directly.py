@@ -42,7 +42,7 @@ from tests.harness.finishing import close_record
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SESSION, Session, session_of
 from tests.harness.watching import begin_test, record_test, take_assertions
-from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
+from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, Trial, results_by_requirement
 from tests.traffic.phases import SENT, RunTraffic, send
 
 _TODAY = time.time()
@@ -52,7 +52,7 @@ _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encodin
 
 
 @dataclass(frozen=True)
-class Said:
+class OutcomeOnSandbox:
     """What a test says of the sandbox, and the numbers of the exchanges that it asks the log for."""
 
     results: Sequence[RequirementResult]
@@ -67,7 +67,7 @@ class SentInTrial:
     session: Session
     sent: RunTraffic
     items: Sequence[Any]
-    said: Mapping[str, Said] = field(default_factory=dict)
+    said: Mapping[str, OutcomeOnSandbox] = field(default_factory=dict)
     """What tests say that need not be called, by their ids."""
 
     @property
@@ -89,12 +89,16 @@ class SentInTrial:
         run.close()
         notes = tuple(str(note.text) for note in result_of_run(run).notes)
         return Trial(
-            result_of_run(run).verdict.exit_status, results_of(run), run.requests, tuple(run.errors), notes=notes
+            result_of_run(run).verdict.exit_status,
+            results_by_requirement(run),
+            run.requests,
+            tuple(run.errors),
+            notes=notes,
         )
 
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:
         """Calls one test of this run with what its fixtures give, or have given."""
-        config = collected().config
+        config = collected_tests().config
         config.stash[SESSION], config.stash[SENT] = self.session, self.sent
         return partial(_call, self.session)
 
@@ -121,9 +125,9 @@ def sent_in_memory(
         return _sent_in_no_time(run, door, chosen)
 
 
-def replay(service: Service, environment: str = "sandbox") -> Trial:
+def trial_by_replay(service: Service, environment: str = "sandbox") -> Trial:
     """The trial of a service that differs from the sandbox in what its answers say, so that it is sent the same."""
-    log, memory = of_the_sandbox(environment), _Memory(service)
+    log, memory = sent_to_the_sandbox(environment), _Memory(service)
     service.token = log.session.door.secrets.token()
     changed = {}
     with _in_no_time(), _without_chance():
@@ -131,7 +135,7 @@ def replay(service: Service, environment: str = "sandbox") -> Trial:
             answer = memory.answer(seen.number, seen.request)
             changed[seen.number] = seen if answer == seen.response else replace(seen, response=answer)
     differ = {number for number, seen in changed.items() if seen is not log.session.door.exchanges[number - 1]}
-    sandbox = said_of_the_sandbox(environment)
+    sandbox = outcomes_on_the_sandbox(environment)
     same = {test: said for test, said in sandbox.items() if said.asked_for.isdisjoint(differ)}
     return replace(
         _with_log(log, Log(changed.get(seen.number, seen) for seen in log.session.door.log)), said=same
@@ -178,15 +182,15 @@ class _AskedLog(Log):
 
 
 @cache
-def of_the_sandbox(environment: str) -> SentInTrial:
+def sent_to_the_sandbox(environment: str) -> SentInTrial:
     """What is sent to the sandbox, recorded once in each process."""
     return sent_in_memory(Service(), environment)
 
 
 @cache
-def said_of_the_sandbox(environment: str) -> dict[str, Said]:
+def outcomes_on_the_sandbox(environment: str) -> dict[str, OutcomeOnSandbox]:
     """What each test says of the sandbox, by the id of the test."""
-    trial = of_the_sandbox(environment)
+    trial = sent_to_the_sandbox(environment)
     log = _AskedLog(trial.session.door.log)
     trial = _with_log(trial, log)
     run, call, said = trial.session.run, trial.caller(), {}
@@ -194,16 +198,18 @@ def said_of_the_sandbox(environment: str) -> dict[str, Said]:
         results, observations = len(run.results), len(run.observations)
         log.asked_for = set()
         call(item, {})  # no fixture is shared, so that the test asks for all that it reads
-        said[item.nodeid] = Said(run.results[results:], run.observations[observations:], frozenset(log.asked_for))
+        said[item.nodeid] = OutcomeOnSandbox(
+            run.results[results:], run.observations[observations:], frozenset(log.asked_for)
+        )
     return said
 
 
-def run_in_memory(service: Service, profile: Profile, takes: Callable[[Any], bool]) -> Run:
+def run_tests_in_memory(service: Service, profile: Profile, takes: Callable[[Any], bool]) -> Run:
     """The model of a run with this profile, one request at a time, of the tests that `takes` picks."""
     run = Run(profile, profile.base_url, narrowed=True)
     door = _open(run, service)
     door.wire = _Memory(service)
-    _sent_in_no_time(run, door, list(filter(takes, collected().items))).judged()
+    _sent_in_no_time(run, door, list(filter(takes, collected_tests().items))).judged()
     return run
 
 
@@ -334,16 +340,16 @@ class _Collected:
 
 
 @cache
-def collected() -> _Collected:
+def collected_tests() -> _Collected:
     """The tests, collected once in each process."""
     kept = _Collected()
-    pytest.main([*PYTEST, "--collect-only", str(CONFORMANCE)], plugins=[kept])
+    pytest.main([*QUIET_PYTEST, "--collect-only", str(CONFORMANCE)], plugins=[kept])
     return kept
 
 
 def conformance_tests(ids: Container[str] | None = None, *, generated: bool = False) -> list[Any]:
     """The conformance tests of these requirements, or of all; with `generated`, those of the generated traffic, too."""
-    items = [item for item in collected().items if generated or not item.get_closest_marker("property")]
+    items = [item for item in collected_tests().items if generated or not item.get_closest_marker("property")]
     return [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
 
 
@@ -355,7 +361,7 @@ def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
 
 def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     """Send all that these tests judge."""
-    config = collected().config
+    config = collected_tests().config
     session = session_of(run, door, open_client(door, run.profile))
     run.unreachable = preflight(session.client)
     config.stash[SESSION] = session
@@ -372,7 +378,7 @@ def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:
                 supplied[name] = fixture.func(**supply(item, fixture.argnames))
         return {name: supplied[name] for name in names}
 
-    supplied["pytestconfig"] = collected().config
+    supplied["pytestconfig"] = collected_tests().config
     params = item.callspec.params if hasattr(item, "callspec") else {}
     ended = None
     try:

@@ -8,12 +8,12 @@ from functools import cache
 from environments.sandbox import Service
 from spec.requirements import requirements
 from spec.rules import RULES
-from tests.selftest.proof.directly import replay, try_over_http
+from tests.selftest.proof.directly import trial_by_replay, try_over_http
 from tests.selftest.proof.registry import Specimen
 from tests.selftest.proof.trial import Trial
 
 FAILING_LEVELS = ("documented", "robustness")
-SANDBOX = Specimen("PlainSandbox", Service, "The sandbox as it is.", "none")
+PLAIN_SANDBOX = Specimen("PlainSandbox", Service, "The sandbox as it is.", "none")
 _VERDICTS = (0, 1, 6)
 """The exit statuses of a run with a verdict on the service."""
 NONE: frozenset[str] = frozenset()
@@ -91,9 +91,9 @@ def _lost(specimen: Specimen, trial: Trial, anyway: Collection[str]) -> frozense
 
 
 @cache
-def plain(environment: str, parallel: int | None = None, *, on_the_wire: bool = False) -> Trial:
+def trial_of_plain_sandbox(environment: str, parallel: int | None = None, *, on_the_wire: bool = False) -> Trial:
     """The trial of the plain sandbox in an environment, once in each process."""
-    return try_over_http(Service(), environment, parallel) if on_the_wire else replay(Service(), environment)
+    return try_over_http(Service(), environment, parallel) if on_the_wire else trial_by_replay(Service(), environment)
 
 
 # -- the requirements and the rules are covered -------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def requirements_without_a_mutant(specimens: Iterable[Specimen]) -> list[str]:
     return [one.id for one in required if one.id not in broken]
 
 
-def by_rule(specimens: Iterable[Specimen]) -> dict[str, Specimen]:
+def specimen_by_rule(specimens: Iterable[Specimen]) -> dict[str, Specimen]:
     """For each rule one specimen that breaks it; few specimens in all, so those whose trial is a replay, and that break
     most rules, come first. None of them needs several requests in flight."""
     chosen: dict[str, Specimen] = {}

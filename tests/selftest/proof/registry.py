@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 ServiceClass = type[Service]
 EXPECTED = ("warns", "hides", "environment", "slow", "parallel")
 """What a declaration says of a service beside the requirements that fail."""
-PARALLEL = (1, 8)
+REQUESTS_IN_FLIGHT = (1, 8)
 """Requests in flight where that makes a difference: one, where none of these services differs, and the default."""
 
 
@@ -123,7 +123,7 @@ def _declared_at() -> str:
     return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
 
 
-def rows_of(operation: str, *rows: str) -> tuple[str, ...]:
+def ids_of_operation(operation: str, *rows: str) -> tuple[str, ...]:
     """The ids, or patterns of ids, of these requirements of an operation."""
     return tuple(f"{operation}.{row}" for row in rows)
 
@@ -135,6 +135,6 @@ VARIANTS = Registry(lists="fails")
 BORDERLINE = Registry(lists="warns")
 """Services that get exactly the warnings they name, and do not fail."""
 
-mutant, broken = MUTANTS.declare, MUTANTS.derive
-variant, lawful = VARIANTS.declare, VARIANTS.derive
-borderline, mentioned = BORDERLINE.declare, BORDERLINE.derive
+mutant, declare_mutant = MUTANTS.declare, MUTANTS.derive
+variant, declare_variant = VARIANTS.declare, VARIANTS.derive
+borderline, declare_borderline = BORDERLINE.declare, BORDERLINE.derive

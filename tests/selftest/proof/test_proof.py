@@ -16,18 +16,24 @@ from environments.sandbox import Service
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.rules import RULES
 from tests.selftest.proof import matrix
-from tests.selftest.proof.directly import of_the_sandbox, replay, sent_in_memory, try_in_memory, try_over_http
+from tests.selftest.proof.directly import (
+    sent_in_memory,
+    sent_to_the_sandbox,
+    trial_by_replay,
+    try_in_memory,
+    try_over_http,
+)
 from tests.selftest.proof.gate import (
-    SANDBOX,
+    PLAIN_SANDBOX,
     Difference,
-    by_rule,
     judge_alone,
     judge_fault,
     judge_lawful,
-    plain,
+    specimen_by_rule,
+    trial_of_plain_sandbox,
 )
 from tests.selftest.proof.matrix import PROPERTY
-from tests.selftest.proof.registry import BORDERLINE, MUTANTS, PARALLEL, VARIANTS, Specimen
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, REQUESTS_IN_FLIGHT, VARIANTS, Specimen
 from tests.selftest.proof.trial import Trial, try_service
 
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
@@ -35,9 +41,9 @@ EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 """Whether all services are tried; by default those that show something that no other one shows."""
 BRIEF = os.environ.get("PIX_CASES") == "first"
 """Whether one service of each operator is enough, as in `make test`."""
-NUMBERS = PARALLEL if EXHAUSTIVE else (8,)
+NUMBERS = REQUESTS_IN_FLIGHT if EXHAUSTIVE else (8,)
 """How many requests may be in flight where a service is one of parallel requests."""
-BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
+BREAKS = specimen_by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
 CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, one_of_each_operator=BRIEF) for name, kept in REGISTRIES.items()}
 EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
 NOTHING = Trial(0, {}, 1, ())
@@ -70,7 +76,7 @@ def _try(specimen: Specimen, parallel: int | None = None) -> Trial:
         return try_over_http(service, specimen.environment, parallel)
     if specimen.parallel:
         service.HOLD_S = service.HOLD_LESS_S = 0  # no other request will come
-    return (replay if specimen.is_sent_the_same else try_in_memory)(service, specimen.environment)
+    return (trial_by_replay if specimen.is_sent_the_same else try_in_memory)(service, specimen.environment)
 
 
 def differences(specimen: Specimen, judge: Callable[[Specimen, int | None, Trial], Difference]) -> list[str]:
@@ -100,7 +106,7 @@ def _verdicts(trial: Trial) -> dict[str, Verdict]:
 def _fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
     judge = judge_alone if specimen.parallel and parallel == 1 else judge_fault
     on_the_wire = specimen.on_the_wire and parallel != 1
-    return judge(specimen, trial, plain(specimen.environment, parallel, on_the_wire=on_the_wire))
+    return judge(specimen, trial, trial_of_plain_sandbox(specimen.environment, parallel, on_the_wire=on_the_wire))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +130,7 @@ def test_a_service_gets_the_verdicts_that_it_declares(registry, specimen, shown)
 def test_a_replay_is_a_trial_in_memory(specimen):
     """What is sent to a service whose trial is a replay is what is sent to the sandbox, and a trial in memory, which
     calls every test, gives the same verdicts."""
-    service, recorded = specimen.make(), of_the_sandbox(specimen.environment)
+    service, recorded = specimen.make(), sent_to_the_sandbox(specimen.environment)
     service.token = recorded.session.door.secrets.token()
     sent = sent_in_memory(service, specimen.environment)
 
@@ -137,17 +143,17 @@ def test_a_replay_is_a_trial_in_memory(specimen):
 
 def test_the_plain_sandbox_passes():
     """On the sandbox nothing fails or warns, and every requirement is exercised."""
-    difference = judge_lawful(SANDBOX, plain("sandbox"))
+    difference = judge_lawful(PLAIN_SANDBOX, trial_of_plain_sandbox("sandbox"))
 
     assert not difference, difference.lines()
-    assert not plain("sandbox").warned
+    assert not trial_of_plain_sandbox("sandbox").warned
 
 
 def test_the_plain_sandbox_passes_in_a_run():
     """A run of pytest over HTTP gives the verdicts that are given in memory. It leaves the generated traffic out, so it is
     about the requirements that have a test alone."""
     run = try_service(Service())
-    in_memory = _verdicts(plain("sandbox"))
+    in_memory = _verdicts(trial_of_plain_sandbox("sandbox"))
     tested_in_memory = {id: verdict for id, verdict in in_memory.items() if verdict is not Verdict.UNTESTABLE}
 
     assert _verdicts(run) == tested_in_memory
@@ -160,7 +166,7 @@ def test_a_run_shows_what_memory_shows(specimen):
     one_at_a_time = () if specimen.parallel else ("--parallel=1",)
     trial = try_service(specimen.make(), *one_at_a_time, environment=specimen.environment)
     is_lawful = specimen.name in VARIANTS.specimens
-    before = plain(specimen.environment, on_the_wire=True)
+    before = trial_of_plain_sandbox(specimen.environment, on_the_wire=True)
 
     assert not (judge_lawful(specimen, trial) if is_lawful else judge_fault(specimen, trial, before)).lines()
 
@@ -175,18 +181,18 @@ def test_a_run_shows_what_memory_shows(specimen):
 def test_the_gate_names_a_rule_that_always_holds(specimen, rules, monkeypatch):
     """A requirement is judged by its own rule alone: if that always holds, the gate misses that requirement. Where it
     takes a trial in memory, no more is sent than the requirements need that the specimen declares."""
-    before, declared = plain(specimen.environment), specimen.fails | specimen.warns
+    before, declared = trial_of_plain_sandbox(specimen.environment), specimen.fails | specimen.warns
     for rule in rules:
         monkeypatch.setitem(RULES, rule, lambda exchange: None)
 
-    again = replay if specimen.is_sent_the_same else partial(try_in_memory, ids=declared)
+    again = trial_by_replay if specimen.is_sent_the_same else partial(try_in_memory, ids=declared)
     difference = judge_fault(specimen, again(specimen.make(), specimen.environment), before)
 
     assert difference.missing == rules, difference.lines()
 
 
 WITHOUT_DIGIT = Specimen(
-    "WithoutDigit", SANDBOX.make, "There is no digit.", "none", fails=frozenset({"executePix.digit.present"})
+    "WithoutDigit", PLAIN_SANDBOX.make, "There is no digit.", "none", fails=frozenset({"executePix.digit.present"})
 )
 
 
@@ -199,8 +205,12 @@ def test_a_run_without_a_verdict_turns_the_gate_red():
 
 def test_a_mutant_that_changes_nothing_turns_the_gate_red():
     """A mutant whose verdicts are those of the plain sandbox is named, and so is one that declares nothing."""
-    same = judge_fault(WITHOUT_DIGIT, plain("sandbox"), plain("sandbox"))
-    silent = judge_fault(Specimen("Silent", SANDBOX.make, "None.", "none"), plain("sandbox"), plain("sandbox"))
+    same = judge_fault(WITHOUT_DIGIT, trial_of_plain_sandbox("sandbox"), trial_of_plain_sandbox("sandbox"))
+    silent = judge_fault(
+        Specimen("Silent", PLAIN_SANDBOX.make, "None.", "none"),
+        trial_of_plain_sandbox("sandbox"),
+        trial_of_plain_sandbox("sandbox"),
+    )
 
     assert same.lines() == ["declared, and does not fail or warn as declared: executePix.digit.present"]
     assert silent.lines() == ["declares no requirement that fails or warns"]
@@ -224,7 +234,7 @@ def test_a_fault_that_shows_alone_turns_the_gate_red():
     shows = judge_alone(WITHOUT_DIGIT, Trial(1, rows, 1, ()), NOTHING)
 
     assert shows.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
-    assert not judge_alone(WITHOUT_DIGIT, plain("sandbox"), plain("sandbox"))
+    assert not judge_alone(WITHOUT_DIGIT, trial_of_plain_sandbox("sandbox"), trial_of_plain_sandbox("sandbox"))
 
 
 # -- what is written of the proof -----------------------------------------------------------------------------------

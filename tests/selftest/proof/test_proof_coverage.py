@@ -7,11 +7,11 @@ import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from spec.requirements import requirements
 from spec.rules import RULES
-from tests.selftest.proof.gate import by_rule, requirements_without_a_mutant
+from tests.selftest.proof.gate import requirements_without_a_mutant, specimen_by_rule
 from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS
 
 REGISTRIES = (MUTANTS, VARIANTS, BORDERLINE)
-BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
+BREAKS = specimen_by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
 _FAIL, _WARN = ("documented", "robustness"), ("implied", "example")
 _WARN_TOO = ("registerPixKey.status", "deletePixKey.exists")
 """They warn of what a list of keys shows, where that may have another cause than the service: `warn`."""

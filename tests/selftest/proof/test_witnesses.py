@@ -5,9 +5,9 @@ import os
 import pytest
 
 from reports.result.json_schemas import FOLDER, MODELS
-from tests.selftest.proof.trial import results_of, run_of, try_target
-from tests.selftest.recorded_runs import recorded
-from tests.selftest.services.running import sandbox_at
+from tests.selftest.proof.trial import results_by_requirement, status_and_run, try_target
+from tests.selftest.services.running import write_sandbox_profile
+from tests.selftest.shared_runs import shared_run
 from tests.selftest.witnesses import compile_schema, installed, lint, prism, validate
 
 pytestmark = [
@@ -31,7 +31,7 @@ def test_an_independent_linter_finds_nothing_in_the_schema():
 
 def test_an_independent_validator_finds_nothing_in_the_page():
     """Although answers are hostile."""
-    faults = validate(recorded("failing").folder / "report.html")
+    faults = validate(shared_run("failing").folder / "report.html")
 
     assert [fault for fault in faults if not fault.endswith(ASKED_FOR_BY_PYTEST_HTML)] == []
 
@@ -59,8 +59,8 @@ def test_a_request_that_ends_the_service_is_told(tmp_path, monkeypatch):
     for name in ("PIX_SANDBOX_TOKEN", "PIX_TOKEN"):
         monkeypatch.setenv(name, TOKEN)
     with prism(tmp_path / "prism.log") as base_url:
-        status, run = run_of("--no-report", f"--environment={sandbox_at(base_url, tmp_path)}")
-    failing = {id for id, result in results_of(run).items() if result.fails}
+        status, run = status_and_run("--no-report", f"--environment={write_sandbox_profile(base_url, tmp_path)}")
+    failing = {id for id, result in results_by_requirement(run).items() if result.fails}
 
     assert (status, run.unreachable != "") == (1, True)
     assert "executePix, an invalid request" in str(run.last_seen)

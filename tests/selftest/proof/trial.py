@@ -14,8 +14,8 @@ from reports.outputs.conformance_json import document_of
 from reports.result.run import Run
 from reports.result.run_verdict import result_of_run
 from reports.result.verdicts import RequirementResult, Verdict
-from tests.selftest.schemas import problems
-from tests.selftest.services.running import sandbox_at
+from tests.selftest.schemas import schema_deviations
+from tests.selftest.services.running import write_sandbox_profile
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
 ADDOPTS = (
@@ -27,8 +27,8 @@ _OFF = (
     "doctest", "pastebin", "stepwise", "unittest", "legacypath", "setuponly", "setupplan", "debugging",
 )  # fmt: skip
 """Plugins that a trial does not need."""
-PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", *(part for name in _OFF for part in ("-p", f"no:{name}"))]
-TARGETED = ("--no-report", "-m", "not property")
+QUIET_PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", *(part for name in _OFF for part in ("-p", f"no:{name}"))]
+TARGETED_OPTIONS = ("--no-report", "-m", "not property")
 """The options of a trial."""
 
 _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
@@ -64,7 +64,7 @@ class Trial:
         return self.with_verdict(Verdict.NOT_EXERCISED)
 
 
-class KeepsTheRun:
+class RunKeeper:
     """Keeps the model of a run, a plugin."""
 
     run: Run | None = None
@@ -74,9 +74,9 @@ class KeepsTheRun:
         self.run = conformance_run.run if conformance_run else None
 
 
-def run_of(*arguments: str, quiet: Sequence[str] = PYTEST) -> tuple[int, Run]:
+def status_and_run(*arguments: str, quiet: Sequence[str] = QUIET_PYTEST) -> tuple[int, Run]:
     """A run of the suite in this process: its exit status and its model. Raises RuntimeError where there is none."""
-    capture = KeepsTheRun()
+    capture = RunKeeper()
     paths = [] if any(argument.startswith(str(CONFORMANCE)) for argument in arguments) else [str(CONFORMANCE)]
     status = pytest.main([*quiet, *arguments, *paths], plugins=[capture])
     if capture.run is None:
@@ -94,14 +94,14 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     """Run the targeted tests against an address, as a sandbox. Raises RuntimeError if the run gave no verdict."""
     os.environ |= {"PIX_SANDBOX_TOKEN": token, "PIX_TOKEN": token}
     with tempfile.TemporaryDirectory() as folder:
-        profile = sandbox_at(base_url, Path(folder), environment)
-        status, run = run_of(*TARGETED, f"--environment={profile}", *arguments)
+        profile = write_sandbox_profile(base_url, Path(folder), environment)
+        status, run = status_and_run(*TARGETED_OPTIONS, f"--environment={profile}", *arguments)
     document = document_of(run)
-    if invalid := problems(document):
+    if invalid := schema_deviations(document):
         raise RuntimeError(f"conformance.json is not valid: {invalid[:3]}")
     return Trial(
         status,
-        results_of(run),
+        results_by_requirement(run),
         run.requests,
         tuple(run.errors),
         findings=document.findings,
@@ -109,6 +109,6 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     )
 
 
-def results_of(run: Run) -> dict[str, RequirementResult]:
+def results_by_requirement(run: Run) -> dict[str, RequirementResult]:
     """The result of each requirement, by its id."""
     return {row.id: result for row, result in result_of_run(run).results if row.id not in _OF_GENERATED_TRAFFIC}

@@ -3,7 +3,14 @@
 import socket
 import threading
 
-from tests.selftest.services.serving import EXECUTION, Raw, as_documented, is_real, read_request, reset
+from tests.selftest.services.serving import (
+    EXECUTION_PATH,
+    SocketService,
+    has_real_code,
+    normalized_path,
+    read_request,
+    reset_connection,
+)
 
 
 def never(connection):
@@ -18,16 +25,16 @@ def at_once(connection):
 
 def by_a_reset(connection):
     """It is reset."""
-    reset(connection)
+    reset_connection(connection)
     return True
 
 
 def when_a_code_arrives(connection):
     """It ends before a request with a real code is read."""
-    return is_real(connection.recv(2_000, socket.MSG_PEEK).decode("latin-1").partition(" ")[2])
+    return has_real_code(connection.recv(2_000, socket.MSG_PEEK).decode("latin-1").partition(" ")[2])
 
 
-class Closes(Raw):
+class ClosesConnections(SocketService):
     """`before` the next request, or `instead` of the answer to a real code, it may end a connection that was used.
     `carried` are the real codes that arrived on a connection that had carried another request, `reused` the paths of all
     that did. `ended` is released when a connection has."""
@@ -52,18 +59,18 @@ class Closes(Raw):
     def _answer_all(self, connection, stream):
         is_used = False
         while not (is_used and self.before(connection)) and (request := read_request(stream)):
-            self.seen.append(request)
+            self.received.append(request)
             self.reused += [request.path] * is_used
-            if is_used and is_real(request.path):
-                self.carried.append(as_documented(request.path).removeprefix(EXECUTION))
+            if is_used and has_real_code(request.path):
+                self.carried.append(normalized_path(request.path).removeprefix(EXECUTION_PATH))
                 if self.instead(connection):
                     return
             self.answer(connection, request)
             is_used = True
 
 
-class ClosesTheFirst(Closes):
+class ClosesTheFirst(ClosesConnections):
     """Closes the first connection, and keeps the others."""
 
     def before(self, connection):
-        return len(self.seen) == 1
+        return len(self.received) == 1

@@ -6,8 +6,8 @@ import json
 from urllib.parse import quote, unquote
 
 from environments.sandbox import Response
-from tests.selftest.services.serving import Raw, as_bytes
-from tests.selftest.services.signed import decoded
+from tests.selftest.services.serving import SocketService, response_bytes
+from tests.selftest.services.signed import base64url_decoded
 
 PERSONAL = {
     "document": "529.982.247-25",
@@ -36,12 +36,14 @@ def encodings(text: str) -> dict[str, str]:
     }
 
 
-class Echoes(Raw):
+class Echoes(SocketService):
     """Puts what it was sent, what a signed token says, and what it knows of people, wherever a response has room."""
 
     def answer(self, connection, request):
         sent = request.header("Authorization").rpartition(" ")[2]
-        said = [decoded(part).decode("utf-8", "replace") for part in sent.split(".")[:2] if sent.startswith("eyJ")]
+        said = [
+            base64url_decoded(part).decode("utf-8", "replace") for part in sent.split(".")[:2] if sent.startswith("eyJ")
+        ]
         values = [sent, unquote(request.path.rpartition("/")[2]), request.body.decode("utf-8", "replace"), *said]
         forms = [form for value in values if value for form in encodings(value).values()]
         status, media_type, body = self.told(values, forms)
@@ -50,7 +52,7 @@ class Echoes(Raw):
         headers += [(f"X-Echo-{number}", _in_a_header(form)) for number, form in enumerate(forms)]
         headers += [("Location", f"/back?token={quote(sent)}&document={quote(PERSONAL['document'])}")]
         headers += [("Set-Cookie", f"session={sent}")]
-        connection.sendall(as_bytes(Response(status, body.encode(), tuple(headers))))
+        connection.sendall(response_bytes(Response(status, body.encode(), tuple(headers))))
 
     def told(self, values, forms):
         """The status, the media type and the body of an answer."""
@@ -73,9 +75,9 @@ class EchoesInTurn(Echoes):
             (200, JSON, json.dumps(named)),
             (302, JSON, whole),
             (200, JSON, whole[:-20]),
-            (422, f"application/{_in_a_header(values[len(self.seen) % 2] or 'json')}", "{}"),
+            (422, f"application/{_in_a_header(values[len(self.received) % 2] or 'json')}", "{}"),
         )
-        return ways[len(self.seen) % len(ways)]
+        return ways[len(self.received) % len(ways)]
 
 
 def _in_a_header(form: str) -> str:

@@ -10,12 +10,12 @@ from multiprocessing.connection import Connection
 from threading import Lock
 
 from environments.sandbox import Request, Response, Server, Service
-from tests.selftest.exchanges import EXECUTION
-from tests.selftest.services.paced import Apart, served_apart
+from tests.selftest.exchanges import EXECUTION_RESULT
+from tests.selftest.services.paced import ServiceProcess, service_process
 
 SIZE = 4_990_000
 """Bytes, a little less than limits.response_bytes."""
-_HEAD = json.dumps({"code": 0, "data": EXECUTION | {"Success": "true"}}).encode().removesuffix(b"}}")
+_HEAD = json.dumps({"code": 0, "data": EXECUTION_RESULT | {"Success": "true"}}).encode().removesuffix(b"}}")
 
 
 def _with(value: bytes) -> bytes:
@@ -87,9 +87,9 @@ class Large(Service):
         return replace(self._said, body=gzip.compress(body) if self._packs else body)
 
 
-def large(shape: str, *, packs: bool) -> AbstractContextManager[Apart]:
+def large_service_process(shape: str, *, packs: bool) -> AbstractContextManager[ServiceProcess]:
     """Serve answers of this shape in a process of its own."""
-    return served_apart(_serve, shape, packs)
+    return service_process(_serve, shape, packs)
 
 
 def _serve(pipe: Connection, shape: str, packs: bool) -> None:

@@ -24,46 +24,46 @@ from spec.interface import operations
 from spec.log import Log
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of
-from tests.selftest.proof.directly import run_in_memory
-from tests.selftest.schemas import problems
-from tests.selftest.services.running import TOKEN, Result, write_profile
-from tests.selftest.services.serving import is_real, real_codes
-from tests.selftest.services.waiting import CutsWhen
+from tests.selftest.proof.directly import run_tests_in_memory
+from tests.selftest.schemas import schema_deviations
+from tests.selftest.services.running import TOKEN_VARIABLES, RunResult, write_profile
+from tests.selftest.services.serving import has_real_code, real_codes_received
+from tests.selftest.services.waiting import EndsWhenSet
 from tests.traffic.execution import execute
 from tests.traffic.scenario import Traffic
 
-CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
-PREPARE = {
+CODE, OTHER_CODE = "SBX-PHONE-1", "SBX-EMAIL-1"
+HOW_TO_PREPARE = {
     "operation": "createPix",
     "json": {"account": "ac-0001", "pixKey": "+5511955500101", "value": 10.5},
     "code_at": "/data/transactionId",
     "count": 1,
 }
-ADDRESS = "http://127.0.0.1:1"
+UNUSED_ADDRESS = "http://127.0.0.1:1"
 """That of the profiles of banks. Nothing listens there."""
-TARGETED, GENERATED, BOTH = (False,), (True,), (False, True)
-EVERYTHING = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
+TARGETED_TESTS, GENERATED_TESTS, ALL_TESTS = (False,), (True,), (False, True)
+ALL_PERMISSIONS = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
 
 
-class Run:
-    """The door of one run and its client, with a journal that the next run reads, too; none where it `outlives` nothing.
+class ManualRun:
+    """The door of one run and its client, with a journal that the next run reads, too; none where it `has_journal` nothing.
     With `proxied` the service is the proxy that another target is reached through. Time is up as soon as the service
     holds an answer back."""
 
     def __init__(
-        self, service, folder, *, name="one", environment="staging", outlives=True, allow=EVERYTHING, resend=(),
+        self, service, folder, *, name="one", environment="staging", has_journal=True, allow=ALL_PERMISSIONS, resend=(),
         proxied=False, base_url="", token=None, ca_bundle=None, parallel=1, refresh=lambda: False, is_sandbox=False,
         **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
-        journal = journal_in(folder, run=name, environment=environment, resend=resend) if outlives else None
+        journal = started_journal(folder, run=name, environment=environment, resend=resend) if has_journal else None
         sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
         budget = Budget(Limits(**{**sizes, **limits}))
         proxy = service.base_url if proxied else None
-        budget.ending = CutsWhen()
-        budget.ending.silent = getattr(service, "silent", CutsWhen.silent)
-        self.secrets = Secrets({"code": (CODE, OTHER)})
+        budget.ending = EndsWhenSet()
+        budget.ending.silent = getattr(service, "silent", EndsWhenSet.silent)
+        self.secrets = Secrets({"code": (CODE, OTHER_CODE)})
         self.secrets.learn_token(token or service.service.token)
         tls = Tls(ca_bundle=ca_bundle)
         wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
@@ -91,7 +91,7 @@ class Run:
         return traffic.log
 
 
-def journal_in(folder, *, run="another", **options) -> Journal:
+def started_journal(folder, *, run="another", **options) -> Journal:
     """The journal of this folder, which was started with --new-journal where there was none."""
     path = folder / "journal.jsonl"
     journal = Journal(path, LogKey(folder / "journal.key"), run=run, **options)
@@ -100,24 +100,24 @@ def journal_in(folder, *, run="another", **options) -> Journal:
     return journal
 
 
-def profile_of(folder, codes=(CODE, OTHER), *, prepare=None, executions=5) -> Profile:
+def sandbox_profile(folder, codes=(CODE, OTHER_CODE), *, prepare=None, executions=5) -> Profile:
     """The profile of the sandbox with these codes."""
     transactions = {"codes": list(codes), **({"prepare": prepare} if prepare else {})}
     limits = {"executions": executions, "requests": 400}
-    path = write_profile(folder, ADDRESS, transactions=transactions, limits=limits)
+    path = write_profile(folder, UNUSED_ADDRESS, transactions=transactions, limits=limits)
     return load(str(path), folder=folder)
 
 
-class Bank(Service):
+class FakeBank(Service):
     """The sandbox in this process. `seen` are the requests. `execute` answers a real code with the valid token."""
 
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
         super().__init__(token=token)
-        self.seen: list[Request] = []
+        self.received: list[Request] = []
 
     def serve(self, request: Request, connection: object) -> Response | None:
-        self.seen.append(request)
-        is_execution = is_real(request.path) and self.is_granted(request)
+        self.received.append(request)
+        is_execution = has_real_code(request.path) and self.is_granted(request)
         return self.execute(request) if is_execution else self.respond(request)
 
     def execute(self, request: Request) -> Response | None:
@@ -130,17 +130,19 @@ class Bank(Service):
     @property
     def executions(self) -> list[str]:
         """The codes that were sent with the valid token."""
-        return [code for code, sent in real_codes(self) if sent == f"Bearer {self.token}"]
+        return [code for code, sent in real_codes_received(self) if sent == f"Bearer {self.token}"]
 
 
-def bank_profile(folder, **changes) -> Profile:
+def profile_off_sandbox(folder, **changes) -> Profile:
     """A profile of a target that is no sandbox, unless `changes` say so, with a journal of its own."""
     changes = {"sandbox": None, "journal": str(folder / "journal.jsonl"), **changes}
-    profile = load(str(write_profile(folder, ADDRESS, **changes)), folder=folder)
+    profile = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     return replace(profile, limits=replace(profile.limits, parallel=1, examples=profile.limits.examples or 2))
 
 
-def whole_run(service: Service, profile: Profile, only: str = "", among: tuple[bool, ...] = TARGETED) -> Model:
+def run_suite_in_memory(
+    service: Service, profile: Profile, only: str = "", among: tuple[bool, ...] = TARGETED_TESTS
+) -> Model:
     """A run in this process for these requirements, or all."""
     ids = ids_of(only) if only else requirements()
 
@@ -148,25 +150,25 @@ def whole_run(service: Service, profile: Profile, only: str = "", among: tuple[b
         is_generated = item.get_closest_marker("property") is not None
         return is_generated in among and item.get_closest_marker("requirement").args[0] in ids
 
-    return run_in_memory(service, profile, takes)
+    return run_tests_in_memory(service, profile, takes)
 
 
-def run_against(
-    service: Service, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED, **changes
-) -> Result:
+def result_in_memory(
+    service: Service, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED_TESTS, **changes
+) -> RunResult:
     """The same as a user sees it: conformance.json in this folder, and the lines that close a run as its output. Its
     profile is that of the sandbox with these changes."""
-    loaded = load(str(write_profile(folder, ADDRESS, **changes)), folder=folder)
+    loaded = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
-    service.token = TOKEN["PIX_TOKEN"]
-    model = whole_run(service, replace(loaded, limits=one_at_a_time), only, among)
+    service.token = TOKEN_VARIABLES["PIX_TOKEN"]
+    model = run_suite_in_memory(service, replace(loaded, limits=one_at_a_time), only, among)
     document = document_of(model)
-    deviations_from_schema = problems(document)
+    deviations_from_schema = schema_deviations(document)
     assert not deviations_from_schema, deviations_from_schema
     (folder / "conformance.json").write_text(as_json(document), "utf-8")
-    return Result(document.exit_status, "\n".join(summary(document, model, report="")), folder, run=model)
+    return RunResult(document.exit_status, "\n".join(summary(document, model, report="")), folder, run=model)
 
 
-def notes_of(model: Model) -> list[str]:
+def report_notes(model: Model) -> list[str]:
     """What the report of a run says first."""
     return [str(note.text) for note in result_of_run(model).notes]

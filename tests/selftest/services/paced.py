@@ -29,7 +29,7 @@ class Paced(Service):
 
 
 @dataclass(frozen=True)
-class Apart:
+class ServiceProcess:
     """A service in another process: where it is, and the pipe to it."""
 
     base_url: str
@@ -42,20 +42,20 @@ class Apart:
         return int(self._pipe.recv())
 
 
-def apart(delay: float) -> AbstractContextManager[Apart]:
+def paced_service_process(delay: float) -> AbstractContextManager[ServiceProcess]:
     """Serve with this delay in a process of its own."""
-    return served_apart(_serve, delay)
+    return service_process(_serve, delay)
 
 
 @contextmanager
-def served_apart(serve: Callable[..., None], *arguments: object) -> Iterator[Apart]:
+def service_process(serve: Callable[..., None], *arguments: object) -> Iterator[ServiceProcess]:
     """Have `serve(pipe, *arguments)` serve in a process of its own, whose memory and time are not those of the run."""
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=serve, args=(theirs, *arguments), daemon=True)
     process.start()
     try:
-        yield Apart(*ours.recv(), ours)
+        yield ServiceProcess(*ours.recv(), ours)
     finally:
         process.terminate()
         process.join()

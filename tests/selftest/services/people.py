@@ -4,7 +4,7 @@ import json
 import socket
 
 from environments.sandbox import Response
-from tests.selftest.services.serving import Raw, as_bytes
+from tests.selftest.services.serving import SocketService, response_bytes
 
 NAMES = ("Joaquim", "Zeferino", "Quintela", "cavalobateriagrampo", "conceição", "Иннокентий")
 WHOLE = "Joaquim Zeferino Quintela"
@@ -29,17 +29,17 @@ HEADERS = (
 )
 
 
-class NamesPeople(Raw):
+class NamesPeople(SocketService):
     """Lawful answers to the first requests, so that there are results; then each kind of answer in its turn."""
 
     LAWFUL_AT_FIRST = 12
 
     def answer(self, connection, request):
-        number = len(self.seen)
+        number = len(self.received)
         lawful = self.service.respond(request)
         misplaced = _with_people_in(lawful, MISPLACED[number % len(MISPLACED)])
-        ways = [*map(as_bytes, (*self._refusals(number), misplaced, misplaced, misplaced)), *BROKEN]
-        said = as_bytes(misplaced) if number <= self.LAWFUL_AT_FIRST else ways[number % len(ways)]
+        ways = [*map(response_bytes, (*self._refusals(number), misplaced, misplaced, misplaced)), *BROKEN]
+        said = response_bytes(misplaced) if number <= self.LAWFUL_AT_FIRST else ways[number % len(ways)]
         connection.sendall(_with_a_reason(said))
         if said in BROKEN:
             connection.shutdown(socket.SHUT_RDWR)

@@ -6,7 +6,7 @@ import threading
 
 import trustme
 
-from tests.selftest.services.serving import Raw
+from tests.selftest.services.serving import SocketService
 
 
 class Certificates:
@@ -22,7 +22,7 @@ class Certificates:
         client.private_key_pem.write_to_path(str(self.client_key))
 
 
-class Secured(Raw):
+class Secured(SocketService):
     """Speaks TLS, and with those alone who show a certificate of the authority where `mutual`."""
 
     host = "https://localhost"
@@ -43,7 +43,7 @@ class Secured(Raw):
         super()._serve(connection)
 
 
-class Proxy(Raw):
+class Proxy(SocketService):
     """Opens tunnels (CONNECT) and passes on what goes through; `seen` are the requests to itself."""
 
     def answer(self, connection, request):

@@ -11,17 +11,17 @@ import pytest
 
 from environments.sandbox import Request, Response, Service
 
-EXECUTION = "/v1/execute/pix/"
+EXECUTION_PATH = "/v1/execute/pix/"
 
 
-class Raw:
+class SocketService:
     """Listens on a free loopback port from `with` on. `seen` are the requests, in the order of their arrival."""
 
     host = "http://127.0.0.1"
 
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
         self.service = Service(token=token)
-        self.seen: list[Request] = []
+        self.received: list[Request] = []
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self._stopped = threading.Event()
 
@@ -32,8 +32,8 @@ class Raw:
     @property
     def executions(self) -> list[str]:
         """The codes that were sent with the valid token."""
-        mine = [seen for seen in self.seen if is_real(seen.path) and self.is_granted(seen)]
-        return [seen.path.removeprefix(EXECUTION) for seen in mine]
+        mine = [seen for seen in self.received if has_real_code(seen.path) and self.is_granted(seen)]
+        return [seen.path.removeprefix(EXECUTION_PATH) for seen in mine]
 
     def is_granted(self, request: Request) -> bool:
         """Whether a request has the valid token."""
@@ -41,7 +41,7 @@ class Raw:
 
     def answer(self, connection: socket.socket, request: Request) -> None:
         """Say what a lawful service says; a lie overrides this."""
-        connection.sendall(as_bytes(self.service.respond(request)))
+        connection.sendall(response_bytes(self.service.respond(request)))
 
     def greet(self, connection: socket.socket) -> bool:
         """Whether a new connection is listened to."""
@@ -67,29 +67,29 @@ class Raw:
         try:
             with connection, connection.makefile("rb") as stream:
                 while self.greet(connection) and (request := read_request(stream)):
-                    self.seen.append(request)
+                    self.received.append(request)
                     self.answer(connection, request)
         except (OSError, ValueError):  # the suite has hung up
             return
 
 
-def served_by(*services: type[Raw]) -> pytest.MarkDecorator:
+def served_by(*services: type[SocketService]) -> pytest.MarkDecorator:
     """Has the fixture `service` be each of these services."""
     return pytest.mark.parametrize("service", services, ids=lambda service: service.__name__, indirect=True)
 
 
-def real_codes(service: Raw) -> list[tuple[str, str]]:
+def real_codes_received(service: SocketService) -> list[tuple[str, str]]:
     """The transaction codes that the suite did not make up, in the order of their arrival, with their credential."""
-    sent = [(as_documented(seen.path), seen.header("Authorization")) for seen in service.seen]
-    return [(path.removeprefix(EXECUTION), credential) for path, credential in sent if is_real(path)]
+    sent = [(normalized_path(seen.path), seen.header("Authorization")) for seen in service.received]
+    return [(path.removeprefix(EXECUTION_PATH), credential) for path, credential in sent if has_real_code(path)]
 
 
-def is_real(path: str) -> bool:
+def has_real_code(path: str) -> bool:
     """Whether a path executes a code that the suite did not make up."""
-    return as_documented(path).startswith(EXECUTION) and "pixconf-" not in path
+    return normalized_path(path).startswith(EXECUTION_PATH) and "pixconf-" not in path
 
 
-def as_documented(path: str) -> str:
+def normalized_path(path: str) -> str:
     """A path without what is unusual about it."""
     return re.sub("/+", "/", unquote(path)).rstrip("/")
 
@@ -112,14 +112,14 @@ def read_request(stream) -> Request | None:
     return Request(method, path, query, headers, body)
 
 
-def as_bytes(response: Response) -> bytes:
+def response_bytes(response: Response) -> bytes:
     """A response with its length, as it goes over the wire."""
     headers = [*response.headers, ("Content-Length", str(len(response.body)))]
     lines = [f"HTTP/1.1 {response.status} ", *(f"{name}: {value}" for name, value in headers), "", ""]
     return "\r\n".join(lines).encode("latin-1", "replace") + response.body
 
 
-def reset(connection: socket.socket) -> None:
+def reset_connection(connection: socket.socket) -> None:
     """Close the connection so that the peer gets a reset."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.shutdown(socket.SHUT_RD)

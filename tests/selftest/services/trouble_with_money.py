@@ -7,10 +7,16 @@ from dataclasses import replace
 from typing import ClassVar
 
 from environments.sandbox import Response
-from tests.selftest.services.serving import EXECUTION, Raw, as_bytes, is_real, reset
+from tests.selftest.services.serving import (
+    EXECUTION_PATH,
+    SocketService,
+    has_real_code,
+    reset_connection,
+    response_bytes,
+)
 
 
-class Trouble(Raw):
+class Trouble(SocketService):
     """Answers everything but an execution of a real code with the valid token. `silent`: an answer is held back."""
 
     granted = True
@@ -21,13 +27,13 @@ class Trouble(Raw):
         self.silent = threading.Event()
 
     def answer(self, connection, request):
-        if is_real(request.path) and self.is_granted(request) is self.granted:
+        if has_real_code(request.path) and self.is_granted(request) is self.granted:
             self.execute(connection, request)
         else:
             super().answer(connection, request)
 
     def execute(self, connection, request):
-        connection.sendall(as_bytes(self.answers))
+        connection.sendall(response_bytes(self.answers))
 
 
 class GatewayTimesOut(Trouble):
@@ -65,7 +71,7 @@ class ResetsAnExecution(Trouble):
     """Reads the execution and resets the connection."""
 
     def execute(self, connection, request):
-        reset(connection)
+        reset_connection(connection)
 
 
 class DropsAnExecution(Trouble):
@@ -79,7 +85,7 @@ class CutsAnExecutionShort(Trouble):
     """Sends half of what Content-Length promises."""
 
     def execute(self, connection, request):
-        connection.sendall(as_bytes(self.service.respond(request))[:-40])
+        connection.sendall(response_bytes(self.service.respond(request))[:-40])
         connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -88,7 +94,7 @@ class ExecutesAndBreaksA400Off(Trouble):
 
     def execute(self, connection, request):
         answer = replace(self.service.respond(request), status=400)
-        connection.sendall(as_bytes(answer)[:-40])
+        connection.sendall(response_bytes(answer)[:-40])
         connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -103,7 +109,7 @@ class ExecutesAndAnswers400(Trouble):
         envelope = json.loads(answer.body)
         envelope["data"] |= self.changes.get("data", {})
         body = json.dumps(envelope | {"code": self.changes.get("code", 400)}).encode()
-        connection.sendall(as_bytes(Response(self.status, body, answer.headers)))
+        connection.sendall(response_bytes(Response(self.status, body, answer.headers)))
 
 
 class ExecutesAndAnswers409(ExecutesAndAnswers400):
@@ -119,12 +125,12 @@ class ExecutesAndAnswersCode1(ExecutesAndAnswers400):
     changes: ClassVar[dict[str, object]] = {"code": 1, "data": {"status": "PENDING", "error": None}}
 
 
-class RedirectsToAnExecution(Raw):
+class RedirectsToAnExecution(SocketService):
     """Answers everything with a redirect to the execution of a code, which moves the money when it is followed."""
 
     def answer(self, connection, request):
-        location = ("Location", f"{self.base_url}{EXECUTION}SBX-PHONE-1")
-        connection.sendall(as_bytes(Response(307, b"", (location,))))
+        location = ("Location", f"{self.base_url}{EXECUTION_PATH}SBX-PHONE-1")
+        connection.sendall(response_bytes(Response(307, b"", (location,))))
 
 
 class SlowsAnExecutionDown(Trouble):
@@ -135,10 +141,10 @@ class SlowsAnExecutionDown(Trouble):
     def execute(self, connection, request):
         self.asked, before = True, self.asked
         limited = Response(429, b"", (("Retry-After", "0"),))
-        connection.sendall(as_bytes(self.service.respond(request) if before else limited))
+        connection.sendall(response_bytes(self.service.respond(request) if before else limited))
 
 
-class ExecutesForAnybody(Raw):
+class ExecutesForAnybody(SocketService):
     """Looks at no token."""
 
     def __init__(self):

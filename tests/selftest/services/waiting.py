@@ -4,13 +4,13 @@ import threading
 
 from environments.door.ending import Ending
 
-HANGS_S = 60
+HANG_LIMIT_S = 60
 """No test is decided by it: a test that would hang for ever fails."""
 _LOOKS_AFTER_S = 0.1
 """How often it is looked whether the process lives; nothing is decided by it."""
 
 
-class CutsWhen(Ending):
+class EndsWhenSet(Ending):
     """Cuts a request when an event is set, on any machine: its time is up."""
 
     silent = threading.Event()
@@ -22,16 +22,16 @@ class CutsWhen(Ending):
         return is_set or super().cuts
 
 
-class Thread(threading.Thread):
+class ThreadWithResult(threading.Thread):
     """Starts at once, and keeps what was given."""
 
     def __init__(self, act):
         super().__init__(target=lambda: setattr(self, "given", act()), daemon=True)
         self.start()
 
-    def ended(self):
+    def result(self):
         """What the act gave. AssertionError where it has not ended, or was raised from."""
-        self.join(HANGS_S)
+        self.join(HANG_LIMIT_S)
         assert hasattr(self, "given"), "it hangs, or has raised"
         return self.given
 

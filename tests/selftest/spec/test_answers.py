@@ -13,7 +13,7 @@ from spec.answers import (
     refuses_the_token,
 )
 from spec.exchange import FailureKind, Response
-from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
+from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 
 def refused(status, body=b"", *headers):
@@ -66,8 +66,8 @@ def test_refusals_with_status_200(body, is_so):
     [
         (execution(valid=False, status=201), True),
         (execution(valid=False, status=401), False),
-        (execution(dict.fromkeys(EXECUTION), valid=False), False),
-        (registration({**REGISTRATION, "Success": "True"}, valid=False), True),
+        (execution(dict.fromkeys(EXECUTION_RESULT), valid=False), False),
+        (registration({**REGISTRATION_RESULT, "Success": "True"}, valid=False), True),
         (answer("executePix", b"<html>login</html>", valid=False), False),
     ],
 )
@@ -79,8 +79,8 @@ def test_a_bad_credential_is_granted_the_result_or_a_success(exchange, granted):
 @pytest.mark.parametrize(
     ("exchange", "unknown"),
     [
-        (failed(FailureKind.TIMEOUT, "registerPixKey"), True),
-        (failed(FailureKind.NO_CONNECTION, "registerPixKey"), False),
+        (unanswered(FailureKind.TIMEOUT, "registerPixKey"), True),
+        (unanswered(FailureKind.NO_CONNECTION, "registerPixKey"), False),
         (answer("registerPixKey", b"<html>"), True),
         (answer("registerPixKey", b"<html>", status=404), False),
         (answer("registerPixKey", b"", status=504), True),
@@ -117,8 +117,8 @@ def test_some_refusals_are_about_the_caller(response, kind):
 @pytest.mark.parametrize("empty", [None, "", 0])
 def test_a_member_without_a_value_is_no_part_of_a_result(empty):
     """Three filled members make a result. Many services send all members, without values, in a refusal."""
-    skeleton = dict.fromkeys(EXECUTION, empty)
-    filled = {name: EXECUTION[name] for name in ("bank", "branch", "account")}
+    skeleton = dict.fromkeys(EXECUTION_RESULT, empty)
+    filled = {name: EXECUTION_RESULT[name] for name in ("bank", "branch", "account")}
 
     assert execution_results(execution(skeleton, status=409).response) == []
     assert len(execution_results(execution({**skeleton, **filled}, status=409).response)) > 0

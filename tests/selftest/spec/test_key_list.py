@@ -8,7 +8,7 @@ import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from spec.key_list import Listing
 from tests.selftest.exchanges import answer
-from tests.selftest.services.keys_of_others import ACCOUNT, EMAIL, FORMS, PHONE
+from tests.selftest.services.keys_of_others import ACCOUNT, EMAIL, PHONE, PHONE_FORMS
 
 KEY_AT = "/data/keys/*/pixKey"
 
@@ -61,7 +61,7 @@ def listing_of(data):
     return Listing(answer("listPixKeys", body, path=f"/v1/pix/keys/{ACCOUNT}"), KEY_AT)
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("form", PHONE_FORMS.values(), ids=PHONE_FORMS)
 def test_a_list_shows_a_number_in_any_form(form):
     """The list shows the number, or hides it behind a mask. Another number is not taken for it."""
     shown = listing_of({"keys": [{"pixKey": form(PHONE), "since": 1767225600000}]})

@@ -6,7 +6,7 @@ import pytest
 
 from spec.exchange import FailureKind
 from spec.observed import head_of, indistinguishable, is_evidence, is_passing, is_refused
-from tests.selftest.exchanges import REGISTRATION, answer, execution, failed, registration
+from tests.selftest.exchanges import REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 TEXT = (("Content-Type", "text/plain"),)
 
@@ -26,7 +26,7 @@ def refused(status, body=b"", **changes):
         (refused(503), False),
         (refused(401), False),
         (refused(401, credential="no header"), True),
-        (failed(FailureKind.TIMEOUT), False),
+        (unanswered(FailureKind.TIMEOUT), False),
     ],
 )
 def test_an_answer_is_evidence_if_the_same_request_gets_it_again(exchange, expected):
@@ -37,7 +37,7 @@ def test_an_answer_is_evidence_if_the_same_request_gets_it_again(exchange, expec
 def test_trouble_passes():
     """A 503 and a dropped connection may be over in a minute; a 404 stays."""
     assert is_passing(refused(503))
-    assert is_passing(failed(FailureKind.DROPPED))
+    assert is_passing(unanswered(FailureKind.DROPPED))
     assert not is_passing(refused(404))
 
 
@@ -48,7 +48,7 @@ def test_trouble_passes():
         (refused(413), False),
         (refused(503), False),
         (answer("executePix", b"<html>log in</html>", headers=(("Content-Type", "text/html"),)), True),
-        (registration(REGISTRATION | {"Success": "false"}), True),
+        (registration(REGISTRATION_RESULT | {"Success": "false"}), True),
         (registration(), False),
         (execution(), False),
     ],
@@ -78,4 +78,4 @@ def test_answers_are_alike_apart_from_path_digits_and_words_that_vary():
     assert indistinguishable(first, alike)
     assert not indistinguishable(first, in_other_words)
     assert not indistinguishable(first, refused(400, b"no /v1/execute/pix/TX-1 at 10:00, request 4711"))
-    assert not indistinguishable(first, failed(FailureKind.TIMEOUT))
+    assert not indistinguishable(first, unanswered(FailureKind.TIMEOUT))

@@ -3,7 +3,7 @@
 import pytest
 
 from spec.log import Log
-from tests.selftest.exchanges import EXECUTION, execution
+from tests.selftest.exchanges import EXECUTION_RESULT, execution
 from tests.traffic.execution import repeated_executions
 
 
@@ -19,6 +19,6 @@ from tests.traffic.execution import repeated_executions
 )
 def test_a_repetition_that_says_success_is_judged_as_an_execution(second, is_judged):
     """Another answer to it is not shown by the interface document."""
-    log = Log([execution(EXECUTION, number=1), second])
+    log = Log([execution(EXECUTION_RESULT, number=1), second])
 
     assert repeated_executions(log) == ([second] if is_judged else [])

@@ -10,7 +10,7 @@ from environments.door.prepared import Prepared
 from spec.findings import Conclusion
 from spec.rules import Reproduction
 from tests.harness.finishing import _codes_refused
-from tests.selftest.exchanges import EXECUTION, answer, execution, registration
+from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration
 from tests.traffic.judgements import none_granted, token_is_required
 
 
@@ -102,4 +102,4 @@ def test_a_conflict_with_what_is_beside_a_code_is_no_refusal_of_it(status, besid
     seen = answer("executePix", {}, status=status, beside=beside)
     told = [f"{refused} of 2 transaction codes were refused: {status} application/json"] * refused
 
-    assert list(map(str, _codes_refused(_DOOR, [seen, execution(EXECUTION)]))) == told
+    assert list(map(str, _codes_refused(_DOOR, [seen, execution(EXECUTION_RESULT)]))) == told

@@ -16,10 +16,10 @@ from spec.interface import MARK
 from spec.log import Log
 from spec.observed import answer_of
 from spec.requirements import requirements
-from tests.selftest.exchanges import EXECUTION, answer, execution, failed, registration
-from tests.selftest.proof.directly import of_the_sandbox, run_in_memory
-from tests.selftest.recorded_runs import TARGETED, record, recorded
+from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration, unanswered
+from tests.selftest.proof.directly import run_tests_in_memory, sent_to_the_sandbox
 from tests.selftest.services.unshown import DoesOtherwise
+from tests.selftest.shared_runs import TARGETED_PROFILE, run_with_files, shared_run
 from tests.traffic.execution import Execution, Preparation
 from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
 from tests.traffic.observations import observed as observed_in_log
@@ -35,7 +35,7 @@ def observed(service):
         profile, base_url="http://127.0.0.1", sandbox="http://127.0.0.1", limits=replace(profile.limits, parallel=1)
     )
 
-    run = run_in_memory(service, alone, lambda test: not test.get_closest_marker("property"))
+    run = run_tests_in_memory(service, alone, lambda test: not test.get_closest_marker("property"))
     assert run.errors == []
     return result_of_run(run).behaviour
 
@@ -72,9 +72,9 @@ def test_a_service_that_differs_is_seen_to_differ_in_that_alone():
 
 def test_the_same_service_is_observed_alike(tmp_path):
     """Seed, transport and parallel requests make no difference. What a profile does not permit does not drift."""
-    ended = record(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED)
+    ended = run_with_files(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED_PROFILE)
     in_parallel = result_of_run(ended.run).behaviour
-    clean, partial = (result_of_run(recorded(name).run).behaviour for name in ("clean", "partial"))
+    clean, partial = (result_of_run(shared_run(name).run).behaviour for name in ("clean", "partial"))
 
     assert data_of_behaviour(stable(clean)) == data_of_behaviour(stable(in_parallel))
     assert drifting(sandbox(), in_parallel) == set()
@@ -92,7 +92,7 @@ OTHERS = {
     "over a limit": answer("listEntries", {}, status=429),
     "a gateway's": answer("listEntries", {}, status=503),
     "a token that has expired": answer("listEntries", {}, status=401),
-    "no answer": failed(FailureKind.TIMEOUT, "listEntries"),
+    "no answer": unanswered(FailureKind.TIMEOUT, "listEntries"),
 }
 
 
@@ -119,7 +119,7 @@ def test_each_requirement_that_is_not_shown_is_in_the_table():
 def test_each_purpose_of_the_table_is_that_of_a_request():
     """A run on the sandbox sends requests for each, but for what is tried if executions are refused."""
     purposes = {purpose for row in OBSERVATIONS.values() for situation in row for purpose in situation.purposes}
-    purposes_sent = {exchange.purpose for exchange in of_the_sandbox("sandbox").session.door.log}
+    purposes_sent = {exchange.purpose for exchange in sent_to_the_sandbox("sandbox").session.door.log}
 
     assert purposes - purposes_sent == {Execution.PREPARED_WITH_MORE}
 
@@ -127,7 +127,7 @@ def test_each_purpose_of_the_table_is_that_of_a_request():
 @pytest.mark.parametrize("requirement", OBSERVATIONS)
 def test_each_row_shows_something_of_the_sandbox(requirement):
     """A value in a situation, and an exchange that shows it, unless it is that there is nothing to see."""
-    shown = observed_in_log(requirement, of_the_sandbox("sandbox").session.door.log)
+    shown = observed_in_log(requirement, sent_to_the_sandbox("sandbox").session.door.log)
 
     assert shown.values
     assert shown.exchanges
@@ -141,7 +141,7 @@ def test_a_row_that_shows_nothing_has_no_values():
 
 def test_an_answer_that_passes_is_taken_from_the_same_request_once_more():
     """If the second one counts: else nothing is shown."""
-    unknown = replace(execution(EXECUTION, status=404), purpose=Execution.UNKNOWN_CODE, number=1, valid=False)
+    unknown = replace(execution(EXECUTION_RESULT, status=404), purpose=Execution.UNKNOWN_CODE, number=1, valid=False)
     broken = replace(unknown, response=replace(unknown.response, status=503))
     once_more = replace(unknown, number=2, repeats=1, purpose=None)
 
@@ -203,7 +203,7 @@ def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, shown):
 
 def test_what_a_supplied_code_shows_is_no_more_than_seen():
     """Other codes are of other payees. A status before the execution is that of the operation that prepared it."""
-    paid = [execution(EXECUTION | {"accountType": number, "status": "CONFIRMED"}) for number in (2, 1)]
+    paid = [execution(EXECUTION_RESULT | {"accountType": number, "status": "CONFIRMED"}) for number in (2, 1)]
     supplied = [replace(exchange, purpose=Execution.SUPPLIED, number=number) for number, exchange in enumerate(paid, 1)]
     prepared = [
         replace(answer(name, {"code": 0, "data": data}), purpose=Preparation.TO_EXECUTE, number=number)
@@ -234,7 +234,7 @@ def values(requirement_id, exchanges):
 )
 def test_the_size_of_a_date_suggests_its_unit(date, unit):
     """A number of another size is told by its power of ten."""
-    result = replace(execution(EXECUTION | {"date": date}), purpose=Execution.PREPARED)
+    result = replace(execution(EXECUTION_RESULT | {"date": date}), purpose=Execution.PREPARED)
 
     assert values("executePix.date.unit", [result]) == {"": [unit]}
 

@@ -17,10 +17,10 @@ from environments.door.liveness import UnreachableError
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Response
-from tests.selftest.services.hostile import Says
-from tests.selftest.services.one_run import journal_in
-from tests.selftest.services.running import TOKEN, write_profile
-from tests.selftest.services.serving import as_bytes
+from tests.selftest.services.hostile import SaysOneAnswer
+from tests.selftest.services.one_run import started_journal
+from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
+from tests.selftest.services.serving import response_bytes
 
 PREPARE = {
     "operation": "createPix",
@@ -34,7 +34,7 @@ def token(monkeypatch):
     """The environment of a check: the token, and nothing else of ours."""
     for name in [name for name in os.environ if name.startswith("PIX_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv(*next(iter(TOKEN.items())))
+    monkeypatch.setenv(*next(iter(TOKEN_VARIABLES.items())))
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def check(tmp_path, capsys):
         printed = capsys.readouterr()
         lines = (printed.out + printed.err).replace(str(profile), "PROFILE").splitlines()
         lines = [re.sub(r"PROFILE:\d+:", "PROFILE:", line.replace(service.base_url, "ADDRESS")) for line in lines]
-        assert not [line for line in lines if next(iter(TOKEN.values())) in line]
+        assert not [line for line in lines if next(iter(TOKEN_VARIABLES.values())) in line]
         return status, lines
 
     return run
@@ -69,7 +69,7 @@ def test_a_profile_is_ready(check, service, tmp_path):
         0,
         ["profile: PROFILE is valid; its target is a sandbox", "reachable: ADDRESS", "token: 200 application/json to listAccounts", READY],
     )  # fmt: skip
-    assert {seen.method for seen in service.seen} == {"GET"}
+    assert {seen.method for seen in service.received} == {"GET"}
     assert service.executions == []
     assert not journal.parent.exists()
 
@@ -85,7 +85,7 @@ def test_a_profile_is_ready(check, service, tmp_path):
 def test_an_answer_that_is_no_success_decides_the_exit_status(status, ended, line, check, monkeypatch):
     """A run would be incomplete; or the service may be starting, and the target counts as unreachable."""
     monkeypatch.setattr(backoff, "WAITS_S", ())
-    with Says(as_bytes(Response(status, b""))) as service:
+    with SaysOneAnswer(response_bytes(Response(status, b""))) as service:
         found, lines = check(service)
 
     assert (found, lines[-2:]) == (ended, [line, NOT_READY.format(ended)])
@@ -105,7 +105,7 @@ def test_missing_secrets_are_told_before_anything_is_sent(check, service):
             NOT_READY.format(4),
         ],
     )
-    assert service.seen == []
+    assert service.received == []
 
 
 def test_a_target_without_a_listener_is_unreachable(check, tmp_path, service, monkeypatch):
@@ -117,7 +117,7 @@ def test_a_target_without_a_listener_is_unreachable(check, tmp_path, service, mo
         "journal": str(tmp_path / "journal.jsonl"),
         "accounts": None,
     }
-    journal_in(tmp_path, environment="profile").write("TX-1", Outcome.UNKNOWN)
+    started_journal(tmp_path, environment="profile").write("TX-1", Outcome.UNKNOWN)
     record = record_of_keys(load(str(write_profile(tmp_path, **gone))))
     record.note("ac-0001", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
     status, lines = check(service, **gone)
@@ -158,7 +158,7 @@ def test_codes_of_earlier_runs_are_not_sent(check, service, tmp_path):
     """The journal has them. Without a journal a run would be incomplete."""
     changes = {"transactions": {"codes": ["TX-1"]}, "sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
     missing = check(service, **changes)
-    journal_in(tmp_path).write("TX-1", Outcome.SENT)
+    started_journal(tmp_path).write("TX-1", Outcome.SENT)
     status, lines = check(service, **changes)
 
     assert (missing[0], missing[1][0]) == (6, "profile: PROFILE is valid; its target is not a sandbox")
@@ -242,7 +242,7 @@ def test_without_the_permission_to_read_nothing_is_sent(check, service):
     status, lines = check(service, allow=["register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"])
 
     assert "token: not tried, because allow has no read" in lines
-    assert service.seen == []
+    assert service.received == []
     assert status == 0
 
 

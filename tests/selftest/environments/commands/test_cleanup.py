@@ -10,8 +10,8 @@ from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Key, Server, Service
 from tests.selftest.promises.test_keys import keys_of, left_by
-from tests.selftest.services.one_run import ADDRESS, bank_profile, whole_run
-from tests.selftest.services.running import TOKEN, write_profile
+from tests.selftest.services.one_run import UNUSED_ADDRESS, profile_off_sandbox, run_suite_in_memory
+from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
 
 EMAIL, CPF, OURS = "qa@pix-conformance.example", "13579246828", "pixconf-1@example.com"
 KINDS = {EMAIL: "EMAIL", CPF: "CPF", OURS: "EMAIL", "a7": "RANDOM"}
@@ -24,7 +24,7 @@ DISPOSABLE = {**NO_SANDBOX, "pix_keys": [{"type": "EMAIL", "key": EMAIL, "dispos
 @pytest.fixture
 def service():
     """The sandbox on a port of its own, where keys were registered behind everybody's back."""
-    sandbox = Service(token=TOKEN["PIX_TOKEN"])
+    sandbox = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
     with sandbox.database.transaction() as ledger:
         for key, kind in KINDS.items():
             ledger.add_key(Key(key, kind, "ac-0001"))
@@ -53,7 +53,7 @@ def profile_of(folder, service, *events, at=None, **changes):
 def cleanup(capsys, monkeypatch):
     """The command: exit status and lines."""
 
-    def run(profile, *options, token=TOKEN["PIX_TOKEN"]):
+    def run(profile, *options, token=TOKEN_VARIABLES["PIX_TOKEN"]):
         monkeypatch.setenv("PIX_TOKEN", token)
         status = main(["cleanup", str(profile), *options])
         out, err = capsys.readouterr()
@@ -127,7 +127,7 @@ def test_the_address_of_the_profile_is_no_other(cleanup, service, tmp_path):
         ({"allow": ["read"]}, "t", 4, "cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey"),
         ({}, "another", 1, "not deleted: EMAIL, number 2 of pix_keys (401 application/json)"),
         (
-            {"base_url": "http://127.0.0.1:1"}, TOKEN["PIX_TOKEN"], 7,
+            {"base_url": "http://127.0.0.1:1"}, TOKEN_VARIABLES["PIX_TOKEN"], 7,
             "error: http://127.0.0.1:1 cannot be reached: the connection is refused",
         ),
     ],
@@ -142,13 +142,13 @@ def test_wrong_use_is_said_in_one_line(changes, token, status, said, cleanup, se
 
 def test_what_a_run_leaves_is_cleaned_up_later(cleanup, tmp_path):
     """A run without delete-keys names its keys one by one, and its record holds them without a value of the profile."""
-    service = Service(token=TOKEN["PIX_TOKEN"])
+    service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
     before = keys_of(service)
-    profile = bank_profile(tmp_path, allow=["read", "register-keys"], sandbox=ADDRESS, transactions=None)
+    profile = profile_off_sandbox(tmp_path, allow=["read", "register-keys"], sandbox=UNUSED_ADDRESS, transactions=None)
     record = tmp_path / "keys-profile.jsonl"
     with Server(service) as server:
         of_the_server = replace(profile, base_url=server.base_url, sandbox=server.base_url)
-        model = whole_run(service, of_the_server, "registerPixKey")
+        model = run_suite_in_memory(service, of_the_server, "registerPixKey")
         written = record.read_text()
         service.base_url = server.base_url
         assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0

@@ -8,12 +8,12 @@ from environments.__main__ import main
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.one_run import (
     CODE,
-    OTHER,
-    Bank,
-    bank_profile,
-    journal_in,
-    notes_of,
-    whole_run,
+    OTHER_CODE,
+    FakeBank,
+    profile_off_sandbox,
+    report_notes,
+    run_suite_in_memory,
+    started_journal,
 )
 
 THIRD = "SBX-CPF-1"
@@ -52,24 +52,24 @@ def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, mo
     """By each later run of the environment, whatever it may do. It is listed without its code, and settled by the code
     or by the name of its entry; no other outcome is."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    journal = journal_in(tmp_path / "pix-conformance", environment="profile")
+    journal = started_journal(tmp_path / "pix-conformance", environment="profile")
     journal.start()
-    for code, outcome in ((THIRD, "success"), (CODE, "sent"), (OTHER, "unknown")):
+    for code, outcome in ((THIRD, "success"), (CODE, "sent"), (OTHER_CODE, "unknown")):
         journal.write(code, outcome)
-    reads = bank_profile(tmp_path, allow=["read"], transactions=None, journal=None)
-    models = [whole_run(Bank(), reads, "listAccounts.exists")]
-    models.append(whole_run(Bank(), replace(reads, name="another"), "listAccounts.exists"))
+    reads = profile_off_sandbox(tmp_path, allow=["read"], transactions=None, journal=None)
+    models = [run_suite_in_memory(FakeBank(), reads, "listAccounts.exists")]
+    models.append(run_suite_in_memory(FakeBank(), replace(reads, name="another"), "listAccounts.exists"))
     listed = command(capsys)[1][2]
     name = listed.split()[0]
     settled = [command(capsys, f"--settle={each}") for each in (CODE, name, THIRD)]
-    models.append(whole_run(Bank(), reads, "listAccounts.exists"))
+    models.append(run_suite_in_memory(FakeBank(), reads, "listAccounts.exists"))
 
-    assert [len([note for note in notes_of(model) if "OUTCOME UNKNOWN" in note]) for model in models] == [2, 0, 0]
+    assert [len([note for note in report_notes(model) if "OUTCOME UNKNOWN" in note]) for model in models] == [2, 0, 0]
     assert (
         f"python -m environments journal {reads.path} prints its name, and with --settle NAME "
-        in notes_of(models[0])[0]
+        in report_notes(models[0])[0]
     )
-    assert "resend" not in str(notes_of(models[0]))
+    assert "resend" not in str(report_notes(models[0]))
     assert listed.endswith(f"  unknown: look the transfer up; then python -m environments journal --settle {name}")
     assert [status for status, _ in settled] == [0, 0, 4]
     assert journal.path.parent.stat().st_mode & 0o077 == 0

@@ -15,7 +15,7 @@ from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, Sending
 from environments.profiles.model import Limits
 from spec.exchange import FailureKind
-from tests.selftest.exchanges import answer, failed
+from tests.selftest.exchanges import answer, unanswered
 
 NOON = "Mon, 05 Jan 2026 12:00:00 GMT"
 LATER = (423, 429, 502, 503, 504)
@@ -134,7 +134,7 @@ def test_what_may_have_moved_money_does_not_go_again(backoff):
 def test_one_failed_handshake_is_no_end_where_a_read_is_answered():
     """The target is there."""
     sending, liveness = request_to(), Liveness(lambda: False, Ending())
-    sending.exchange = failed(FailureKind.TLS)
+    sending.exchange = unanswered(FailureKind.TLS)
     liveness.notice(sending)
 
     assert not liveness.unreachable
@@ -147,7 +147,7 @@ def test_a_request_that_never_arrived_goes_again(kind, times, backoff):
     """A refused connection is tried three times more, a dropped one once. No execution that was dropped is sent again."""
     sending, execution = request_to(), request_to("executePix", code="TX-1")
     for one in (sending, execution):
-        one.exchange = failed(kind, one.intent.operation)
+        one.exchange = unanswered(kind, one.intent.operation)
 
     assert [backoff.pause_and_retry(sending) for _ in range(4)] == [True] * times + [False] * (4 - times)
     assert backoff.pause_and_retry(execution) is (kind is FailureKind.NO_CONNECTION)

@@ -16,23 +16,23 @@ from environments.profiles.model import ProfileError
 from reports.result.run_verdict import result_of_run
 from spec.exchange import FailureKind
 from tests.harness.starting import code_from, code_to_resend, start_journal
-from tests.selftest.exchanges import EXECUTION, answer, execution, failed
-from tests.selftest.proof.trial import run_of
+from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, unanswered
+from tests.selftest.proof.trial import status_and_run
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import (
-    ADDRESS,
     CODE,
-    OTHER,
-    PREPARE,
-    Bank,
-    Run,
-    bank_profile,
-    notes_of,
-    profile_of,
-    whole_run,
+    HOW_TO_PREPARE,
+    OTHER_CODE,
+    UNUSED_ADDRESS,
+    FakeBank,
+    ManualRun,
+    profile_off_sandbox,
+    report_notes,
+    run_suite_in_memory,
+    sandbox_profile,
 )
 from tests.selftest.services.running import write_profile
-from tests.selftest.services.serving import is_real, served_by
+from tests.selftest.services.serving import has_real_code, served_by
 
 ONLY_EXECUTIONS = "executePix.document or executePix.token.required"
 THIRD = "SBX-CPF-1"
@@ -50,14 +50,14 @@ def log_in(folder, run="one"):
 def log(tmp_path):
     """A journal with three events of two codes."""
     log = log_in(tmp_path)
-    for code, event in ((CODE, "sent"), (OTHER, "sent"), (CODE, "success")):
+    for code, event in ((CODE, "sent"), (OTHER_CODE, "sent"), (CODE, "success")):
         log.write(code, event)
     return log
 
 
 def test_a_code_stands_in_the_journal_by_its_digest_alone(log, tmp_path):
     """Environment, time, run and what is given stand beside it. All files are their owner's alone."""
-    log.write(OTHER, "refused", status="404")
+    log.write(OTHER_CODE, "refused", status="404")
     entries = [(one.environment, one.run, one.outcome, one.status) for one in log_in(tmp_path, run="two").entries()]
     files = list(tmp_path.iterdir())
 
@@ -70,13 +70,13 @@ def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(log):
     """One line more than the count is right; half a line is cut, because nothing was sent for it."""
     count = log.path.with_suffix(".count")
     before = count.read_bytes()
-    log.write(OTHER, "unknown")
+    log.write(OTHER_CODE, "unknown")
     count.write_bytes(before)
     with log.path.open("a") as file:
         file.write('{"at": "2026-')
 
     assert log.fault() == ""
-    log.write(OTHER, "success")
+    log.write(OTHER_CODE, "success")
     assert [bool(json.loads(line)) for line in log.path.read_text().splitlines()] == [True] * 5
 
 
@@ -93,8 +93,8 @@ def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(log):
 )
 def test_other_profiles_copies_and_addresses_meet_the_same_entry(address, spelling, service, tmp_path):
     """The entry is keyed by the code and nothing else; a service may ignore letter case and width."""
-    runs = [Run(service, tmp_path, proxied=True)]
-    runs.append(Run(service, tmp_path, name="two", proxied=True, base_url=address, environment="other"))
+    runs = [ManualRun(service, tmp_path, proxied=True)]
+    runs.append(ManualRun(service, tmp_path, name="two", proxied=True, base_url=address, environment="other"))
     for each in runs:
         each.secrets.learn("code", spelling)
     runs[0].execute()
@@ -138,12 +138,12 @@ ACCIDENTS = {
 @pytest.mark.parametrize(("accident", "said"), ACCIDENTS.values(), ids=ACCIDENTS)
 def test_no_code_of_the_profile_is_sent_after_an_accident(accident, said, service, tmp_path):
     """It may be any of them that was sent before; the line says what to do. It stays so when more is written."""
-    first = Run(service, tmp_path)
+    first = ManualRun(service, tmp_path)
     first.execute()
-    first.execute(OTHER, credential="no header")
-    first.execute(OTHER)
+    first.execute(OTHER_CODE, credential="no header")
+    first.execute(OTHER_CODE)
     accident(first.journal)
-    later = Run(service, tmp_path, name="two")
+    later = ManualRun(service, tmp_path, name="two")
     later.secrets.learn("code", THIRD)
     fault, usable = log_in(tmp_path).fault(), later.door.guard.open([THIRD])
     log_in(tmp_path).write("TX-PREPARED", "sent")
@@ -152,14 +152,14 @@ def test_no_code_of_the_profile_is_sent_after_an_accident(accident, said, servic
     assert (said in fault, usable) == (True, [])
     assert {one.failure.message for one in refused} == {later.door.guard.supplied_trouble}
     assert "transactions.codes are not sent" in later.door.guard.supplied_trouble
-    assert service.executions == [CODE, OTHER]
+    assert service.executions == [CODE, OTHER_CODE]
 
 
 def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(service, tmp_path):
     """They could put another one in its place. --new-journal does not help: the line says what does."""
-    Run(service, tmp_path).execute(OTHER)
+    ManualRun(service, tmp_path).execute(OTHER_CODE)
     tmp_path.chmod(0o770)
-    later = Run(service, tmp_path, name="two")
+    later = ManualRun(service, tmp_path, name="two")
     usable = later.door.guard.open([CODE])
     said = f"transactions.codes are not sent: others can write to {tmp_path}, which holds the journal: chmod go-w it"
     with pytest.raises(JournalError, match=re.escape(said)):
@@ -168,48 +168,48 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
     tmp_path.chmod(0o700)
 
     assert (usable, refused.failure.message) == ([], said)
-    assert Run(service, tmp_path, name="three").door.guard.open([CODE]) == [CODE]
+    assert ManualRun(service, tmp_path, name="three").door.guard.open([CODE]) == [CODE]
 
 
 @pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
 def test_what_can_be_read_of_a_damaged_journal_still_counts(accident, service, tmp_path):
     """--new-journal keeps the old file under another name; it is refused where the journal is whole."""
-    first = Run(service, tmp_path)
+    first = ManualRun(service, tmp_path)
     first.execute()
-    first.execute(OTHER)
+    first.execute(OTHER_CODE)
     with pytest.raises(JournalError, match="can be read: leave the option out"):
         log_in(tmp_path).start()
     ACCIDENTS[accident][0](first.journal)
     before = first.journal.read_text()
     log_in(tmp_path).start()
-    later = Run(service, tmp_path, name="two")
+    later = ManualRun(service, tmp_path, name="two")
     later.secrets.learn("code", THIRD)
-    for code in (CODE, OTHER, THIRD):
+    for code in (CODE, OTHER_CODE, THIRD):
         later.execute(code)
 
     [kept] = tmp_path.glob("journal-until-*.jsonl")
     assert kept.read_text() == before
-    assert service.executions == [CODE, OTHER, THIRD]
+    assert service.executions == [CODE, OTHER_CODE, THIRD]
 
 
 def test_the_first_use_says_what_to_do(tmp_path):
     """Nor is a journal enough that a run began for codes of its own: the one of before may be gone."""
-    bank = Bank()
-    profile = bank_profile(tmp_path, transactions={"codes": [CODE], "prepare": PREPARE})
-    notes = [notes_of(whole_run(bank, profile, ONLY_EXECUTIONS))[0] for _ in range(2)]
+    bank = FakeBank()
+    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE], "prepare": HOW_TO_PREPARE})
+    notes = [report_notes(run_suite_in_memory(bank, profile, ONLY_EXECUTIONS))[0] for _ in range(2)]
 
     [said] = set(notes)
     assert said.startswith(f"transactions.codes are not sent: {profile.journal} does not say which were sent")
     assert "start one with --new-journal, if this is the first use here; else bring it back" in said
     assert len(bank.executions) == 2
-    assert not [seen for seen in bank.seen if seen.path.endswith(CODE)]
+    assert not [seen for seen in bank.received if seen.path.endswith(CODE)]
 
 
 def test_a_sandbox_keeps_no_journal(tmp_path):
     """Each run sends its codes, and nothing stands beside them."""
-    bank, profile = Bank(), bank_profile(tmp_path, sandbox=ADDRESS)
+    bank, profile = FakeBank(), profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
     for _ in range(2):
-        whole_run(bank, profile, "executePix.document")
+        run_suite_in_memory(bank, profile, "executePix.document")
 
     assert bank.executions == [CODE, CODE]
     assert not list(tmp_path.glob("journal.*"))
@@ -223,22 +223,22 @@ def test_a_sandbox_keeps_no_journal(tmp_path):
 def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepared(tmp_path):
     """A file stands where its folder would be."""
     (tmp_path / "state").write_text("in the way")
-    bank = Bank()
-    transactions = {"prepare": PREPARE, "codes": [CODE]}
-    profile = bank_profile(tmp_path, journal=str(tmp_path / "state" / "j"), transactions=transactions)
-    model = whole_run(bank, profile, ONLY_EXECUTIONS)
+    bank = FakeBank()
+    transactions = {"prepare": HOW_TO_PREPARE, "codes": [CODE]}
+    profile = profile_off_sandbox(tmp_path, journal=str(tmp_path / "state" / "j"), transactions=transactions)
+    model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
 
-    assert {seen.path for seen in bank.seen if is_real(seen.path) or seen.path == "/v1/pix"} == set()
-    assert notes_of(model)[0].startswith("executions were stopped: the journal cannot be read or written")
+    assert {seen.path for seen in bank.received if has_real_code(seen.path) or seen.path == "/v1/pix"} == set()
+    assert report_notes(model)[0].startswith("executions were stopped: the journal cannot be read or written")
     assert result_of_run(model).verdict.exit_status == 6
 
 
 def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
     """The answer stands and is counted; no further code goes out, and the run is incomplete."""
-    profile = bank_profile(tmp_path, transactions={"codes": [CODE, OTHER, THIRD]})
+    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE, THIRD]})
     start_journal(profile)
 
-    class BreaksTheJournal(Bank):
+    class BreaksTheJournal(FakeBank):
         """Executes, and meanwhile a folder comes to stand in the place of the journal."""
 
         def execute(self, request):
@@ -247,10 +247,12 @@ def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
             return self.respond(request)
 
     bank = BreaksTheJournal()
-    model = whole_run(bank, profile, ONLY_EXECUTIONS)
+    model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
 
     assert (bank.executions, model.executions) == ([CODE], 1)
-    assert f"executions were stopped: {profile.journal} is no file: name another place in journal" in notes_of(model)
+    assert f"executions were stopped: {profile.journal} is no file: name another place in journal" in report_notes(
+        model
+    )
     assert result_of_run(model).verdict.exit_status == 6
 
 
@@ -270,12 +272,12 @@ def test_a_code_of_a_run_that_was_killed_is_barred_where_it_was_sent(
     def killed(*_):
         raise _KilledError
 
-    first = Run(service, tmp_path)
+    first = ManualRun(service, tmp_path)
     monkeypatch.setattr(first.door.wire, "attempt", killed)
     monkeypatch.setattr(first.door.guard, "_note_outcome", killed)
     with pytest.raises(_KilledError):
         first.execute(credential=credential)
-    later = Run(service, tmp_path, name="two")
+    later = ManualRun(service, tmp_path, name="two")
     usable = later.door.guard.open([CODE])
     later.execute(credential="no header")
     later.execute()
@@ -293,12 +295,12 @@ def test_an_answer_has_one_outcome():
         499,
     }
     assert outcome_of(execution(status=201), executes=True) is Outcome.SUCCESS
-    assert outcome_of(failed(FailureKind.TIMEOUT), executes=True) is Outcome.UNKNOWN
-    assert outcome_of(failed(FailureKind.NO_CONNECTION), executes=True) is Outcome.NOT_SENT
+    assert outcome_of(unanswered(FailureKind.TIMEOUT), executes=True) is Outcome.UNKNOWN
+    assert outcome_of(unanswered(FailureKind.NO_CONNECTION), executes=True) is Outcome.NOT_SENT
 
 
 ELSEWHERE = {
-    "the result itself": EXECUTION | {"status": "PENDING"},
+    "the result itself": EXECUTION_RESULT | {"status": "PENDING"},
     "a list in data": {"data": [{"bank": "341", "branch": "0001", "value": 10.5}]},
     "another name": {"transfer": {"account": "12345", "key": "a@b.example", "value": 10.5}},
     "behind a refusal": b'{"code": 409} {"code": 409, "data": {"id": "TX-1", "status": "PENDING", "value": 10.5}}',
@@ -310,7 +312,7 @@ REFUSALS = {
     "that of Spring": {"timestamp": "2026-01-01", "status": 409, "error": "Conflict", "message": "no", "path": "/v1"},
     "that of RFC 9457": {"type": "https://bank.example/e", "status": 409, "title": "no", "detail": "no", "id": "1"},
     "a name of an error": {"name": "Conflict", "message": "no", "status": "error", "id": "7", "date": "2026-01-01"},
-    "a skeleton": {"data": dict.fromkeys(EXECUTION)},
+    "a skeleton": {"data": dict.fromkeys(EXECUTION_RESULT)},
     "done, and no more": {"code": 409, "data": {"id": "TX-1", "status": "DONE"}},
 }
 
@@ -333,8 +335,8 @@ def test_a_refusal_that_carries_a_result_has_an_unknown_outcome():
 def test_a_refusal_as_done_was_executed_if_the_run_alone_had_the_code(status):
     """It prepared the code, and had not sent it before. The result of a code that it saw succeed is that of the first
     execution."""
-    done = answer("executePix", {"code": 17, "data": EXECUTION | {"status": "DONE"}}, status=status)
-    later = answer("executePix", {"code": 17, "data": EXECUTION | {"status": "LATER"}}, status=status)
+    done = answer("executePix", {"code": 17, "data": EXECUTION_RESULT | {"status": "DONE"}}, status=status)
+    later = answer("executePix", {"code": 17, "data": EXECUTION_RESULT | {"status": "LATER"}}, status=status)
     is_success = status == 200  # DONE in a 200 is one, whatever its code
     told = [
         outcome_of(done, executes=True, is_own=True),
@@ -355,22 +357,22 @@ def test_a_refusal_as_done_was_executed_if_the_run_alone_had_the_code(status):
 # -- two runs at once ---------------------------------------------------------------------------------------------
 
 
-def test_the_journal_is_locked_while_a_code_is_on_the_wire(a_run):
+def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
     """With whatever credential, so that two runs at once take turns."""
-    attempt, free = a_run.door.wire.attempt, []
+    attempt, free = manual_run.door.wire.attempt, []
 
     def look(sending):
         with suppress(Timeout):
-            FileLock(f"{a_run.journal}.lock").acquire(blocking=False)
+            FileLock(f"{manual_run.journal}.lock").acquire(blocking=False)
             free.append(sending.sent.url)
         return attempt(sending)
 
-    a_run.door.wire.attempt = look
-    a_run.execute(credential="a wrong token (of a JWT: another signature)")
-    a_run.execute()
+    manual_run.door.wire.attempt = look
+    manual_run.execute(credential="a wrong token (of a JWT: another signature)")
+    manual_run.execute()
 
-    assert (free, a_run.events[-1:]) == ([], ["success"])
-    assert not a_run.door.guard.journal.lock.is_locked
+    assert (free, manual_run.events[-1:]) == ([], ["success"])
+    assert not manual_run.door.guard.journal.lock.is_locked
 
 
 # -- prepared codes -----------------------------------------------------------------------------------------------
@@ -383,20 +385,20 @@ def test_a_prepared_code_bars_nothing(service, tmp_path):
     log.start()
     for code, event in (
         (CODE, "prepared"),
-        (OTHER, "prepared"),
-        (OTHER, "sent"),
-        (OTHER, "success"),
-        (OTHER, "prepared"),
+        (OTHER_CODE, "prepared"),
+        (OTHER_CODE, "sent"),
+        (OTHER_CODE, "success"),
+        (OTHER_CODE, "prepared"),
     ):
         log.write(code, event)
     log.write(THIRD, "prepared")
     log.write(THIRD, "offered")
-    later = Run(service, tmp_path, name="two")
-    usable = later.door.guard.open([CODE, OTHER, THIRD])
+    later = ManualRun(service, tmp_path, name="two")
+    usable = later.door.guard.open([CODE, OTHER_CODE, THIRD])
     outcomes = [entry.outcome for entry in log.entries()]
     log.path.unlink()
     log.path.mkdir()
-    later.client.send("createPix", json=PREPARE["json"], valid=True)
+    later.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
 
     assert usable == [CODE, THIRD]
     assert outcomes == ["prepared", "success", "offered"]
@@ -413,12 +415,12 @@ def test_a_prepared_code_that_cannot_be_one_is_not_sent(service, code, tmp_path)
     """A dot would change the address, a token would be written into it, and a code of the profile is sent once. The run
     says what to look at, and prepares no more."""
     service.service.new_code = lambda: code
-    a_run = Run(service, tmp_path)
-    a_run.execute_all(profile_of(tmp_path, [CODE], prepare=PREPARE | {"count": 3}))
+    manual_run = ManualRun(service, tmp_path)
+    manual_run.execute_all(sandbox_profile(tmp_path, [CODE], prepare=HOW_TO_PREPARE | {"count": 3}))
 
     assert service.executions == [CODE]
-    assert " is not sent: it " in a_run.door.guard.notes[0]
-    assert len([seen for seen in service.seen if seen.path == "/v1/pix"]) == 1
+    assert " is not sent: it " in manual_run.door.guard.notes[0]
+    assert len([seen for seen in service.received if seen.path == "/v1/pix"]) == 1
 
 
 # -- what people do -----------------------------------------------------------------------------------------------
@@ -427,17 +429,17 @@ def test_a_prepared_code_that_cannot_be_one_is_not_sent(service, code, tmp_path)
 def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
     """Nor one that the profile does not have; one that was refused is, where --resend-code names it. No message repeats
     the code."""
-    profile = bank_profile(tmp_path, transactions={"codes": [CODE, OTHER]})
+    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE]})
     start_journal(profile)
-    Run(service, tmp_path).execute()
-    Run(service, tmp_path, token="another-Tok3n.of-Nobody").execute(OTHER)
-    skipped = Run(service, tmp_path, name="two").execute(OTHER)
-    again = Run(service, tmp_path, name="three", resend={CODE, OTHER})
+    ManualRun(service, tmp_path).execute()
+    ManualRun(service, tmp_path, token="another-Tok3n.of-Nobody").execute(OTHER_CODE)
+    skipped = ManualRun(service, tmp_path, name="two").execute(OTHER_CODE)
+    again = ManualRun(service, tmp_path, name="three", resend={CODE, OTHER_CODE})
     again.execute()
-    again.execute(OTHER)
+    again.execute(OTHER_CODE)
 
     assert skipped.failure.message.endswith(" (refused)")
-    assert service.executions == [CODE, OTHER]
+    assert service.executions == [CODE, OTHER_CODE]
     for code, said in ((CODE, "this code was executed at 20"), ("TX-OF-NOBODY", "no such code in transactions.codes")):
         with pytest.raises(ProfileError, match=f"^--resend-code: {said}(?!.*{code})"):
             code_to_resend(profile, code)
@@ -460,7 +462,7 @@ def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, 
     for option in ("--new-journal", f"--resend-code={tmp_path / 'code'}"):
         monkeypatch.setenv("PIX_TOKEN", service.service.token)
         monkeypatch.setenv("PIX_JOURNAL_KEY", "a-key-of-the-pipeline")
-        notes += notes_of(run_of(*options, option)[1])
+        notes += report_notes(status_and_run(*options, option)[1])
 
     assert f"a new journal was started: {tmp_path / 'kept/journal.jsonl'}; an old one is kept beside it" in notes
     assert service.executions == [CODE, CODE]

@@ -21,7 +21,7 @@ from environments.door.key_states import (
 )
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 from spec.key_list import Listing
-from tests.selftest.exchanges import JSON, REGISTRATION, answer
+from tests.selftest.exchanges import JSON_HEADERS, REGISTRATION_RESULT, answer
 
 ACCOUNT, NOBODY = "ac-0001", "pixconf-account"
 EMAIL, MADE_UP = "qa@bank.example", "pixconf-1a2b3c4d@example.com"
@@ -34,12 +34,12 @@ def key(state=S.MAYBE, value=EMAIL, account=ACCOUNT, **changes):
     return RunKey("a key", "EMAIL", value, account, state=state, **changes)
 
 
-def registration(status=200, body=REGISTRATION, *, valid=True, failure=None):
+def registration(status=200, body=REGISTRATION_RESULT, *, valid=True, failure=None):
     """A registration and its answer, or the failure to get one."""
     request = Request("POST", f"http://127.0.0.1/v1/pix/keys/{ACCOUNT}", (), b"{}")
     if failure:
         return Exchange(1, "registerPixKey", request, failure=Failure(failure, "no answer"), valid=valid)
-    response = Response(status, JSON, json.dumps({"code": 0, "data": body}).encode())
+    response = Response(status, JSON_HEADERS, json.dumps({"code": 0, "data": body}).encode())
     return Exchange(1, "registerPixKey", request, response, valid=valid)
 
 
@@ -80,7 +80,7 @@ def test_a_key_that_is_registered_stays_so(state, exchange):
     [
         (REFUSED, S.REFUSED),
         (registration(500), S.REFUSED),
-        (registration(body=REGISTRATION | {"Success": "false"}), S.REFUSED),
+        (registration(body=REGISTRATION_RESULT | {"Success": "false"}), S.REFUSED),
         (registration(504), S.MAYBE),
         (registration(504, valid=False), S.REFUSED),
         (LOST, S.MAYBE),

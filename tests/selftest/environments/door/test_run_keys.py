@@ -13,7 +13,7 @@ from environments.door.outgoing import Intent, Sending
 from environments.door.run_keys import Keys
 from environments.profiles.model import PixKey
 from spec.exchange import Exchange, Failure, FailureKind, Request
-from tests.selftest.exchanges import REGISTRATION, answer
+from tests.selftest.exchanges import REGISTRATION_RESULT, answer
 from tests.selftest.services.keys_of_others import ACCOUNT, EMAIL, OLD_RANDOM
 
 
@@ -41,11 +41,11 @@ def test_a_registration_without_a_connection_is_closed():
 @pytest.mark.parametrize(
     "number", ["-1e400", "1e999999", pytest.param("9" * 5000, id="long"), "1.50", "NaN", "-Infinity"]
 )
-def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, a_run):
+def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, manual_run):
     """A float would be infinite, and an integer of 5000 digits an error: a report shows neither."""
     body = f'{{"pixKeyType": "EMAIL", "pixKey": {number}}}'
-    a_run.client.send("registerPixKey", "pixconf-account", body=body.encode())
-    [key] = a_run.door.keys._keys
+    manual_run.client.send("registerPixKey", "pixconf-account", body=body.encode())
+    [key] = manual_run.door.keys._keys
 
     assert (key.value, str(key.name)) == (number, f"EMAIL {number}"[:80])
 
@@ -97,7 +97,7 @@ class Seen:
     def register(self, key=OF_THE_PROFILE, *, status=200):
         """A key is registered at the account."""
         sent = {"account": ACCOUNT, "pixKeyType": "EMAIL", "pixKey": key}
-        return self._send("registerPixKey", "POST", sent, {"code": 0, "data": REGISTRATION}, status)
+        return self._send("registerPixKey", "POST", sent, {"code": 0, "data": REGISTRATION_RESULT}, status)
 
     def delete(self, key, *, status=200):
         """A key is deleted at the account."""
@@ -235,7 +235,7 @@ class Recorded:
         self.last = 0
 
     def register(
-        self, key, *, key_type="EMAIL", account=ACCOUNT, status=200, body=None, result=REGISTRATION, **changes
+        self, key, *, key_type="EMAIL", account=ACCOUNT, status=200, body=None, result=REGISTRATION_RESULT, **changes
     ):
         """A registration. Its body may be another one."""
         sent = {"account": account, "pixKeyType": key_type, "pixKey": key} if body is None else body

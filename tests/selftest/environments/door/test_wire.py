@@ -18,7 +18,7 @@ from environments.door.outgoing import Intent, Sending
 from environments.door.wire import Wire
 from environments.profiles.model import Limits, Profile, ProfileError, Tls
 from spec.exchange import FailureKind
-from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.running import run_suite, write_profile
 from tests.selftest.services.secured import Certificates, Proxy, Secured
 
 CHECK = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
@@ -68,7 +68,7 @@ def test_why_tls_fails_is_one_line(made, is_trusted, why, certificates):
         f"TLS failed ({why}): {CHECK}",
         failure.message,
     )
-    assert service.seen == []
+    assert service.received == []
 
 
 def test_a_client_certificate_that_is_missing_is_named(certificates):
@@ -76,7 +76,7 @@ def test_a_client_certificate_that_is_missing_is_named(certificates):
     with Secured(certificates) as service, closing(wire_of(ca_bundle=certificates.ca_bundle)) as wire:
         failure = attempt(wire, service)
 
-    assert (failure.kind, service.seen) == (FailureKind.TLS, [])
+    assert (failure.kind, service.received) == (FailureKind.TLS, [])
     assert failure.message.endswith(f"): {CHECK}")
 
 
@@ -87,8 +87,8 @@ def test_a_connection_is_opened_and_closed(certificates):
         wires = [wire_of(proxy, ca_bundle=certificates.ca_bundle) for proxy in proxies]
         direct, through, nowhere = [wire.connect(service.base_url) for wire in wires]
 
-    assert (direct, through, service.seen) == ("", "", [])
-    assert [seen.method for seen in proxy.seen] == ["CONNECT"]
+    assert (direct, through, service.received) == ("", "", [])
+    assert [seen.method for seen in proxy.received] == ["CONNECT"]
     assert nowhere == "the proxy cannot be reached: check proxy"
 
 
@@ -109,11 +109,11 @@ def test_everything_goes_through_the_proxy(certificates, encrypted, tmp_path):
     with Secured(certificates) as service, Proxy() as proxy:
         profile = write_profile(tmp_path, service.base_url, tls=encrypted, proxy=proxy.base_url)
         variables = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:1")
-        result = run(profile, "-k", "executePix.document.type", PIX_KEY_PASSPHRASE=PASSPHRASE, **variables)
+        result = run_suite(profile, "-k", "executePix.document.type", PIX_KEY_PASSPHRASE=PASSPHRASE, **variables)
 
     assert result.status == 0, result.output
     assert service.executions == ["SBX-PHONE-1"]
-    assert {seen.method for seen in proxy.seen} == {"CONNECT"}
+    assert {seen.method for seen in proxy.received} == {"CONNECT"}
     assert PASSPHRASE not in result.output + "".join(file.read_text() for file in result.folder.iterdir())
 
 

@@ -23,10 +23,10 @@ from environments.profiles.loading import load
 from spec.interface import MARK
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
-from tests.selftest.services.signed import CLAIMS, Signing, decoded
+from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
 from tests.traffic.refused_credentials import of_code
 
-SIGNED = Signing().token
+SIGNED = SignsItsToken().token
 TEXT = "kJ8_x2Qw-Zp4Lt7VbN3mRc9Hd5Fs1Gy6TuEoXiAaBWq"
 UUID_4 = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
@@ -81,8 +81,8 @@ def test_a_signed_token_is_wrong_in_just_what_its_name_says(name, flaws, claims)
     """A service that checks nothing else than that takes it for a wrong one; all other claims are as they were."""
     wrong = wrong_tokens(SIGNED)[name]
 
-    assert Signing().flaws_of(wrong) == flaws
-    assert json.loads(decoded(signed_parts(wrong)[1])) == {**CLAIMS, **claims}
+    assert SignsItsToken().flaws_of(wrong) == flaws
+    assert json.loads(base64url_decoded(signed_parts(wrong)[1])) == {**CLAIMS, **claims}
 
 
 @each_token
@@ -116,7 +116,7 @@ def test_another_token_has_nothing_of_a_short_one(token):
     assert "the token without a signature (none)" not in wrong_tokens(token)
 
 
-class SignsWithAWord(Signing):
+class SignsWithAWord(SignsItsToken):
     """Signs tokens with a key that anybody may guess."""
 
     KEY = b"secret"
@@ -144,14 +144,14 @@ def test_a_token_that_is_signed_with_a_word_is_not_signed_so_again():
 def test_a_token_that_the_suite_signs_is_right_for_whoever_has_that_key(name, key, claims):
     """Its signature fits, and its claims are those of the right token, but for what its name says."""
 
-    class SignsAnew(Signing):
+    class SignsAnew(SignsItsToken):
         KEY = key
 
     wrong = wrong_tokens(SIGNED)[name]
-    of_another = json.loads(decoded(signed_parts(wrong_tokens(TEXT)[name])[1]))
+    of_another = json.loads(base64url_decoded(signed_parts(wrong_tokens(TEXT)[name])[1]))
 
     assert "signature" not in SignsAnew().flaws_of(wrong)
-    assert json.loads(decoded(signed_parts(wrong)[1])) == {**CLAIMS, **claims}
+    assert json.loads(base64url_decoded(signed_parts(wrong)[1])) == {**CLAIMS, **claims}
     assert MARK in of_another["iss"]
 
 

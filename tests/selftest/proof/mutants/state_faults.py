@@ -1,10 +1,10 @@
 """Faults that depend on what the service, or the connection, did right before; and refusals that are kept."""
 
 from environments.sandbox import Refusal, Service
-from tests.selftest.proof.mutants.making_faults import rewritten
-from tests.selftest.proof.registry import broken, mutant
+from tests.selftest.proof.mutants.making_faults import body_rewritten
+from tests.selftest.proof.registry import declare_mutant, mutant
 
-_TEXT_CODE = rewritten(b'"code": 0', b'"code": "0"')
+_TEXT_CODE = body_rewritten(b'"code": 0', b'"code": "0"')
 
 
 class RightAfter(Service):
@@ -36,7 +36,7 @@ _PAIRS = {
 }
 for _operation, _names in _PAIRS.items():
     for _name in _names:
-        broken(
+        declare_mutant(
             "right after", f"{_operation[0].upper()}{_operation[1:]}RightAfter{_name}HasATextCode",
             f"Right after {_name}, the code of {_operation} is text.", RightAfter, f"{_operation}.envelope.code.type",
             OPERATION=_operation, follows=_OCCASIONS[_name],

@@ -8,7 +8,7 @@ from reports.result.run import Observation, Run
 from reports.result.run_verdict import result_of_run
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.facts import facts_of, redacted_facts, words_as_facts
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 CODES, UNKNOWN, SHAPE = "executePix.status.values", "executePix.unknownCode", "listAccounts.shape"
 REFUSED = words_as_facts("401 application/problem+json [WWW-Authenticate: Bearer]")
@@ -16,7 +16,7 @@ REFUSED = words_as_facts("401 application/problem+json [WWW-Authenticate: Bearer
 
 def run_with(*observations):
     """A run in which each observation was made by a test of its own."""
-    run = Run(SANDBOX, "http://127.0.0.1:1", observations=[*observations])
+    run = Run(SANDBOX_PROFILE, "http://127.0.0.1:1", observations=[*observations])
     run.results += (RequirementResult(seen.id, Verdict.OBSERVED) for seen in observations)
     run.close()
     return run

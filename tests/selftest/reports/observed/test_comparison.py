@@ -14,8 +14,8 @@ from reports.observed.earlier_runs import comparison_of, run_before
 from reports.outputs import writing
 from reports.result.document import EarlierRun
 from spec.message import Date
-from tests.selftest.recorded_runs import record, recorded, run_here
-from tests.selftest.services.running import TOKEN, write_profile
+from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
+from tests.selftest.shared_runs import run_in_this_process, run_with_files, shared_run
 
 ROW, OTHER = "executePix.document.masked", "executePix.name.type"
 STANDINGS = {
@@ -169,13 +169,13 @@ def test_the_last_line_says_what_became_worse(before, after, line):
 
 def test_a_run_is_compared_with_the_one_before_it():
     """The run before it is used if it is there and comparable. A run that the user names is always used."""
-    before = now = run_before(recorded("failing").folder)
+    before = now = run_before(shared_run("failing").folder)
     comparison = comparison_of(now, named=None, before=before, clean=str)
     other_selection = now.model_copy(update={"selection": "-k listAccounts"})
     named = EarlierRun.model_validate(RUN)
 
-    assert recorded("failing").document["comparison"] is None
-    assert 'id="comparison"' not in recorded("failing").text("report.html")
+    assert shared_run("failing").document["comparison"] is None
+    assert 'id="comparison"' not in shared_run("failing").text("report.html")
     assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(comparison.line))
     assert comparison_of(other_selection, named=None, before=before, clean=str) is None
     assert comparison_of(other_selection, named=named, before=before, clean=str).compared_with.started == RUN["started"]
@@ -203,7 +203,7 @@ def test_a_run_says_what_changed(tmp_path):
     (tmp_path / "other.json").write_text(json.dumps(planted))
     profile = {"accounts": ["konto-canary-4711"], "base_url": "embedded", "auth": None, "allow": ["read"]}
     options = ("-k", "listAccounts.status or executePix.document")
-    named = record(tmp_path, Service, *options, f"--compare-with={tmp_path / 'other.json'}", **profile)
+    named = run_with_files(tmp_path, Service, *options, f"--compare-with={tmp_path / 'other.json'}", **profile)
     (line,) = (line for line in named.output.splitlines() if line.startswith("compared with "))
     written = {path.name: path.read_text() for path in named.folder.iterdir()} | {"output": named.output}
 
@@ -216,7 +216,7 @@ def test_a_run_says_what_changed(tmp_path):
         name for name, content in written.items() if re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", content)
     ] == []
     assert [line for line in named.output.splitlines() if line.lstrip().startswith("::") or "##[" in line] == []
-    after = record(tmp_path, Service, *options, **profile)
+    after = run_with_files(tmp_path, Service, *options, **profile)
     assert re.search(r"(?m)^since [-\d]+ [:\d]+ UTC: no change$", after.output)
 
 
@@ -225,7 +225,7 @@ def test_a_run_that_cannot_be_read_is_a_usage_error(tmp_path):
     path, fetched = tmp_path / "conformance.json", tmp_path / "fetched"
     path.write_text("[NaN]")
     profile = write_profile(tmp_path, "http://127.0.0.1:1", auth={"token_command": ["touch", str(fetched)]})
-    refused = run_here("--no-report", f"--environment={profile}", f"--compare-with={path}")
+    refused = run_in_this_process("--no-report", f"--environment={profile}", f"--compare-with={path}")
 
     assert (refused.status, refused.run, fetched.exists()) == (4, None, False)
     assert re.fullmatch(rf"ERROR: {re.escape(str(path))}: [^\n]+\n+", refused.output)
@@ -248,11 +248,11 @@ class IsRepaired(Service):
 def service(tmp_path, monkeypatch):
     """A service, and what runs pytest at it and gives the lines. The reports go where those of an environment go."""
     monkeypatch.setattr(writing, "RUNS", tmp_path / "runs")
-    service = IsRepaired(token=TOKEN["PIX_TOKEN"])
+    service = IsRepaired(token=TOKEN_VARIABLES["PIX_TOKEN"])
     with Server(service) as server:
         changes = {"allow": ["read"], "transactions": None, "fail_on": ["documented", "implied", "robustness"]}
         profile = write_profile(tmp_path, server.base_url, **changes).rename(tmp_path / "staging.yaml")
-        yield service, lambda *options: run_here(f"--environment={profile}", *options).output.splitlines()
+        yield service, lambda *options: run_in_this_process(f"--environment={profile}", *options).output.splitlines()
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from reports.result.provenance import VERSION
 from spec.facts import facts_of, words_as_facts
 from spec.requirements import requirements
 from tests.harness.reporter import consult_record
-from tests.selftest.recorded_runs import record, recorded
+from tests.selftest.shared_runs import run_with_files, shared_run
 
 CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
 ANSWER = words_as_facts("404 application/json [Allow: present]") | facts_of({"error": None, "data": {"keys": []}})
@@ -160,12 +160,12 @@ def test_a_run_writes_what_it_observed_and_later_ones_compare(tmp_path):
     and in junit.xml; it fails where the profile says so."""
     path, options = tmp_path / "staging.observed.yaml", ("-k", f"{ACCOUNTS} or {BALANCE}")
     path.write_text(TEXT.replace(CODES, "executePix.gone"))
-    accepted = record(tmp_path, Service, *options, "--accept", allow=["read"])
+    accepted = run_with_files(tmp_path, Service, *options, "--accept", allow=["read"])
     before, seen = path.read_bytes(), accepted.document["observed"]
-    drifted = record(tmp_path, Changed, *options, allow=["read"])
+    drifted = run_with_files(tmp_path, Changed, *options, allow=["read"])
     kinds = [part.tag for part in run_case(drifted)]
     found, page = drifted.document, drifted.text("report.html")
-    fails = record(tmp_path, Changed, *options, allow=["read"], drift="fail")
+    fails = run_with_files(tmp_path, Changed, *options, allow=["read"], drift="fail")
 
     content = read_record(path).observations
     assert {id: content[id] for id in (ACCOUNTS, BALANCE)} == seen
@@ -193,7 +193,7 @@ def run_case(ended):
 
 def accepted_of(**changes):
     """What a run, with these changes, says of accepting what it observed."""
-    run = replace(recorded("partial").run, finished=None, **changes)
+    run = replace(shared_run("partial").run, finished=None, **changes)
     consult_record(run, str, accepts=True)
     return run.accepted.partition(";")[0]
 
@@ -201,7 +201,7 @@ def accepted_of(**changes):
 def test_what_is_not_accepted():
     """One line says why, and the record stays: everything looks refused to a wrong token, and a stopped run has seen a
     part of what varies."""
-    run = recorded("partial").run
+    run = shared_run("partial").run
 
     assert [
         accepted_of(errors=["a fault"]),
@@ -224,7 +224,7 @@ def test_a_record_that_cannot_be_read_is_one_line_and_exit_4(options, tmp_path):
     """Before any request, also where it is to be written anew: what it holds would be lost."""
     path = tmp_path / "staging.observed.yaml"
     path.write_text(LAUGHS)
-    refused = record(tmp_path, Service, *options)
+    refused = run_with_files(tmp_path, Service, *options)
 
     assert (refused.status, refused.run) == (4, None)
     assert re.fullmatch(rf"ERROR: {path}:.*\n+", refused.output)

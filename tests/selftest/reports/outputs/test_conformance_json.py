@@ -18,10 +18,10 @@ from reports.sentences.headline import PERMISSIONS
 from spec.facts import words_as_facts
 from spec.findings import finding
 from spec.requirements import LEVELS, requirements
-from tests.selftest.hand_made import document_with, hand_made
+from tests.selftest.hand_made import document_with, run_with_results
 from tests.selftest.reports.observed.test_comparison import RUN
 from tests.selftest.reports.observed.test_earlier_runs import RECORD
-from tests.selftest.schemas import CONFORMANCE, problems
+from tests.selftest.schemas import CONFORMANCE, schema_deviations
 
 SCHEMA = json.loads(CONFORMANCE.read_text("utf-8"))
 DEFS = SCHEMA["$defs"]
@@ -92,7 +92,7 @@ def test_files_of_earlier_formats_are_valid():
         del document["environment"][later]
     del document["provenance"]["interface_document"]
 
-    assert problems(document) == []
+    assert schema_deviations(document) == []
 
 
 def test_what_has_another_form_is_not_valid():
@@ -105,15 +105,15 @@ def test_what_has_another_form_is_not_valid():
         "null in the place of a text": {"headline": None},
     }
 
-    assert problems(document) == []
-    assert [name for name, fault in faults.items() if not problems(document | fault)] == []
+    assert schema_deviations(document) == []
+    assert [name for name, fault in faults.items() if not schema_deviations(document | fault)] == []
 
 
 def test_half_of_a_surrogate_pair_costs_no_report():
     """A name that is no UTF-8 has one, and a service may send one: conformance.json has it escaped, as it is."""
     half = "\ud800"
     odd = replace(finding("json", f"/data/{half}", error=half), shown_by=half, times=2, exchanges=(1,))
-    run = hand_made(
+    run = run_with_results(
         ("executePix.json", "fail", odd),
         selection=half,
         recorded=Recording(half),

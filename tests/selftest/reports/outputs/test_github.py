@@ -16,15 +16,15 @@ from reports.result.grants import Grants
 from reports.result.run import LeftKey, Note, NoteKind, Observation
 from spec.facts import words_as_facts
 from spec.findings import finding
-from tests.selftest.hand_made import SANDBOX, hand_made
+from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
 from tests.selftest.reports.observed.test_comparison import earlier
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes
+from tests.selftest.services.running import run_suite, write_profile
+from tests.selftest.services.serving import SocketService, response_bytes
 
 STATUS, DATA, EXTRA = "executePix.json", "executePix.envelope.data.present", "executePix.fields.extra"
 OPERATORS = "the operator's own words"
 PROFILE = replace(
-    SANDBOX,
+    SANDBOX_PROFILE,
     base_url="https://operator.example.test",
     allow=frozenset({"read"}),
     known_failures=(KnownFailure(DATA, OPERATORS),),
@@ -42,7 +42,7 @@ PASSING = (STATUS, "pass"), ("registerPixKey.json", "out-of-scope", OPERATORS)
 def document(*rows, **state):
     """That of a run, in which what is not the suite's own is in the operator's words."""
     state = {"selection": OPERATORS, "ci_job": OPERATORS, "requests": 12, "executions": 1, "seed": 7, **state}
-    made = hand_made(*rows, profile=PROFILE, unsent={OPERATORS: ["executePix"]}, **state)
+    made = run_with_results(*rows, profile=PROFILE, unsent={OPERATORS: ["executePix"]}, **state)
     made.base_url = OPERATORS
     return document_of(made)
 
@@ -102,7 +102,7 @@ def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
     """If no requirement explains a red job, its summary has the environment, the target, and the alerts with their
     advice; nothing in them is Markdown."""
     alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
-    made = document_of(hand_made(*PASSING, profile=PROFILE, notes=[alert], **state))
+    made = document_of(run_with_results(*PASSING, profile=PROFILE, notes=[alert], **state))
     lines = step_summary(made).splitlines()
     start = lines.index("```text")
     block = lines[start + 1 : lines.index("```", start)]
@@ -158,13 +158,13 @@ def test_the_whole_summary():
 INJECTED = "::error title=removed::by the service"
 
 
-class GivesCommands(Raw):
+class GivesCommands(SocketService):
     """Its answers are broken, and have lines that the runner of GitHub would take for commands."""
 
     def answer(self, connection, request):
         response = self.service.respond(request)
         lines = f"no JSON\n{INJECTED}\n  {INJECTED}\n##[error]x\n".encode()
-        connection.sendall(as_bytes(replace(response, body=lines) if response.status == 200 else response))
+        connection.sendall(response_bytes(replace(response, body=lines) if response.status == 200 else response))
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_a_service_gives_no_commands(job, tmp_path):
     """Its lines are not printed; while tests run no command is taken, then come the annotations. The summary is appended
     and has no address."""
     with GivesCommands() as service:
-        result = run(write_profile(tmp_path, service.base_url), "-vv", "-k", "executePix.json", **job)
+        result = run_suite(write_profile(tmp_path, service.base_url), "-vv", "-k", "executePix.json", **job)
     stop, start, *taken = (line.partition(" ")[0] for line in result.output.splitlines() if line.strip()[:2] == "::")
     text = (tmp_path / "summary.md").read_text()
 
@@ -195,7 +195,7 @@ def test_a_service_gives_no_commands(job, tmp_path):
 def test_a_wrong_command_line_is_in_the_summary(job, tmp_path):
     """The line that pytest prints, and the environment; nothing was sent."""
     profile = write_profile(tmp_path, "http://127.0.0.1:9")
-    result = run(profile, "-k", "nowhere", **job)
+    result = run_suite(profile, "-k", "nowhere", **job)
     text = (tmp_path / "summary.md").read_text()
 
     assert result.status == 4

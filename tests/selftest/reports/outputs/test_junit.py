@@ -9,8 +9,8 @@ from reports.outputs.conformance_json import document_of
 from reports.outputs.junit import junit
 from spec.findings import finding
 from spec.message import say
-from tests.selftest.hand_made import SANDBOX, hand_made
-from tests.selftest.junit_files import case_of, results, suite_of
+from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
+from tests.selftest.junit_files import case_of, results_by_name, suite_of
 
 DIGIT, NAME = "executePix.digit.type", "executePix.name.type"
 WRONG = finding("type", "/data/digit", name="digit", types="string", type=say("a number"))
@@ -18,7 +18,7 @@ PASSING = DIGIT, "pass"
 
 
 def document(*rows, **state):
-    return document_of(hand_made(*rows, requests=12, executions=1, seed=7, **state))
+    return document_of(run_with_results(*rows, requests=12, executions=1, seed=7, **state))
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_a_run_without_a_verdict_on_the_service_is_an_error(rows, state, verdict
     suite = suite_of(junit(made))
     lines = [made.headline, "a sandbox: 1 transfer executed, 12 requests", *map(str, made.notes)]
 
-    assert results(suite)["run"] == ("error", made.headline)
+    assert results_by_name(suite)["run"] == ("error", made.headline)
     assert suite.find(".//error").get("type") == verdict
     assert suite.find(".//error").text == "\n".join(lines)
 
 
 def test_each_verdict_has_its_result():
     """What fails stands with its requirement, and the run is no second failure of it. What is skipped says why."""
-    profile = replace(SANDBOX, known_failures=(KnownFailure("executePix.bank.type", "fixed in 2.4"),))
+    profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure("executePix.bank.type", "fixed in 2.4"),))
     made = document(
         (DIGIT, "fail", WRONG),
         ("executePix.bank.type", "fail", "bank is 7"),
@@ -58,9 +58,9 @@ def test_each_verdict_has_its_result():
     )
     suite = suite_of(junit(made))
     about = {value.get("name"): value.get("value") for value in suite.find("properties")}
-    output = {name: case_of(suite, name)[0].get("system-out", "") for name in results(suite)}
+    output = {name: case_of(suite, name)[0].get("system-out", "") for name in results_by_name(suite)}
 
-    assert results(suite) == {
+    assert results_by_name(suite) == {
         "run": None,
         DIGIT: ("failure", "expected digit of type string, got a number"),
         "executePix.bank.type": ("skipped", "known failure: fixed in 2.4: bank is 7"),
@@ -110,4 +110,4 @@ def test_what_xml_cannot_hold_is_escaped():
     """A selection, a reason of the profile or a message may have control characters."""
     made = document((DIGIT, "fail", "a\x00b\ud800\u200b"), selection="\x07 bell")
 
-    assert results(suite_of(junit(made)))[DIGIT] == ("failure", "a\\x00b\\ud800\\u200b")
+    assert results_by_name(suite_of(junit(made)))[DIGIT] == ("failure", "a\\x00b\\ud800\\u200b")

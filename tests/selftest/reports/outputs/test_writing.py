@@ -12,8 +12,8 @@ from reports.outputs import writing
 from reports.outputs.conformance_json import document_of
 from reports.outputs.writing import OUTPUTS, PAGE, SUMS, run_folder, write_outputs, write_sums
 from tests.harness import reporter
-from tests.selftest.junit_files import written
-from tests.selftest.recorded_runs import FailsInManyWays, record, recorded
+from tests.selftest.junit_files import results_in_file
+from tests.selftest.shared_runs import FailsInManyWays, run_with_files, shared_run
 
 FILES = {*OUTPUTS, PAGE}
 
@@ -43,7 +43,7 @@ def test_a_format_that_fails(monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["clean", "failing", "unreachable", "interrupted"])
 def test_the_digests_of_a_run(name):
     """The tool that reads the file says that each is as it was written. The terminal has one summary."""
-    ended = recorded(name)
+    ended = shared_run(name)
     checked = subprocess.run(
         ["sha256sum", "--check", "--strict", SUMS], cwd=ended.folder, capture_output=True, text=True
     )
@@ -69,7 +69,7 @@ MASKED, PASSING, REASON = "executePix.document.masked", "executePix.document.typ
 def test_a_known_failure_in_every_report(until, status, tmp_path):
     """It fails neither the run nor its test until its day is over. An entry that passes is to be deleted."""
     entries = [{"id": MASKED, "reason": REASON, "until": until}, {"id": PASSING, "reason": REASON}]
-    ended = record(tmp_path, FailsInManyWays, "-k", "executePix.document", known_failures=entries)
+    ended = run_with_files(tmp_path, FailsInManyWays, "-k", "executePix.document", known_failures=entries)
     row = next(row for row in ended.document["requirements"] if row["id"] == MASKED)
     delete = f"known_failures: {PASSING}: passes; delete the entry"
     is_known = not status
@@ -77,7 +77,7 @@ def test_a_known_failure_in_every_report(until, status, tmp_path):
     assert (ended.status, row["verdict"], row.get("known_failure")) == (status, "fail", REASON if is_known else None)
     assert f"FAIL {MASKED}{f' [known: {REASON}]' * is_known}\n" in ended.output
     assert (": no failure except 1 known failure, " in ended.document["headline"]) == is_known
-    assert written(ended.folder)[MASKED][0] == ("skipped" if is_known else "failure")
+    assert results_in_file(ended.folder)[MASKED][0] == ("skipped" if is_known else "failure")
     assert (REASON in ended.text(PAGE), delete in ended.text(PAGE)) == (is_known, True)
     assert delete in ended.document["notes"]
     assert (f"known_failures: {MASKED}: its last day {until} has passed" in ended.document["notes"]) == (not is_known)
@@ -90,7 +90,7 @@ def test_the_document_of_a_run_is_built_once(tmp_path):
     (tmp_path / "report" / "junit.xml").mkdir()
     (tmp_path / "report" / "junit.xml" / "kept").touch()
     with mock.patch.object(reporter, "document_of", wraps=document_of) as building:
-        ended = record(tmp_path, Service, "-k", "listAccounts.json", allow=["read"])
+        ended = run_with_files(tmp_path, Service, "-k", "listAccounts.json", allow=["read"])
 
     assert building.call_count == 1
     assert (ended.status, ended.document["verdict"], ended.document["exit_status"]) == (3, "internal-error", 3)

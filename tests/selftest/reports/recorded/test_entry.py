@@ -18,8 +18,7 @@ from reports.recorded.entry import RecordedExchange, exchange_of
 from reports.recorded.tally import TallyMaker
 from reports.result.run_verdict import result_of_run
 from spec.message import Message
-from tests.selftest.exchanges import EXECUTION
-from tests.selftest.recorded_runs import run_here
+from tests.selftest.exchanges import EXECUTION_RESULT
 from tests.selftest.reports.recorded.test_reading import (
     BASE,
     BODY,
@@ -33,6 +32,7 @@ from tests.selftest.reports.recorded.test_reading import (
     judged,
     registration,
 )
+from tests.selftest.shared_runs import run_in_this_process
 
 RECORDED = Path(__file__).with_name("har")
 SANDBOX = "http://127.0.0.1:8080"
@@ -62,7 +62,7 @@ def entries_of(recorder):
 
 def recorded_by(folder, recorder, entries):
     file = har(folder, *entries, name=f"{recorder}.har")
-    return run_here(f"--recorded={file}", f"--base-url={SANDBOX}", "--no-report")
+    return run_in_this_process(f"--recorded={file}", f"--base-url={SANDBOX}", "--no-report")
 
 
 @pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
@@ -317,7 +317,9 @@ def test_a_body_in_another_form_is_judged(how, tmp_path):
     """A right one passes, and one that lacks a field fails."""
     write = BODIES_IN_OTHER_FORMS[how]
     right = judged(tmp_path, entry(), write(PLAIN))
-    wrong = json.dumps({"code": 0, "data": {name: value for name, value in EXECUTION.items() if name != "digit"}})
+    wrong = json.dumps(
+        {"code": 0, "data": {name: value for name, value in EXECUTION_RESULT.items() if name != "digit"}}
+    )
 
     assert (failing(right), said(right)) == ([], [])
     assert failing(judged(tmp_path, entry(), write(wrong))) == ["executePix.digit.present"]
@@ -453,7 +455,7 @@ def test_whatever_stands_in_an_entry_is_read(place, value):
 def test_each_path_that_leads_to_nothing_is_named(tmp_path):
     """Exit status 4, although another path leads to a file."""
     paths = [har(tmp_path, entry()), tmp_path / "absent.har", tmp_path / "none-*.har"]
-    result = run_here(*(f"--recorded={path}" for path in paths), f"--base-url={BASE}", "--no-report")
+    result = run_in_this_process(*(f"--recorded={path}" for path in paths), f"--base-url={BASE}", "--no-report")
 
     assert (result.status, result.output.strip().splitlines()[-1]) == (
         4,
@@ -465,13 +467,13 @@ def test_each_path_that_leads_to_nothing_is_named(tmp_path):
 def test_a_path_that_exists_is_no_pattern(scheme, tmp_path):
     """Firefox names a file api.bank.example_Archive [26-11-24 10-20-30].har."""
     file = har(tmp_path, entry(), name="api.bank.example_Archive [26-11-24 10-20-30].har")
-    result = run_here(f"--recorded={scheme}{file}", f"--base-url={BASE}", "--no-report")
+    result = run_in_this_process(f"--recorded={scheme}{file}", f"--base-url={BASE}", "--no-report")
 
     assert result.status == 0
 
 
 def test_an_address_that_leads_to_nothing_is_named(tmp_path):
     """As a path that does."""
-    result = run_here(f"--recorded=file://{tmp_path}/absent.har", f"--base-url={BASE}", "--no-report")
+    result = run_in_this_process(f"--recorded=file://{tmp_path}/absent.har", f"--base-url={BASE}", "--no-report")
 
     assert (result.status, "no file there: file://" in result.output) == (4, True)

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 from reports.recorded.entry import exchange_of
 from reports.recorded.forms import Forms
 from spec.rules import RULES, judge
-from tests.selftest.exchanges import EXECUTION
+from tests.selftest.exchanges import EXECUTION_RESULT
 from tests.selftest.reports.recorded.test_reading import BASE, BODY, entry
 
 ANSWERS = [
     *(
-        {"data": EXECUTION | change}
+        {"data": EXECUTION_RESULT | change}
         for change in ({}, {"status": "PENDING"}, {"type": "EMAIL"}, {"error": "x"}, {"id": 7})
     ),
-    {"data": EXECUTION | {"document": "123.456.789-09"}},
+    {"data": EXECUTION_RESULT | {"document": "123.456.789-09"}},
     {"text": BODY.decode().replace('"digit"', '"digit": "1", "digit"')},
     *({"status": status} for status in (201, 204, 404, 405, 500, 501)),
     *(

@@ -19,17 +19,17 @@ from reports.recorded.recorded_run import take_tally
 from reports.recorded.tally import GAP, Tally, merge
 from reports.result.run import Recording, Run
 from reports.result.run_verdict import result_of_run
-from tests.selftest.exchanges import EXECUTION, REGISTRATION
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT
+from tests.selftest.hand_made import SANDBOX_PROFILE
 from tests.selftest.proof.directly import sent_in_memory
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
-from tests.selftest.recorded_runs import run_here
-from tests.selftest.recordings import as_entry
-from tests.selftest.schemas import problems
+from tests.selftest.recordings import har_entry
+from tests.selftest.schemas import schema_deviations
 from tests.selftest.services.echoing import encodings
+from tests.selftest.shared_runs import run_in_this_process
 
 BASE = "https://api.bank.test/pix"
-PROFILE = replace(SANDBOX, base_url=BASE)
+PROFILE = replace(SANDBOX_PROFILE, base_url=BASE)
 TOKEN = "Can4ry.t0ken-OF_production"
 EVERY = 1 if os.environ.get("PIX_PROOF") == "exhaustive" else 60
 """Of so many services of the proof one is recorded."""
@@ -47,7 +47,9 @@ def headers(**named):
     return [{"name": name.replace("_", "-"), "value": value} for name, value in named.items()]
 
 
-def entry(data=EXECUTION, *, path="/v1/execute/pix/TX-1", method="GET", sent=None, token=TOKEN, status=200, **response):
+def entry(
+    data=EXECUTION_RESULT, *, path="/v1/execute/pix/TX-1", method="GET", sent=None, token=TOKEN, status=200, **response
+):
     """A HAR entry as mitmproxy writes it: an execution, or what the arguments say."""
     text = response.pop("text", None) or json.dumps({"code": 0, "data": data})
     request = {"method": method, "url": BASE + path, "headers": headers(authorization=f"Bearer {token}")}
@@ -61,7 +63,7 @@ def entry(data=EXECUTION, *, path="/v1/execute/pix/TX-1", method="GET", sent=Non
 
 def registration(**changes):
     body = {"pixKey": "ana@example.com", "account": "ac-1", "pixKeyType": "EMAIL"}
-    return entry(REGISTRATION, path="/v1/pix/keys/ac-1", method="POST", sent=body | changes)
+    return entry(REGISTRATION_RESULT, path="/v1/pix/keys/ac-1", method="POST", sent=body | changes)
 
 
 def har(folder, *entries, name="traffic.har"):
@@ -215,7 +217,7 @@ def test_a_damaged_file_is_judged_as_far_as_it_can_be_read(damage, tmp_path):
 
 
 def without_digit():
-    return entry({name: value for name, value in EXECUTION.items() if name != "digit"})
+    return entry({name: value for name, value in EXECUTION_RESULT.items() if name != "digit"})
 
 
 @pytest.mark.slow
@@ -226,7 +228,7 @@ def test_three_bad_answers_of_two_thousand(tmp_path):
     run = judged(tmp_path, *entries)
     document = document_of(run)
 
-    assert problems(document) == []
+    assert schema_deviations(document) == []
     assert document.headline.startswith(
         "NON-CONFORMANT, judged from recorded traffic: 2,000 exchanges, "
         "from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC: fails 1 documented requirement"
@@ -246,7 +248,7 @@ def test_three_bad_answers_of_two_thousand(tmp_path):
 
 def recording(service, environment="sandbox"):
     """The exchanges of a run with a service, as entries of a recording."""
-    return list(map(as_entry, sent_in_memory(service, environment).session.door.exchanges))
+    return list(map(har_entry, sent_in_memory(service, environment).session.door.exchanges))
 
 
 def verdicts(folder, entries):
@@ -291,7 +293,7 @@ def test_a_fault_that_a_lone_answer_shows_is_found(specimen, tmp_path):
 def recorded(folder, *entries, name="run", **options):
     """A run of pytest --recorded in this process; its token is nowhere."""
     arguments = [f"--{option.replace('_', '-')}={value}" for option, value in options.items()]
-    return run_here(
+    return run_in_this_process(
         f"--recorded={har(folder, *entries)}", f"--base-url={BASE}", f"--report-dir={folder / name}", *arguments
     )
 
@@ -318,7 +320,7 @@ def test_a_wrong_command_line_is_one_line(options, line, tmp_path, monkeypatch):
     """Exit status 4, before anything is read."""
     monkeypatch.chdir(tmp_path)
     path = "absent/*.har" if options else str(har(tmp_path))
-    result = run_here(f"--recorded={path}", "--no-report", *options)
+    result = run_in_this_process(f"--recorded={path}", "--no-report", *options)
 
     assert (result.status, result.output.strip().splitlines()[-1]) == (4, f"ERROR: {line}")
 

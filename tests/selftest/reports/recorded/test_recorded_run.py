@@ -5,7 +5,7 @@ from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, HELD, Sighting, Tal
 from reports.result.run import Run
 from reports.result.verdicts import Verdict
 from spec.findings import finding
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 EXISTS = "listAccounts.exists"
 OUTLINE = {"request": {}, "response": {}, "operation": "listAccounts", "result": 404}
@@ -18,7 +18,7 @@ def verdict_of(requirement_id, code, *, held, broken):
     key = (ALIKE, requirement_id, code)
     tally.times[key] = broken
     tally.first[key] = [Sighting("traffic.har", 1, (finding(code, status=404), dict(OUTLINE)))]
-    run = Run(SANDBOX, "http://bank.example")
+    run = Run(SANDBOX_PROFILE, "http://bank.example")
     take_tally(run, tally)
     return {result.id: result.verdict for result in run.results}[requirement_id]
 

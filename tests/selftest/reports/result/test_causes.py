@@ -17,8 +17,8 @@ from spec.findings import finding
 from spec.message import say
 from spec.requirements import requirements
 from spec.rules import RULES, judge
-from tests.selftest.exchanges import EXECUTION, answer
-from tests.selftest.hand_made import hand_made, reported
+from tests.selftest.exchanges import EXECUTION_RESULT, answer
+from tests.selftest.hand_made import reported_requirement, run_with_results
 from tests.selftest.reports.outputs.page.test_rendering import exchange
 
 DIGIT = "executePix.digit.present"
@@ -26,7 +26,7 @@ DIGIT = "executePix.digit.present"
 
 def row(id, *own_findings, exchanges=(1,), verdict="fail", **more):
     """A requirement of a document, with its findings."""
-    return reported(id, verdict, found=own_findings, exchanges=exchanges, **more)
+    return reported_requirement(id, verdict, found=own_findings, exchanges=exchanges, **more)
 
 
 def findings(entries):
@@ -96,7 +96,7 @@ def test_the_first_exchange_shows_the_first_sentence():
 
 def test_two_faults_are_two_findings():
     """Two faults in one answer have two causes, in the order of the interface document."""
-    both = answer("executePix", {"code": "0", "data": EXECUTION | {"digit": 7}})
+    both = answer("executePix", {"code": "0", "data": EXECUTION_RESULT | {"digit": 7}})
     judged = {id: judge(id, both) for id in requirements() if id in RULES}
     causes_found = findings(row(id, *judgement.findings) for id, judgement in judged.items() if judgement.deviates)
 
@@ -146,7 +146,7 @@ def test_the_most_harmful_finding_is_first():
 def run():
     """A run of a few requirements with a failure, a warning, an observation and much to say beside them."""
     status = finding("status", status=201)
-    run = hand_made(
+    run = run_with_results(
         (DIGIT, "fail", finding("missing", name="digit")),
         ("executePix.fields.extra", "warn", finding("other-fields", names="endToEndId")),
         ("listAccounts.status", "warn", status),
@@ -183,7 +183,7 @@ def run():
 )
 def test_an_incomplete_run_ends_with_what_it_lacks(why, step):
     """If a limit of the profile cut the run short, the last line names the limit."""
-    run = hand_made(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
+    run = run_with_results(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
     run.profile = replace(run.profile, path=Path("/tmp/a b.yaml"))
 
     assert list(summary(document_of(run), run, ""))[-2] == f"next: {step}"

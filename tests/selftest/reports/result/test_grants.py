@@ -6,7 +6,7 @@ from environments.profiles.model import Auth
 from environments.sandbox import Response, Service
 from reports.result.grants import Grants
 from tests.selftest.exchanges import answer
-from tests.selftest.recorded_runs import record
+from tests.selftest.shared_runs import run_with_files
 
 TOKEN = "the token may be wrong or expired, check auth (PIX_TOKEN)"
 ELSEWHERE = f"base_url may lead elsewhere, such as to a page to log in, or {TOKEN}"
@@ -22,10 +22,10 @@ class TakesNoToken(Service):
 
 def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
     """The address and the token are named first, in one line, no requirement fails, and none needs a reason of its own."""
-    ended = record(tmp_path, TakesNoToken, "-m", "not property", allow=["read", "execute"])
+    ended = run_with_files(tmp_path, TakesNoToken, "-m", "not property", allow=["read", "execute"])
     (line,) = (line for line in ended.output.splitlines() if line.startswith("not exercised: "))
 
-    assert (ended.status, ended.rows("fail")) == (6, {}), ended.output
+    assert (ended.status, ended.messages_with_verdict("fail")) == (6, {}), ended.output
     assert ended.document["notes"][0].startswith("no operation succeeded (200 to ")
     assert ELSEWHERE in ended.document["notes"][0]
     assert line.endswith(" more: no operation succeeded")

@@ -9,15 +9,18 @@ import pytest
 
 from environments.profiles.model import Header, PixKey, Transactions
 from reports.result.provenance import CHECKOUT, ci_job, commit_of, profile_digest
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 
 def test_what_a_profile_says_changes_its_digest():
     """Whom it asks, what it permits, and its limits."""
-    others = replace(SANDBOX, allow=frozenset({"read"})), replace(SANDBOX, base_url="https://other.example.test")
-    limited = replace(SANDBOX, limits=replace(SANDBOX.limits, parallel=1))
+    others = (
+        replace(SANDBOX_PROFILE, allow=frozenset({"read"})),
+        replace(SANDBOX_PROFILE, base_url="https://other.example.test"),
+    )
+    limited = replace(SANDBOX_PROFILE, limits=replace(SANDBOX_PROFILE.limits, parallel=1))
 
-    assert len(set(map(profile_digest, (SANDBOX, *others, limited)))) == 4
+    assert len(set(map(profile_digest, (SANDBOX_PROFILE, *others, limited)))) == 4
 
 
 @pytest.mark.parametrize(
@@ -32,7 +35,7 @@ def test_what_a_profile_says_changes_its_digest():
 )
 def test_a_digest_gives_no_value_away(name, values):
     """A reader of the report cannot try values until the digest is the same."""
-    assert len({profile_digest(replace(SANDBOX, **{name: value})) for value in values}) == 1
+    assert len({profile_digest(replace(SANDBOX_PROFILE, **{name: value})) for value in values}) == 1
 
 
 def git(folder, *arguments):

@@ -25,7 +25,7 @@ from reports.result.verdicts import (
 from spec.findings import finding
 from spec.message import say, texts_in_values
 from spec.requirements import requirements
-from tests.selftest.hand_made import SANDBOX, hand_made
+from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
 
 KNOWN = requirements()
 ROWS = {
@@ -46,7 +46,7 @@ def results(words):
     ]
 
 
-def ended(rows, granted=("executePix",), answered=(), profile=SANDBOX, **state):
+def ended(rows, granted=("executePix",), answered=(), profile=SANDBOX_PROFILE, **state):
     """The verdict of a run with these results, in this state, and why."""
     grants = Grants({name: Counter(answers) for name, answers in dict(answered).items()}, granted=set(granted))
     run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=grants, **state)
@@ -56,7 +56,7 @@ def ended(rows, granted=("executePix",), answered=(), profile=SANDBOX, **state):
 
 def test_a_run_that_is_over_does_not_change():
     """A change after the end would be missing in the report."""
-    run = hand_made((DOCUMENTED, "pass"))
+    run = run_with_results((DOCUMENTED, "pass"))
     run.unreachable = "gone"
     run.close()
 
@@ -129,7 +129,7 @@ def test_if_two_verdicts_apply_a_run_takes_the_first():
 
 def test_a_dropped_connection_is_no_fault_if_the_target_went_away():
     """The connection was dropped because the target was stopped."""
-    run = hand_made(("executePix.connection", "fail", finding("dropped")), unreachable="gone")
+    run = run_with_results(("executePix.connection", "fail", finding("dropped")), unreachable="gone")
 
     assert result_of_run(run).verdict == "unreachable"
 
@@ -158,7 +158,7 @@ def test_a_run_below_min_coverage_is_incomplete(least, verdict):
     rows = results("documented pass, robust out-of-scope, implied pass, untestable untestable")
     why = "min_coverage (0.51) is not reached" * (verdict == "incomplete")
 
-    assert ended(rows, profile=replace(SANDBOX, min_coverage=least)) == (verdict, why)
+    assert ended(rows, profile=replace(SANDBOX_PROFILE, min_coverage=least)) == (verdict, why)
 
 
 def test_coverage_and_counts_by_level():
@@ -172,9 +172,15 @@ def test_coverage_and_counts_by_level():
 def test_fail_on_decides_what_a_deviation_is():
     """`fail_on` also decides which requirements may stay untested. The level not-shown never fails a run."""
     levels = ("documented", "implied", "example", "robustness", "not-shown")
-    only_robust = replace(SANDBOX, fail_on=frozenset({"robustness"}))
+    only_robust = replace(SANDBOX_PROFILE, fail_on=frozenset({"robustness"}))
 
-    assert [deviation(level, SANDBOX.fail_on) for level in levels] == ["fail", "warn", "warn", "fail", "observed"]
+    assert [deviation(level, SANDBOX_PROFILE.fail_on) for level in levels] == [
+        "fail",
+        "warn",
+        "warn",
+        "fail",
+        "observed",
+    ]
     assert deviation("not-shown", {"not-shown"}) == "observed"
     assert ended(results("documented not-exercised, robust pass"), profile=only_robust)[0] == "conformant"
 
@@ -217,7 +223,7 @@ DELETE, OVER = "passes; delete the entry", f"its last day {PAST['until']} has pa
 def test_known_failures(entry, verdict, message, note, of_the_run, monkeypatch):
     """One does not fail a run. An entry that no longer holds is one line, and fails it where it is strict or past its day."""
     monkeypatch.setattr("reports.result.run_verdict.today", lambda: TODAY)  # midnight may have passed since the import
-    profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
+    profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
     run = Run(profile, "http://127.0.0.1:1", narrowed=True, grants=Grants(granted={"executePix"}))
     if verdict != "not selected":
         run.selected.add(DOCUMENTED)
@@ -233,8 +239,8 @@ def test_known_failures(entry, verdict, message, note, of_the_run, monkeypatch):
 
 def test_what_a_known_failure_keeps_from_being_exercised_is_listed_too():
     """Then the run is not incomplete for it."""
-    profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4"),))
-    run = hand_made((DOCUMENTED, "not-exercised"), ("executePix.id.type", "pass"), profile=profile)
+    profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4"),))
+    run = run_with_results((DOCUMENTED, "not-exercised"), ("executePix.id.type", "pass"), profile=profile)
 
     assert result_of_run(run).verdict == "partial"
 
@@ -243,7 +249,7 @@ def test_a_reason_is_said_once():
     """Also if an answer names it, in words alone."""
     limit = say("limits.{setting} ({most}) is spent", setting="requests", most=40)
     in_words = say("no success to judge: {answer}", answer=limit)
-    profile, message = SANDBOX, "no success to judge: limits.requests (40) is spent"
+    profile, message = SANDBOX_PROFILE, "no success to judge: limits.requests (40) is spent"
     run = Run(profile, "http://127.0.0.1:1", unsent={limit: ["executePix"]}, grants=Grants(granted={"executePix"}))
     run.results = [RequirementResult(DOCUMENTED, Verdict.NOT_EXERCISED, why=in_words)]
     result = {one.id: result for one, result in result_of_run(run).results}[DOCUMENTED]

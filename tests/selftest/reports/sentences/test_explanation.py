@@ -13,9 +13,9 @@ from reports.sentences.language import catalogues, language
 from spec.interface import operations
 from spec.message import Date
 from spec.requirements import requirements
-from tests.selftest.hand_made import SANDBOX
-from tests.selftest.recorded_runs import run_here
+from tests.selftest.hand_made import SANDBOX_PROFILE
 from tests.selftest.services.running import write_profile
+from tests.selftest.shared_runs import run_in_this_process
 from tests.traffic.phases import ALL
 
 MASKED, DIGIT = "executePix.document.masked", "executePix.digit.present"
@@ -50,7 +50,7 @@ def run_with(tmp_path):
     permitted = {"auth": {"token_command": ["touch", str(token)]}, "allow": ["read", "execute"]}
     profile = write_profile(tmp_path, "https://staging.example.test", **permitted)
     before = sorted(report.iterdir()) if report.exists() else []
-    yield lambda *options: run_here(f"--environment={profile}", f"--report-dir={report}", *options)
+    yield lambda *options: run_in_this_process(f"--environment={profile}", f"--report-dir={report}", *options)
     assert not token.exists()
     assert {path.name for path in report.glob("*")} <= {FILE, *(path.name for path in before)}
 
@@ -60,7 +60,14 @@ def head(tmp_path):
     """The line of the last run, which found this; what is in its file ends no line and shows nothing that the profile
     keeps."""
     odd = "seen for ac-0001\x1b[31m\r\n##[error] red\u202e"
-    run = Run(SANDBOX, "https://staging.example.test", results=[WRONG], narrowed=True, selected={MASKED}, selection=odd)
+    run = Run(
+        SANDBOX_PROFILE,
+        "https://staging.example.test",
+        results=[WRONG],
+        narrowed=True,
+        selected={MASKED},
+        selection=odd,
+    )
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / FILE).write_text(as_json(document_of(run)))
     started = Date(json.loads((tmp_path / "report" / FILE).read_text())["started"])

@@ -12,7 +12,7 @@ from reports.result.document import AcceptedRecord, CutShort
 from reports.result.verdicts import Coverage, RunVerdict
 from reports.sentences.headline import drift_in_words, drift_lines, headline, permitted
 from spec.findings import finding
-from tests.selftest.hand_made import SANDBOX, document_with, hand_made, reported
+from tests.selftest.hand_made import SANDBOX_PROFILE, document_with, reported_requirement, run_with_results
 
 CODES = "executePix.status.values"
 EVERYTHING = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
@@ -27,7 +27,7 @@ def document(verdict="partial", *entries, allow=("read",), incomplete="", **chan
         "verdict": RunVerdict(verdict),
         "incomplete": incomplete,
         "environment": blank.environment.model_copy(update=where),
-        "requirements": (*entries, reported("executePix.id.type", "out-of-scope")),
+        "requirements": (*entries, reported_requirement("executePix.id.type", "out-of-scope")),
         "coverage": {
             "documented": Coverage(tested=5, testable=84),
             "implied": Coverage(tested=1, testable=45),
@@ -39,11 +39,11 @@ def document(verdict="partial", *entries, allow=("read",), incomplete="", **chan
     return blank.model_copy(update=members | changes)
 
 
-KNOWN = reported("executePix.digit.type", known_failure="fixed in 2.4")
+KNOWN = reported_requirement("executePix.digit.type", known_failure="fixed in 2.4")
 UNTIL = KNOWN.model_copy(update={"known_until": "2027-01-31"})
 LATER = KNOWN.model_copy(update={"known_until": "2027-02-28"})
-FAILING = reported("executePix.digit.present")
-CRASH = reported("executePix.serverError")
+FAILING = reported_requirement("executePix.digit.present")
+CRASH = reported_requirement("executePix.serverError")
 DRIFT = (Drift(id="executePix.refusal", situation="", place="", was="401", now="403"),)
 SINCE = "drift since the record of 2026-11-20"
 CUT = (CutShort(why="limits.requests (300) is spent", operations=("createPix",)),)
@@ -131,8 +131,8 @@ def test_a_run_says_how_long_a_failure_is_known():
     """In the headline, at the requirement and at its finding."""
     known = KnownFailure("executePix.digit.type", "fixed in 2.4", until=date(2999, 1, 31))
     wrong = finding("type", "/data/digit", name="digit", types="string", type="integer")
-    profile = replace(SANDBOX, known_failures=(known,))
-    made = document_of(hand_made((known.id, "fail", wrong), profile=profile))
+    profile = replace(SANDBOX_PROFILE, known_failures=(known,))
+    made = document_of(run_with_results((known.id, "fail", wrong), profile=profile))
 
     assert "no failure except 1 known failure, until 2999-01-31, 1 of 1 requirements tested" in made.headline
     assert [entry.known_until for entry in (*made.requirements, *made.findings)] == ["2999-01-31"] * 2

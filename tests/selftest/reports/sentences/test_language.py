@@ -24,8 +24,8 @@ from reports.sentences.language import ENGLISH, catalogues, language
 from spec.exchange import Purpose
 from spec.interface import OPENAPI
 from spec.message import message_of, say
-from tests.selftest.hand_made import SANDBOX
-from tests.selftest.recorded_runs import RUNS, recorded
+from tests.selftest.hand_made import SANDBOX_PROFILE
+from tests.selftest.shared_runs import SHARED_RUNS, shared_run
 from tests.traffic.execution import Execution
 
 ROOT = Path(__file__).parents[4]
@@ -149,13 +149,13 @@ def left_in_english(run, comparison=None):
 @pytest.fixture
 def run():
     """A run in which nothing was found yet."""
-    return Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+    return Run(SANDBOX_PROFILE, "http://127.0.0.1:1", narrowed=True)
 
 
-@pytest.mark.parametrize("name", sorted(RUNS.keys() - {"clean"}))
+@pytest.mark.parametrize("name", sorted(SHARED_RUNS.keys() - {"clean"}))
 def test_a_run_is_told_in_portuguese(name):
     """Nothing on its page is left in English, whatever it found or was kept from finding."""
-    assert left_in_english(recorded(name).run) == []
+    assert left_in_english(shared_run(name).run) == []
 
 
 def phrases(text):
@@ -166,7 +166,7 @@ def phrases(text):
 
 def test_what_was_observed_is_told_in_portuguese():
     """A situation is made of phrases of the catalogue, and of names and numbers that stand as they are."""
-    names = {name for one in recorded("clean").run.observations for name in phrases(one.situation)}
+    names = {name for one in shared_run("clean").run.observations for name in phrases(one.situation)}
     left = {name for name in names if language(PORTUGUESE).text(name) == name} - {"", "null", "1 = EMAIL", "2 = EMAIL"}
 
     assert [name for name in left if not name.isdecimal() and name not in OPENAPI.read_text()] == []
@@ -180,7 +180,7 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
     run.unsent = {say("limits.{setting} ({limit}) is spent", setting="transfers", limit=20): ["createPix"]}
     run.record = record_of("staging", {})
     run.drift = [Drift(id="executePix.repeated", situation="", place="", was="the same result", now="another")]
-    comparison = compared(run_before(recorded("failing").folder), document_of(run), str)
+    comparison = compared(run_before(shared_run("failing").folder), document_of(run), str)
     texts = set(page_of(run, comparison=comparison).texts)
 
     assert left_in_english(run, comparison) == []
@@ -195,7 +195,7 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
 
 def test_the_whole_page_is_in_portuguese():
     """The frame says its language; the outcomes of pytest, the files for programs and the terminal are in English."""
-    ended = recorded("partial")
+    ended = shared_run("partial")
     page = ended.text("report.html")
     data = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
     tests = [test for tests in data["tests"].values() for test in tests]

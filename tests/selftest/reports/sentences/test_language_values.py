@@ -5,7 +5,7 @@ import pytest
 from reports.sentences.language import ENGLISH, language
 from spec.message import Date, say
 from spec.rules import judge
-from tests.selftest.exchanges import EXECUTION, execution
+from tests.selftest.exchanges import EXECUTION_RESULT, execution
 
 PORTUGUESE = "pt-BR"
 
@@ -40,8 +40,8 @@ def test_a_date_in_a_message_is_written_like_any_other():
 
 def test_a_finding_names_types_in_one_language():
     """The type that was expected, like the type of the answer."""
-    [number] = judge("executePix.value.type", execution(EXECUTION | {"value": "1"})).findings
-    [text_or_null] = judge("executePix.error.type", execution(EXECUTION | {"error": 7})).findings
+    [number] = judge("executePix.value.type", execution(EXECUTION_RESULT | {"value": "1"})).findings
+    [text_or_null] = judge("executePix.error.type", execution(EXECUTION_RESULT | {"error": 7})).findings
     portuguese = language(PORTUGUESE).text
 
     assert (portuguese(number.expected), portuguese(number.got)) == ("value do tipo número", "um texto")

@@ -12,8 +12,8 @@ from reports.sentences.plan import plan_lines
 from spec.interface import READS
 from tests.harness.selection import ids_of
 from tests.selftest.planned import plan_of
-from tests.selftest.recorded_runs import run_here
 from tests.selftest.services.running import write_profile
+from tests.selftest.shared_runs import run_in_this_process
 from tests.traffic.invalid import invalid_requests
 from tests.traffic.property import Generated
 
@@ -216,7 +216,7 @@ def test_codes_that_the_journal_holds_are_not_sent(plan, tmp_path):
 def test_the_plan_of_the_first_run_has_its_codes(tmp_path):
     """With --new-journal a run sends them: the plan says so, and starts no journal. pytest prints nothing of its own."""
     profile = write_profile(tmp_path, STAGING, sandbox=None, journal="codes.jsonl", transactions={"codes": CODES})
-    printed = run_here(f"--environment={profile}", "--plan", "--new-journal", "-k", "executePix.id").output
+    printed = run_in_this_process(f"--environment={profile}", "--plan", "--new-journal", "-k", "executePix.id").output
 
     assert printed.startswith("nothing was sent; a run with ")
     assert "  each once: number 1 and number 2 of transactions.codes\n" in printed

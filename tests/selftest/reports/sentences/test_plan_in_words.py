@@ -7,10 +7,12 @@ import pytest
 from environments.profiles.model import PixKey, Transactions
 from reports.sentences.plan import Plan, plan_lines
 from tests.selftest.exchanges import answer, registration
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 ADDRESS = "https://staging.example.test"
-BANK = replace(SANDBOX, base_url=ADDRESS, sandbox=None, transactions=Transactions(codes=("A", "B")), redirected=None)
+BANK = replace(
+    SANDBOX_PROFILE, base_url=ADDRESS, sandbox=None, transactions=Transactions(codes=("A", "B")), redirected=None
+)
 AT_A_SANDBOX = replace(BANK, sandbox=ADDRESS)
 READS = replace(BANK, allow=frozenset({"read"}))
 

@@ -12,7 +12,7 @@ from environments.secret_values import Secrets
 from reports.showing.evidence import Resending, shown_parts
 from reports.showing.show import Display
 from spec.exchange import Request
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 TOKEN = "s3cr3t-T0ken/with+odd=Chars.9xQ"
 ACCOUNT, OTHER_ACCOUNT, CODE, KEY = "ac-0001-77", "0042-9", "TX0001B", "qa@example.com"
@@ -28,7 +28,7 @@ def resending(**changes):
     secrets = Secrets(listed | changes)
     secrets.learn_token(TOKEN)
     secrets.learn_secret("header X-Tenant", "tenant-4711-abc")
-    return Resending(Display(secrets), SANDBOX)
+    return Resending(Display(secrets), SANDBOX_PROFILE)
 
 
 def line_of(url, headers=(), body=b"", **known):

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from environments.profiles.loading import load
-from tests.selftest.services.one_run import Run
-from tests.selftest.services.serving import Raw
+from tests.selftest.services.one_run import ManualRun
+from tests.selftest.services.serving import SocketService
 from tests.traffic.keys.registrar import Registrar
 
 MEETS_WITHIN_S = 1.0
 """So long a deletion waits for another one."""
 
 
-class WaitsForASecondDeletion(Raw):
+class WaitsForASecondDeletion(SocketService):
     """Answers a deletion when another one is there, too, or after a second."""
 
     def __init__(self):
@@ -33,12 +33,12 @@ def deletions_at_the_end(folder, profile, keys):
     """The deletions of keys that were registered, by the last step of a run. The door is that of a sandbox, so that it
     keeps none of them waiting."""
     with WaitsForASecondDeletion() as service:
-        a_run = Run(service, folder, parallel=8, is_sandbox=True)
-        registrar = Registrar(a_run.client, profile)
+        manual_run = ManualRun(service, folder, parallel=8, is_sandbox=True)
+        registrar = Registrar(manual_run.client, profile)
         for key in keys(registrar):
             registrar.register(key)
         registrar.clean_up()
-    return [exchange for exchange in a_run.door.exchanges if exchange.operation == "deletePixKey"]
+    return [exchange for exchange in manual_run.door.exchanges if exchange.operation == "deletePixKey"]
 
 
 def synthetic_keys(registrar):

@@ -18,8 +18,8 @@ from reports.result.run import Note, NoteKind, Observation, Run
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.requirements import interface_document, requirements
 from tests.harness.reporter import HtmlPage
-from tests.selftest.hand_made import SANDBOX
-from tests.selftest.recorded_runs import recorded
+from tests.selftest.hand_made import SANDBOX_PROFILE
+from tests.selftest.shared_runs import shared_run
 
 HOSTILE = "</script><script>alert(1)</script></pre><img src=x onerror='x'> \"quoted\" {{ 7 * 7 }} &amp; ]]>"
 DIGIT, MASKED = "executePix.digit.present", "executePix.document.masked"
@@ -49,7 +49,7 @@ class Page(HTMLParser):
 @pytest.fixture
 def run():
     """A run in which nothing was found yet, of the requirements that are added to it."""
-    return Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+    return Run(SANDBOX_PROFILE, "http://127.0.0.1:1", narrowed=True)
 
 
 def add(run, row_id, verdict, message="", exchanges=(), *found):
@@ -87,7 +87,9 @@ PLACES = [
 class TestWhatIsShownIsText:
     def test_hostile_text(self):
         """Markup, quotes and template syntax from outside are text wherever they stand, and add no element."""
-        run = Run(replace(SANDBOX, name=hostile("name")), hostile("base url"), hostile("selection"), narrowed=True)
+        run = Run(
+            replace(SANDBOX_PROFILE, name=hostile("name")), hostile("base url"), hostile("selection"), narrowed=True
+        )
         run.unreachable = hostile("unreachable")
         run.notes, run.errors = [Note(NoteKind.SET_UP, hostile("note"))], [hostile("error")]
         run.not_executed = [hostile("not executed")]
@@ -183,7 +185,7 @@ class TestTheFirstMinute:
 class TestEvidence:
     def test_links(self):
         """Every link leads to a place of the page, also once the file was sent, and no place has two names."""
-        source = recorded("failing").text("report.html")
+        source = shared_run("failing").text("report.html")
         shown = Page(source)
 
         assert {link.removeprefix("#") for link in shown.links} - {"data:,"} <= {*shown.ids}
@@ -191,14 +193,14 @@ class TestEvidence:
 
     def test_the_interface_document(self):
         """The page names it by title, day and digest, so that a reader can tell whether it is the one at hand."""
-        text, named = Page(recorded("clean").text("report.html")).text, interface_document()
+        text, named = Page(shared_run("clean").text("report.html")).text, interface_document()
 
         assert f"Judged against “{named['title']}”, taken on {named['taken']}." in text
         assert f"Interface document SHA-256{named['sha256']}" in text
 
     def test_every_requirement(self):
         """Every requirement stands in the page of a whole run; each that passed names what shows it."""
-        clean = recorded("clean")
+        clean = shared_run("clean")
 
         assert set(requirements()) <= set(Page(clean.text("report.html")).ids)
         assert all(one["exchanges"] for one in clean.document["requirements"] if one["verdict"] == "pass")
@@ -208,7 +210,7 @@ class TestTheFile:
     def test_one_file_for_its_owner(self):
         """Nothing is fetched; only its owner reads it; the title has the verdict; neither a variable of the CI gets in, nor
         the place of the checkout."""
-        file = recorded("failing").folder / "report.html"
+        file = shared_run("failing").folder / "report.html"
         source = file.read_text("utf-8")
 
         assert file.stat().st_mode & 0o777 == 0o600

@@ -11,11 +11,11 @@ from reports.outputs.page.rendering import LINKED, marks_of, message, summary_ht
 from reports.showing.evidence import Resending, evidence
 from reports.showing.show import Display
 from spec.rules import judge
-from tests.selftest.hand_made import SANDBOX, reported
-from tests.selftest.recorded_runs import recorded
+from tests.selftest.hand_made import SANDBOX_PROFILE, reported_requirement
+from tests.selftest.shared_runs import shared_run
 from tests.selftest.spec.test_rules import CASES, broken
 
-RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
+RESENDING = Resending(Display(listed_secrets(SANDBOX_PROFILE)), SANDBOX_PROFILE)
 
 
 def marked(finding_or_rule, exchange, side="response"):
@@ -25,7 +25,7 @@ def marked(finding_or_rule, exchange, side="response"):
     shown_exchange = evidence(exchange, RESENDING)
     content = shown_exchange.get(side, {"headers": [], "body": ""})
     first = str(content["status"]) if "status" in content else shown_exchange.get("failure", "")
-    shown = message(first, content, marks_of([reported("executePix.json", found=findings)], side))
+    shown = message(first, content, marks_of([reported_requirement("executePix.json", found=findings)], side))
     return " + ".join((line.name + line.text).strip(" ,") for line in (*shown.head, *shown.body) if line.marks)
 
 
@@ -67,7 +67,7 @@ class TestText:
 
 def test_an_exchange_that_is_shown_whole_says_why_it_was_sent():
     """Beside its credential. conformance.json says it of each."""
-    run = recorded("clean").run
+    run = shared_run("clean").run
     document = document_of(run)
     page = summary_html(run, document)
     purposes = {exchange.purpose for exchange in document.exchanges}
@@ -81,7 +81,7 @@ def test_an_exchange_that_is_shown_whole_says_why_it_was_sent():
 
 def test_what_a_run_keeps_whole():
     """What a result cites; most of the rest is an outline."""
-    ended = recorded("clean").run
+    ended = shared_run("clean").run
     cited = {number for result in ended.results for number in result.exchanges}
     whole = {number for number, one in ended.exchanges.items() if one["curl"]}
 
@@ -92,8 +92,8 @@ def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
     """A requirement shows the first exchanges that it cites; those for which there is no room are a line each."""
     monkeypatch.setattr(rendering, "MOST_WHOLE", 1)
     run, failing = (
-        recorded("failing").run,
-        next(one for one in recorded("failing").run.results if one.exchanges[LINKED:]),
+        shared_run("failing").run,
+        next(one for one in shared_run("failing").run.results if one.exchanges[LINKED:]),
     )
     page = summary_html(run, document_of(run))
     row = re.search(rf'<tr id="{failing.id}".*?</tr>', page, re.S)[0]
