@@ -16,23 +16,23 @@ TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
 
 
 def test_a_request_that_moves_no_money_is_sent_again(service, manual_run):
-    """A code never is, nor a valid request that may move money."""
-    sent = [
+    """A request with a real code is not sent again, nor is a valid request that may move money."""
+    exchanges = [
         manual_run.client.send("listAccounts", valid=True),
         manual_run.execute(CODE),
         manual_run.execute(OTHER_CODE, credential="a wrong token (of a JWT: another signature)"),
         manual_run.client.send("createPix", json={}, valid=True),
         manual_run.client.send("registerPixKey", "pixconf-1", body=b"{ \xe9", headers=[("X-Pixconf", "\xe9")]),
     ]
-    again = [manual_run.door.send_again(exchange) for exchange in sent]
+    repetitions = [manual_run.door.send_again(exchange) for exchange in exchanges]
 
-    assert again[1:4] == [None] * 3
-    assert [again[place].request for place in (0, 4)] == [sent[place].request for place in (0, 4)]
+    assert repetitions[1:4] == [None] * 3
+    assert [repetitions[place].request for place in (0, 4)] == [exchanges[place].request for place in (0, 4)]
     assert service.received[-1] == service.received[-3]
 
 
 def test_operations_that_are_cut_short_for_one_reason_are_all_noted(manual_run):
-    """A second note does not take the place of the first one."""
+    """A second note for the same reason adds its operation to the first note."""
     for operation in ("executePix", "registerPixKey"):
         manual_run.door.note(NoteAbout.CUT, "locked out", operation)
     manual_run.door.note(NoteAbout.SET_UP, "look at the list")
@@ -45,7 +45,7 @@ def test_operations_that_are_cut_short_for_one_reason_are_all_noted(manual_run):
 
 
 class ExpiresUnderWay(SocketService):
-    """After the first request, the token expires while eight others are on the wire, which are refused."""
+    """After the first request the token expires while eight others are on the wire. Those are refused."""
 
     def __init__(self):
         super().__init__()
@@ -61,8 +61,11 @@ class ExpiresUnderWay(SocketService):
 @served_by(ExpiresUnderWay)
 @pytest.mark.parametrize("is_another", [True, False])
 def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, service, tmp_path):
-    """One of them asks, alone, and fetches. All of them are sent again where there is a new one; else all are excused, and
-    it is said once. No refusal is held against the service."""
+    """One thread alone checks the token and fetches another.
+
+    With a new token all eight requests are sent again; without one all eight refusals are excused, and one note says
+    so. No refusal is held against the service.
+    """
     fetched = []
 
     def fetch():
@@ -74,16 +77,19 @@ def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, se
     send = partial(manual_run.client.send, "listAccounts", valid=True)
     send()
     answers = Together(manual_run.client).send_all([send] * 8)
-    refused = {seen.number for seen in manual_run.door.exchanges if seen.response.status == 401 and seen.valid}
+    refused = {
+        exchange.number for exchange in manual_run.door.exchanges if exchange.response.status == 401 and exchange.valid
+    }
 
     assert len(fetched) == len(manual_run.door.token_monitor.notes) == 1
     assert len(service.received) == 1 + 8 + 1 + 8 * is_another
-    assert {seen.expects_success for seen in answers} == {is_another}
-    assert (len(refused), manual_run.door.token_monitor.excused) == (8, refused)
+    assert {answer.expects_success for answer in answers} == {is_another}
+    assert len(refused) == 8
+    assert manual_run.door.token_monitor.excused == refused
 
 
 def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service, tmp_path):
-    """The new token is for what comes after it."""
+    """The new token is used by the requests after the execution."""
     manual_run = ManualRun(service, tmp_path, refresh=lambda: manual_run.secrets.learn_token(LATER) or True)
     manual_run.client.send("listAccounts", valid=True)
     service.service.token = LATER
@@ -94,10 +100,14 @@ def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service,
 
 
 def test_a_request_that_was_made_before_carries_the_token_of_now(service, manual_run):
-    """A code that waited while another token was fetched is executed with that one; else it would be lost."""
+    """An execution that waited while a token was fetched carries the new token, because the old one would lose its
+    code.
+    """
     waiting = manual_run.client._request("GET", f"/v1/execute/pix/{CODE}")
     service.service.token = LATER
     manual_run.secrets.learn_token(LATER)
     executed = manual_run.door.exchange(waiting, Intent("executePix", valid=True))
 
-    assert (executed.response.status, service.executions, manual_run.events[0]) == (200, [CODE], "sent")
+    assert executed.response.status == 200
+    assert service.executions == [CODE]
+    assert manual_run.events[0] == "sent"

@@ -26,7 +26,7 @@ OVER = say("limits.{setting} ({limit} s) is over", setting="duration", limit="10
 
 
 class Silent(SocketService):
-    """Does what it is asked to, and never says so; each request that comes in releases `came`."""
+    """Does what a request asks for and never answers. Each request that arrives releases the semaphore `came`."""
 
     def __init__(self):
         super().__init__()
@@ -48,6 +48,7 @@ class Clock:
 
 
 def read(manual_run):
+    """Send a read, which moves nothing."""
     return manual_run.client.send("listAccounts", valid=True)
 
 
@@ -55,8 +56,11 @@ def read(manual_run):
 
 
 def test_what_is_on_the_wire_is_cut(tmp_path):
-    """In every thread. Each request is recorded, and none says anything of the service: a code has an unknown outcome and
-    is not sent again; a key may be registered, and a transfer prepared."""
+    """Stopping a run cuts the requests of every thread.
+
+    Each is recorded, and none says anything of the service. The code has an unknown outcome and is not sent again. The
+    key may be registered, and the transfer may be prepared.
+    """
     plan = {"operation": "createPix", "json": {"account": ACCOUNT}, "code_at": "/data/transactionId", "count": 2}
     with Silent() as service:
         path = write_profile(tmp_path, service.base_url, transactions={"prepare": plan})
@@ -80,7 +84,9 @@ def test_what_is_on_the_wire_is_cut(tmp_path):
         later = ManualRun(service, tmp_path, name="two").door.guard
 
         cut, exchanges = CUT.format(STOPPED), manual_run.door.exchanges
-        assert {(seen.failure.kind, seen.failure.message) for seen in exchanges} == {(FailureKind.LIMIT, cut)}
+        assert {(exchange.failure.kind, exchange.failure.message) for exchange in exchanges} == {
+            (FailureKind.LIMIT, cut)
+        }
         assert len(service.received) == len(exchanges) == 4
         assert manual_run.door.liveness.unreachable == ""
         assert (manual_run.events, manual_run.door.guard.unknown) == (["sent", "unknown"], [executed.number])
@@ -90,39 +96,44 @@ def test_what_is_on_the_wire_is_cut(tmp_path):
         assert listed.operation == "createPix"
 
 
-def test_nothing_is_sent_after_that(service, manual_run):
-    """By no thread, and not to clean up; a code is not claimed."""
+def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
+    """Not even requests that clean up are sent, and a code is not entered in the journal."""
     manual_run.door.ending.stop()
     with pytest.raises(LimitError, match=STOPPED):
         manual_run.door.ending.refuse(SimpleNamespace(cleans_up=True))
-    found = [read(manual_run), manual_run.execute(CODE), manual_run.client.send("listPixKeys", "1")]
+    unsent = [read(manual_run), manual_run.execute(CODE), manual_run.client.send("listPixKeys", "1")]
 
-    assert [(seen.number, seen.failure.message) for seen in found] == [(0, STOPPED)] * 3
+    assert [(exchange.number, exchange.failure.message) for exchange in unsent] == [(0, STOPPED)] * 3
     assert service.received == []
     assert manual_run.door.guard.open([CODE]) == [CODE]
 
 
-HELD = {
+WAITS = {
     "wait_for": lambda manual_run: manual_run.door.backoff.place(SimpleNamespace(beside=0, window=0)),
     "holding": lambda manual_run: started_journal(manual_run.journal.parent).turn(),
     "sleep": lambda manual_run: nullcontext(manual_run.door.budget.wait_for_turn()),
 }
 
 
-@pytest.mark.parametrize("waits_in", HELD)
-def test_who_waits_wakes_up(waits_in, service, tmp_path, monkeypatch):
-    """For a place on the wire, for the turn of the journal, for the rate. Nothing is sent, and a code can be sent later."""
-    manual_run, waits = ManualRun(service, tmp_path, rate=0.0001), threading.Event()
-    ending = manual_run.door.ending
-    with HELD[waits_in](manual_run):
-        wait = getattr(ending, waits_in)
-        monkeypatch.setattr(ending, waits_in, lambda *given: (waits.set(), wait(*given))[1])
-        thread = ThreadWithResult(manual_run.execute)
-        assert waits.wait(HANG_LIMIT_S)
-        ending.stop()
-        found = thread.result()
+@pytest.mark.parametrize("waits_in", WAITS)
+def test_a_waiting_request_wakes_up_when_the_run_is_stopped(waits_in, service, tmp_path, monkeypatch):
+    """A request waits for a place on the wire, for the turn of the journal or for the rate.
 
-    assert (found.number, found.failure.message, service.received) == (0, STOPPED, [])
+    When the run is stopped, nothing is sent, and a later run can send the code.
+    """
+    manual_run = ManualRun(service, tmp_path, rate=0.0001)
+    is_waiting = threading.Event()
+    ending = manual_run.door.ending
+    with WAITS[waits_in](manual_run):
+        wait = getattr(ending, waits_in)
+        monkeypatch.setattr(ending, waits_in, lambda *arguments: (is_waiting.set(), wait(*arguments))[1])
+        thread = ThreadWithResult(manual_run.execute)
+        assert is_waiting.wait(HANG_LIMIT_S)
+        ending.stop()
+        exchange = thread.result()
+
+    assert (exchange.number, exchange.failure.message) == (0, STOPPED)
+    assert service.received == []
     assert (manual_run.door.budget.executions_left, manual_run.door.guard.unknown) == (5, [])
     assert ManualRun(service, tmp_path, name="two").door.guard.open([CODE]) == [CODE]
 
@@ -134,7 +145,10 @@ def test_who_waits_wakes_up(waits_in, service, tmp_path, monkeypatch):
     ("now", "has_key", "passes"), [(939, True, 6), (941, True, 2), (941, False, 0), (1001, True, 0)]
 )
 def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, passes, service, tmp_path):
-    """At most a minute of it is kept for that, where a key of the run is left; at its end nothing is sent at all."""
+    """The last minute of limits.duration is kept for requests that clean up, if a key of the run is left.
+
+    After limits.duration nothing is sent.
+    """
     profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
     manual_run = ManualRun(service, tmp_path, is_sandbox=True)
     clock, manual_run.door.keys = Clock(), Keys(profile.pix_keys)
@@ -153,7 +167,10 @@ def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, pas
 
 
 def test_the_last_requests_are_kept_for_cleaning_up(service, tmp_path):
-    """One of twenty. A transfer that has no place any more takes none of the others."""
+    """One request of twenty in limits.requests is kept for cleaning up.
+
+    A transfer that has no place takes none of the others.
+    """
     manual_run = ManualRun(service, tmp_path, requests=40, transfers=1)
     for _ in range(40):
         manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"])
@@ -161,7 +178,7 @@ def test_the_last_requests_are_kept_for_cleaning_up(service, tmp_path):
         read(manual_run)
     manual_run.door.budget.take_request(SimpleNamespace(cleans_up=True))
 
-    assert Counter(seen.path for seen in service.received) == {"/v1/pix": 1, "/v1/accounts": 37}
+    assert Counter(request.path for request in service.received) == {"/v1/pix": 1, "/v1/accounts": 37}
 
 
 @pytest.mark.parametrize(
@@ -177,7 +194,9 @@ def test_the_last_requests_are_kept_for_cleaning_up(service, tmp_path):
     ],
 )
 def test_only_a_key_of_the_run_is_cleaned_up(operation, account, key, part, cleans_up, service, tmp_path):
-    """Generated requests and those for accounts that nobody has do not take what is kept for that."""
+    """Generated requests, and requests for synthetic accounts, do not take the requests that are kept for cleaning
+    up.
+    """
     manual_run = ManualRun(service, tmp_path, requests=20, is_sandbox=True)
     manual_run.client.send("registerPixKey", ACCOUNT, json={"pixKey": EMAIL, "pixKeyType": "EMAIL"}, valid=True)
     for _ in range(20):
@@ -187,8 +206,8 @@ def test_only_a_key_of_the_run_is_cleaned_up(operation, account, key, part, clea
     assert bool(answer.number) is cleans_up
 
 
-def test_who_waits_does_not_wait_longer_than_limits_duration():
-    """For a pause or the rate, and for an answer a second longer."""
+def test_no_wait_is_longer_than_limits_duration():
+    """After limits.duration a sleep takes no time, and an answer is waited for one second."""
     clock = Clock()
     ending = Ending(10.0, clock=clock)
     clock.now = 10.0

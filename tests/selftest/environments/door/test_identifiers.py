@@ -17,16 +17,17 @@ PHONE = "+5511955500777"
 SYNTHETIC = f"{MARK}0a1b2c3d@example.com"
 
 
-def send(door, operation, account, body=None, **sent):
-    """Send a request. A text is a body as it goes over the wire."""
+def send(door, operation, account, body=None, **options):
+    """Send a request through the door. A body that is a text goes over the wire as it is."""
     if isinstance(body, str):
-        sent["body"] = body.encode()
+        options["body"] = body.encode()
     elif body is not None:
-        sent["json"] = body
-    return door.client.send(operation, account, **sent)
+        options["json"] = body
+    return door.client.send(operation, account, **options)
 
 
 def registration(key, key_type="EMAIL", account=OWN_ACCOUNT):
+    """The body of a registration."""
     return {"account": account, "pixKeyType": key_type, "pixKey": key}
 
 
@@ -87,8 +88,8 @@ KNOWN = {
 
 
 @pytest.mark.parametrize(("operation", "account", "body"), FOREIGN.values(), ids=FOREIGN)
-def test_nobody_else_is_named(operation, account, body, tmp_path):
-    """Off a sandbox an account or a key is one of the profile, or synthetic. Nothing leaves that names another one."""
+def test_an_account_or_key_of_somebody_else_is_not_sent(operation, account, body, tmp_path):
+    """Off a sandbox the door refuses each account or key that is neither of the profile nor synthetic."""
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError):
         send(door, operation, account, body)
@@ -98,7 +99,9 @@ def test_nobody_else_is_named(operation, account, body, tmp_path):
 
 @pytest.mark.parametrize(("operation", "account", "body"), KNOWN.values(), ids=KNOWN)
 def test_what_is_of_the_profile_or_synthetic_passes(operation, account, body, tmp_path):
-    """Also texts that are neither account nor key: a date, a description, the bank in a body of the profile."""
+    """The door sends accounts and keys of the profile, synthetic ones, and texts that are neither: a date, a
+    description, a bank.
+    """
     door = client_of_profile(tmp_path)
 
     assert send(door, operation, account, body).response.status == 200
@@ -106,7 +109,7 @@ def test_what_is_of_the_profile_or_synthetic_passes(operation, account, body, tm
 
 @pytest.mark.parametrize(("operation", "account", "body"), FOREIGN.values(), ids=FOREIGN)
 def test_on_a_sandbox_everybody_may_be_named(operation, account, body, tmp_path):
-    """Nobody there is real."""
+    """The door checks no account or key on a sandbox, because nobody there is real."""
     door = client_of_profile(tmp_path, sandbox=UNUSED_ADDRESS)
 
     assert send(door, operation, account, body).response.status == 200
@@ -131,7 +134,7 @@ MALFORMED = {
 
 
 def malformed(door, operation, account, body, sent):
-    """Send a body to the path of an account. A dictionary names the account, too."""
+    """Send a malformed body for an account. A body that is a dictionary gets the account and a key type."""
     if "body" in sent:
         return door.client.send(operation, account, **sent)
     if operation == "registerPixKey" and isinstance(body, dict):
@@ -142,7 +145,9 @@ def malformed(door, operation, account, body, sent):
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
 @pytest.mark.parametrize(("body", "sent"), MALFORMED.values(), ids=MALFORMED)
 def test_what_is_malformed_goes_to_no_account_of_the_profile(body, sent, operation, tmp_path):
-    """Off a sandbox it goes to a synthetic account: a service may delete all keys, or register one that stays."""
+    """Off a sandbox the door refuses it, because a service may take it for a deletion of all keys, or register a key
+    that stays.
+    """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         malformed(door, operation, OWN_ACCOUNT, body, sent)
@@ -152,7 +157,7 @@ def test_what_is_malformed_goes_to_no_account_of_the_profile(body, sent, operati
 
 @pytest.mark.parametrize(("body", "sent"), MALFORMED.values(), ids=MALFORMED)
 def test_what_is_malformed_may_go_to_a_synthetic_account(body, sent, tmp_path):
-    """Nobody has it, so nothing is lost."""
+    """The door sends it, because a synthetic account has no keys to lose."""
     door = client_of_profile(tmp_path)
 
     assert malformed(door, "registerPixKey", NOBODY, body, sent).response.status == 200
@@ -161,14 +166,17 @@ def test_what_is_malformed_may_go_to_a_synthetic_account(body, sent, tmp_path):
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
 @pytest.mark.parametrize(("body", "sent"), MALFORMED.values(), ids=MALFORMED)
 def test_on_a_sandbox_what_is_malformed_may_go_anywhere(body, sent, operation, tmp_path):
-    """Nothing is worth anything there."""
+    """The door sends it to any account of a sandbox, because its keys are not real."""
     door = client_of_profile(tmp_path, sandbox=UNUSED_ADDRESS)
 
     assert malformed(door, operation, OWN_ACCOUNT, body, sent).response.status == 200
 
 
 def test_a_deletion_to_an_account_of_the_profile_is_sent_as_json(tmp_path):
-    """A service that looks at the Content-Type finds no key in another one, and may delete all. A registration may go."""
+    """A service that reads the Content-Type finds no key in a form, and may delete all keys.
+
+    A registration may have another Content-Type.
+    """
     door, form = client_of_profile(tmp_path), "application/x-www-form-urlencoded"
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {"pixKey": SYNTHETIC}, content_type=form)
@@ -178,8 +186,7 @@ def test_a_deletion_to_an_account_of_the_profile_is_sent_as_json(tmp_path):
 
 
 def test_an_empty_key_that_a_generator_drew_goes_to_no_account_of_the_profile(tmp_path):
-    """The suite asks the service to make a key itself, and looks for that key. It does not look for those of generated
-    requests."""
+    """The suite does not look for the keys of generated requests, so a key that the service makes would stay."""
     door = client_of_profile(tmp_path)
     door.client = door.client.of_part("registerPixKey")
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
@@ -190,7 +197,7 @@ DELETION = {"pixKey": SYNTHETIC, "kind": "EMAIL", "reason": ""}
 
 
 def test_the_deletion_of_the_profile_passes(tmp_path):
-    """With the empty text that it has beside the key, and a key type that is not known."""
+    """A deletion passes as the profile writes it, with an empty text beside the key, and with an empty key type."""
     template = {"key": {"value": "urn:{key}", "type": "{type}"}, "reason": "", "count": 1, "more": {}}
     door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": template}})
     for key_type in ("EMAIL", ""):
@@ -200,15 +207,18 @@ def test_the_deletion_of_the_profile_passes(tmp_path):
 
 
 def test_a_key_that_the_service_made_may_be_deleted(tmp_path):
-    """As soon as the run has learned its value; or if the record says that an earlier run left it."""
-    door, made, left = client_of_profile(tmp_path), str(uuid4()), str(uuid4())
+    """A RANDOM key may be deleted once the run has learned its value, or if the key record says that an earlier run
+    left it.
+    """
+    door = client_of_profile(tmp_path)
+    made_now, left_by_earlier_run = str(uuid4()), str(uuid4())
     keys = door.door.keys
     registered = send(door, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"), valid=True)
-    keys.learn_value(keys.key_of(registered), made)
+    keys.learn_value(keys.key_of(registered), made_now)
     keys._record = SimpleNamespace(
-        left=lambda accounts: [(OWN_ACCOUNT, {"type": "RANDOM", "key": left})], note=lambda *_, **__: 0
+        left=lambda accounts: [(OWN_ACCOUNT, {"type": "RANDOM", "key": left_by_earlier_run})], note=lambda *_, **__: 0
     )
-    for key in (made, left):
+    for key in (made_now, left_by_earlier_run):
         send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": key, "kind": "RANDOM"})
     with pytest.raises(ForbiddenError):
         send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": str(uuid4()), "kind": "RANDOM"})
@@ -218,7 +228,7 @@ def test_a_key_that_the_service_made_may_be_deleted(tmp_path):
 
 @pytest.mark.parametrize("part", ["", "deletePixKey"])
 def test_the_deletion_of_the_profile_may_name_no_key(part, tmp_path):
-    """Some services have one key for each account. A generated request of the same form does not go there."""
+    """A service may have one key for each account. A generated request of the same form is refused."""
     body = {"account": "{account}", "what": "key"}
     door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": body}})
     door.client = door.client.of_part(part)
@@ -232,15 +242,17 @@ def test_the_deletion_of_the_profile_may_name_no_key(part, tmp_path):
 
 
 def test_an_account_is_no_key(tmp_path):
-    """A deletion that names the account alone has no key."""
+    """A deletion that names the account alone counts as a deletion without a key."""
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {"accountId": OWN_ACCOUNT})
 
 
 @pytest.mark.parametrize(("table", "what"), [("STRINGS", "text with NUL"), ("PATH_PARAMETERS", "unknown")])
-def test_a_list_that_names_somebody_ends_the_run(table, what, tmp_path, monkeypatch):
-    """It is a fault of the suite: the run does not go on without the request."""
+def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, what, tmp_path, monkeypatch):
+    """A table of invalid values that names somebody is a fault of the suite, so the run stops with ForbiddenError
+    before the request is sent.
+    """
     monkeypatch.setitem(getattr(invalid, table), what, "somebody@example.com")
     bank = FakeBank()
     with pytest.raises(ForbiddenError):
@@ -250,7 +262,7 @@ def test_a_list_that_names_somebody_ends_the_run(table, what, tmp_path, monkeypa
 
 
 def test_a_key_that_a_service_cut_to_its_mark_may_be_deleted(tmp_path):
-    """If a run registered it: a list shows it then. A request that nobody sent before names no key."""
+    """The mark alone names a key only if the run registered it, because a list shows the key that way then."""
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": MARK})
