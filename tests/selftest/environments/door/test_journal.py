@@ -35,30 +35,33 @@ from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import has_real_code, served_by
 
 ONLY_EXECUTIONS = "executePix.document or executePix.token.required"
-THIRD = "SBX-CPF-1"
+THIRD_CODE = "SBX-CPF-1"
 
 
 # -- the file -----------------------------------------------------------------------------------------------------
 
 
-def log_in(folder, run="one"):
-    """The journal of a run."""
+def staging_journal(folder, run="one"):
+    """The journal of a run in this folder."""
     return Journal(folder / "journal.jsonl", LogKey(folder / "journal.key"), environment="staging", run=run)
 
 
 @pytest.fixture
-def log(tmp_path):
+def journal(tmp_path):
     """A journal with three events of two codes."""
-    log = log_in(tmp_path)
+    journal = staging_journal(tmp_path)
     for code, event in ((CODE, "sent"), (OTHER_CODE, "sent"), (CODE, "success")):
-        log.write(code, event)
-    return log
+        journal.write(code, event)
+    return journal
 
 
-def test_a_code_stands_in_the_journal_by_its_digest_alone(log, tmp_path):
-    """Environment, time, run and what is given stand beside it. All files are their owner's alone."""
-    log.write(OTHER_CODE, "refused", status="404")
-    entries = [(one.environment, one.run, one.outcome, one.status) for one in log_in(tmp_path, run="two").entries()]
+def test_a_code_stands_in_the_journal_by_its_digest_alone(journal, tmp_path):
+    """Environment, run, outcome and status stand beside the digest. Only the owner can read the files."""
+    journal.write(OTHER_CODE, "refused", status="404")
+    entries = [
+        (entry.environment, entry.run, entry.outcome, entry.status)
+        for entry in staging_journal(tmp_path, run="two").entries()
+    ]
     files = list(tmp_path.iterdir())
 
     assert entries == [("staging", "one", "success", ""), ("staging", "one", "refused", "404")]
@@ -66,18 +69,18 @@ def test_a_code_stands_in_the_journal_by_its_digest_alone(log, tmp_path):
     assert {stat.S_IMODE(file.stat().st_mode) & 0o077 for file in files} == {0}
 
 
-def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(log):
-    """One line more than the count is right; half a line is cut, because nothing was sent for it."""
-    count = log.path.with_suffix(".count")
-    before = count.read_bytes()
-    log.write(OTHER_CODE, "unknown")
-    count.write_bytes(before)
-    with log.path.open("a") as file:
+def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(journal):
+    """One line more than the count is right. Half a line is cut_last_line, because nothing was sent for it."""
+    count_file = journal.path.with_suffix(".count")
+    count_before = count_file.read_bytes()
+    journal.write(OTHER_CODE, "unknown")
+    count_file.write_bytes(count_before)
+    with journal.path.open("a") as file:
         file.write('{"at": "2026-')
 
-    assert log.fault() == ""
-    log.write(OTHER_CODE, "success")
-    assert [bool(json.loads(line)) for line in log.path.read_text().splitlines()] == [True] * 5
+    assert journal.fault() == ""
+    journal.write(OTHER_CODE, "success")
+    assert len([json.loads(line) for line in journal.path.read_text().splitlines()]) == 5
 
 
 # -- never twice --------------------------------------------------------------------------------------------------
@@ -92,121 +95,136 @@ def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(log):
     ],
 )
 def test_other_profiles_copies_and_addresses_meet_the_same_entry(address, spelling, service, tmp_path):
-    """The entry is keyed by the code and nothing else; a service may ignore letter case and width."""
-    runs = [ManualRun(service, tmp_path, proxied=True)]
-    runs.append(ManualRun(service, tmp_path, name="two", proxied=True, base_url=address, environment="other"))
-    for each in runs:
-        each.secrets.learn("code", spelling)
-    runs[0].execute()
-    runs[0].execute(spelling)
-    again = runs[1].execute(spelling)
+    """The digest of an entry is made from the code alone, without letter case and width, because a service may
+    ignore both.
+    """
+    first = ManualRun(service, tmp_path, proxied=True)
+    later = ManualRun(service, tmp_path, name="two", proxied=True, base_url=address, environment="other")
+    for manual_run in (first, later):
+        manual_run.secrets.learn("code", spelling)
+    first.execute()
+    first.execute(spelling)
+    skipped = later.execute(spelling)
 
-    assert "the journal says that this code was sent at 20" in again.failure.message
-    assert again.failure.message.endswith(" (success)")
+    assert "the journal says that this code was sent at 20" in skipped.failure.message
+    assert skipped.failure.message.endswith(" (success)")
     assert service.executions == [CODE]
 
 
-def cut(path):
+def cut_last_line(path):
+    """Remove the last line of the journal."""
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
 
 
-def cut_and_count(path):
-    """Cut the journal, and write a number that fits."""
-    cut(path)
+def cut_and_write_count(path):
+    """Cut the journal, and write a count that fits, without a signature."""
+    cut_last_line(path)
     path.with_suffix(".count").write_text("6")
 
 
-def cut_and_edit_the_count(path):
-    """Cut the journal, and put a number that fits before the signature."""
-    cut(path)
+def cut_and_edit_count(path):
+    """Cut the journal, and put a count that fits before the signature."""
+    cut_last_line(path)
     count = path.with_suffix(".count")
     count.write_text(count.read_text().replace("7 ", "6 ", 1))
 
 
-COUNT = "journal.count is missing, edited, or not signed with the key of the journal"
+COUNT_FAULT = "journal.count is missing, edited, or not signed with the key of the journal"
 ACCIDENTS = {
     "deleted": (Path.unlink, "it has 0 lines and had 7"),
-    "cut at a line end": (cut, "it has 6 lines and had 7"),
+    "cut_last_line at a line end": (cut_last_line, "it has 6 lines and had 7"),
     "edited": (lambda path: path.write_text(path.read_text().replace("success", "offered")), "line 4 was edited"),
-    "without its key": (lambda path: path.with_suffix(".key").unlink(), COUNT),
-    "cut, and its count written": (cut_and_count, COUNT),
-    "cut, and its count edited": (cut_and_edit_the_count, COUNT),
-    "without its count": (lambda path: path.with_suffix(".count").unlink(), COUNT),
+    "without its key": (lambda path: path.with_suffix(".key").unlink(), COUNT_FAULT),
+    "cut_last_line, and its count written": (cut_and_write_count, COUNT_FAULT),
+    "cut_last_line, and its count edited": (cut_and_edit_count, COUNT_FAULT),
+    "without its count": (lambda path: path.with_suffix(".count").unlink(), COUNT_FAULT),
 }
 
 
-@pytest.mark.parametrize(("accident", "said"), ACCIDENTS.values(), ids=ACCIDENTS)
-def test_no_code_of_the_profile_is_sent_after_an_accident(accident, said, service, tmp_path):
-    """It may be any of them that was sent before; the line says what to do. It stays so when more is written."""
+@pytest.mark.parametrize(("accident", "fault"), ACCIDENTS.values(), ids=ACCIDENTS)
+def test_no_code_of_the_profile_is_sent_after_an_accident(accident, fault, service, tmp_path):
+    """Any code may have been sent before the accident.
+
+    The message says what to do. Lines that are written later do not mend the journal.
+    """
     first = ManualRun(service, tmp_path)
     first.execute()
     first.execute(OTHER_CODE, credential="no header")
     first.execute(OTHER_CODE)
     accident(first.journal)
     later = ManualRun(service, tmp_path, name="two")
-    later.secrets.learn("code", THIRD)
-    fault, usable = log_in(tmp_path).fault(), later.door.guard.open([THIRD])
-    log_in(tmp_path).write("TX-PREPARED", "sent")
-    refused = [later.execute(THIRD), later.execute(), later.execute(THIRD, credential="no header")]
+    later.secrets.learn("code", THIRD_CODE)
+    fault_after_accident = staging_journal(tmp_path).fault()
+    usable_codes = later.door.guard.open([THIRD_CODE])
+    staging_journal(tmp_path).write("TX-PREPARED", "sent")
+    unsent = [later.execute(THIRD_CODE), later.execute(), later.execute(THIRD_CODE, credential="no header")]
 
-    assert (said in fault, usable) == (True, [])
-    assert {one.failure.message for one in refused} == {later.door.guard.supplied_trouble}
+    assert fault in fault_after_accident
+    assert usable_codes == []
+    assert {exchange.failure.message for exchange in unsent} == {later.door.guard.supplied_trouble}
     assert "transactions.codes are not sent" in later.door.guard.supplied_trouble
     assert service.executions == [CODE, OTHER_CODE]
 
 
 def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(service, tmp_path):
-    """They could put another one in its place. --new-journal does not help: the line says what does."""
+    """Others could replace the journal. --new-journal is refused, too, and the message says what helps."""
     ManualRun(service, tmp_path).execute(OTHER_CODE)
     tmp_path.chmod(0o770)
     later = ManualRun(service, tmp_path, name="two")
-    usable = later.door.guard.open([CODE])
-    said = f"transactions.codes are not sent: others can write to {tmp_path}, which holds the journal: chmod go-w it"
-    with pytest.raises(JournalError, match=re.escape(said)):
-        log_in(tmp_path).start()
-    refused = later.execute()
+    usable_codes = later.door.guard.open([CODE])
+    trouble_message = (
+        f"transactions.codes are not sent: others can write to {tmp_path}, which holds the journal: chmod go-w it"
+    )
+    with pytest.raises(JournalError, match=re.escape(trouble_message)):
+        staging_journal(tmp_path).start()
+    unsent = later.execute()
     tmp_path.chmod(0o700)
 
-    assert (usable, refused.failure.message) == ([], said)
+    assert usable_codes == []
+    assert unsent.failure.message == trouble_message
     assert ManualRun(service, tmp_path, name="three").door.guard.open([CODE]) == [CODE]
 
 
-@pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
+@pytest.mark.parametrize("accident", ["without its count", "cut_last_line at a line end"])
 def test_what_can_be_read_of_a_damaged_journal_still_counts(accident, service, tmp_path):
-    """--new-journal keeps the old file under another name; it is refused where the journal is whole."""
+    """--new-journal keeps the damaged file under another name. It is refused if the journal is whole."""
     first = ManualRun(service, tmp_path)
     first.execute()
     first.execute(OTHER_CODE)
     with pytest.raises(JournalError, match="can be read: leave the option out"):
-        log_in(tmp_path).start()
-    ACCIDENTS[accident][0](first.journal)
-    before = first.journal.read_text()
-    log_in(tmp_path).start()
+        staging_journal(tmp_path).start()
+    do_damage, _ = ACCIDENTS[accident]
+    do_damage(first.journal)
+    text_before = first.journal.read_text()
+    staging_journal(tmp_path).start()
     later = ManualRun(service, tmp_path, name="two")
-    later.secrets.learn("code", THIRD)
-    for code in (CODE, OTHER_CODE, THIRD):
+    later.secrets.learn("code", THIRD_CODE)
+    for code in (CODE, OTHER_CODE, THIRD_CODE):
         later.execute(code)
 
     [kept] = tmp_path.glob("journal-until-*.jsonl")
-    assert kept.read_text() == before
-    assert service.executions == [CODE, OTHER_CODE, THIRD]
+    assert kept.read_text() == text_before
+    assert service.executions == [CODE, OTHER_CODE, THIRD_CODE]
 
 
 def test_the_first_use_says_what_to_do(tmp_path):
-    """Nor is a journal enough that a run began for codes of its own: the one of before may be gone."""
+    """Without a journal of earlier runs no code of the profile is sent, and the message says how to start one.
+
+    A journal that a run began for its own codes is not enough.
+    """
     bank = FakeBank()
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE], "prepare": HOW_TO_PREPARE})
     notes = [report_notes(run_suite_in_memory(bank, profile, ONLY_EXECUTIONS))[0] for _ in range(2)]
 
-    [said] = set(notes)
-    assert said.startswith(f"transactions.codes are not sent: {profile.journal} does not say which were sent")
-    assert "start one with --new-journal, if this is the first use here; else bring it back" in said
+    [note] = set(notes)
+    assert note.startswith(f"transactions.codes are not sent: {profile.journal} does not say which were sent")
+    assert "start one with --new-journal, if this is the first use here; else bring it back" in note
     assert len(bank.executions) == 2
-    assert not [seen for seen in bank.received if seen.path.endswith(CODE)]
+    assert not [request for request in bank.received if request.path.endswith(CODE)]
 
 
 def test_a_sandbox_keeps_no_journal(tmp_path):
-    """Each run sends its codes, and nothing stands beside them."""
+    """On a sandbox each run sends its codes, and no journal is written."""
     bank, profile = FakeBank(), profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
     for _ in range(2):
         run_suite_in_memory(bank, profile, "executePix.document")
@@ -221,25 +239,26 @@ def test_a_sandbox_keeps_no_journal(tmp_path):
 
 
 def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepared(tmp_path):
-    """A file stands where its folder would be."""
+    """A file stands in the place of the journal's folder. No transfer is prepared, and the run is incomplete."""
     (tmp_path / "state").write_text("in the way")
     bank = FakeBank()
     transactions = {"prepare": HOW_TO_PREPARE, "codes": [CODE]}
     profile = profile_off_sandbox(tmp_path, journal=str(tmp_path / "state" / "j"), transactions=transactions)
     model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
 
-    assert {seen.path for seen in bank.received if has_real_code(seen.path) or seen.path == "/v1/pix"} == set()
+    assert [request.path for request in bank.received if has_real_code(request.path)] == []
+    assert [request.path for request in bank.received if request.path == "/v1/pix"] == []
     assert report_notes(model)[0].startswith("executions were stopped: the journal cannot be read or written")
     assert result_of_run(model).verdict.exit_status == 6
 
 
 def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
-    """The answer stands and is counted; no further code goes out, and the run is incomplete."""
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE, THIRD]})
+    """The first answer is judged and counted. No further code is sent, and the run is incomplete."""
+    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE, THIRD_CODE]})
     start_journal(profile)
 
     class BreaksTheJournal(FakeBank):
-        """Executes, and meanwhile a folder comes to stand in the place of the journal."""
+        """Executes, and puts a folder in the place of the journal."""
 
         def execute(self, request):
             profile.journal.unlink()
@@ -267,30 +286,37 @@ class _KilledError(Exception):
 def test_a_code_of_a_run_that_was_killed_is_barred_where_it_was_sent(
     credential, executions, service, tmp_path, monkeypatch
 ):
-    """It is written down before the send. One that was only offered bars nothing; the later run says so."""
+    """The entry is written before the request.
 
-    def killed(*_):
+    A code that was only offered, with a wrong token, is not barred; the later run notes that it was offered.
+    """
+
+    def kill(*_):
         raise _KilledError
 
     first = ManualRun(service, tmp_path)
-    monkeypatch.setattr(first.door.wire, "attempt", killed)
-    monkeypatch.setattr(first.door.guard, "_note_outcome", killed)
+    monkeypatch.setattr(first.door.wire, "attempt", kill)
+    monkeypatch.setattr(first.door.guard, "_note_outcome", kill)
     with pytest.raises(_KilledError):
         first.execute(credential=credential)
     later = ManualRun(service, tmp_path, name="two")
-    usable = later.door.guard.open([CODE])
+    usable_codes = later.door.guard.open([CODE])
     later.execute(credential="no header")
     later.execute()
 
-    assert service.executions == usable == executions
-    assert (later.door.guard.offered, set(later.door.guard.barred)) == (set(executions), {CODE} - set(executions))
+    assert service.executions == usable_codes == executions
+    assert later.door.guard.offered == set(executions)
+    assert set(later.door.guard.barred) == {CODE} - set(executions)
 
 
 def test_an_answer_has_one_outcome():
-    """Every 4xx but 408 and 499 is a refusal; what is neither a refusal nor a success may have moved money."""
-    of_status = {status: outcome_of(execution({}, status=status), executes=True) for status in range(300, 600)}
+    """A 4xx is a refusal, except for 408 and 499.
 
-    assert {status for status, outcome in of_status.items() if outcome is not Outcome.UNKNOWN} == {*range(400, 500)} - {
+    An answer that is neither a refusal nor a success may have moved money.
+    """
+    outcomes = {status: outcome_of(execution({}, status=status), executes=True) for status in range(300, 600)}
+
+    assert {status for status, outcome in outcomes.items() if outcome is not Outcome.UNKNOWN} == {*range(400, 500)} - {
         408,
         499,
     }
@@ -299,14 +325,14 @@ def test_an_answer_has_one_outcome():
     assert outcome_of(unanswered(FailureKind.NO_CONNECTION), executes=True) is Outcome.NOT_SENT
 
 
-ELSEWHERE = {
+CARRY_A_RESULT = {
     "the result itself": EXECUTION_RESULT | {"status": "PENDING"},
     "a list in data": {"data": [{"bank": "341", "branch": "0001", "value": 10.5}]},
     "another name": {"transfer": {"account": "12345", "key": "a@b.example", "value": 10.5}},
     "behind a refusal": b'{"code": 409} {"code": 409, "data": {"id": "TX-1", "status": "PENDING", "value": 10.5}}',
     "three members": {"data": {"id": "TX-1", "status": "PENDING", "value": 10.5, "name": "", "error": None, "date": 0}},
 }
-REFUSALS = {
+CARRY_NO_RESULT = {
     "two members": {"data": {"id": "TX-1", "status": "EXPIRED", "error": None, "message": ""}},
     "an error in data": {"data": {"status": "REFUSED", "error": "expired", "message": "no", "type": "CODE"}},
     "that of Spring": {"timestamp": "2026-01-01", "status": 409, "error": "Conflict", "message": "no", "path": "/v1"},
@@ -318,38 +344,43 @@ REFUSALS = {
 
 
 def test_a_refusal_that_carries_a_result_has_an_unknown_outcome():
-    """A result has three documented members that are filled, under `data`; elsewhere three that no error has. With fewer
-    it is a refusal, in whatever form services refuse."""
-    carrying = {
-        name: outcome_of(answer("executePix", body, status=409), executes=True) for name, body in ELSEWHERE.items()
+    """A body carries a result if `data` has three documented members with values, or if another part has three that
+    no usual error has.
+    """
+    outcomes_with_result = {
+        name: outcome_of(answer("executePix", body, status=409), executes=True) for name, body in CARRY_A_RESULT.items()
     }
-    refusing = {
-        name: outcome_of(answer("executePix", body, status=409), executes=True) for name, body in REFUSALS.items()
+    outcomes_without_result = {
+        name: outcome_of(answer("executePix", body, status=409), executes=True)
+        for name, body in CARRY_NO_RESULT.items()
     }
 
-    assert carrying == dict.fromkeys(ELSEWHERE, Outcome.UNKNOWN)
-    assert refusing == dict.fromkeys(REFUSALS, Outcome.REFUSED)
+    assert outcomes_with_result == dict.fromkeys(CARRY_A_RESULT, Outcome.UNKNOWN)
+    assert outcomes_without_result == dict.fromkeys(CARRY_NO_RESULT, Outcome.REFUSED)
 
 
 @pytest.mark.parametrize("status", [200, 302, 400, 409, 500])
 def test_a_refusal_as_done_was_executed_if_the_run_alone_had_the_code(status):
-    """It prepared the code, and had not sent it before. The result of a code that it saw succeed is that of the first
-    execution."""
+    """A refusal with status DONE is a success if the run prepared the code and had not sent it before.
+
+    After a success the same answer is a refusal, because its result is that of the first execution.
+    """
     done = answer("executePix", {"code": 17, "data": EXECUTION_RESULT | {"status": "DONE"}}, status=status)
     later = answer("executePix", {"code": 17, "data": EXECUTION_RESULT | {"status": "LATER"}}, status=status)
     is_success = status == 200  # DONE in a 200 is one, whatever its code
-    told = [
+    outcomes_of_own_code = [
         outcome_of(done, executes=True, is_own=True),
         outcome_of(done, executes=True, is_own=True, before=Outcome.NOT_SENT),
         outcome_of(done, executes=False, is_own=True),
+    ]
+    outcomes_of_code_others_had = [
         outcome_of(done, executes=True, is_own=True, before=Outcome.OFFERED),
         outcome_of(done, executes=True),
-        outcome_of(later, executes=True, is_own=True),
     ]
 
-    assert told[:3] == [Outcome.SUCCESS] * 3
-    assert told[3:5] == [Outcome.SUCCESS if is_success else Outcome.UNKNOWN] * 2
-    assert told[5] is Outcome.UNKNOWN
+    assert outcomes_of_own_code == [Outcome.SUCCESS] * 3
+    assert outcomes_of_code_others_had == [Outcome.SUCCESS if is_success else Outcome.UNKNOWN] * 2
+    assert outcome_of(later, executes=True, is_own=True) is Outcome.UNKNOWN
     if status in (400, 409):
         assert outcome_of(done, executes=True, is_own=True, before=Outcome.SUCCESS) is Outcome.REFUSED
 
@@ -358,20 +389,22 @@ def test_a_refusal_as_done_was_executed_if_the_run_alone_had_the_code(status):
 
 
 def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
-    """With whatever credential, so that two runs at once take turns."""
-    attempt, free = manual_run.door.wire.attempt, []
+    """The lock is held for any credential, so that two runs at once take turns."""
+    attempt = manual_run.door.wire.attempt
+    sent_without_lock = []
 
-    def look(sending):
+    def attempt_if_locked(sending):
         with suppress(Timeout):
             FileLock(f"{manual_run.journal}.lock").acquire(blocking=False)
-            free.append(sending.sent.url)
+            sent_without_lock.append(sending.sent.url)
         return attempt(sending)
 
-    manual_run.door.wire.attempt = look
+    manual_run.door.wire.attempt = attempt_if_locked
     manual_run.execute(credential="a wrong token (of a JWT: another signature)")
     manual_run.execute()
 
-    assert (free, manual_run.events[-1:]) == ([], ["success"])
+    assert sent_without_lock == []
+    assert manual_run.events[-1:] == ["success"]
     assert not manual_run.door.guard.journal.lock.is_locked
 
 
@@ -379,10 +412,12 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
 
 
 def test_a_prepared_code_bars_nothing(service, tmp_path):
-    """It is written down before it is sent, without an outcome; a later run may be given it, and does not say that it
-    was offered. An outcome is never taken back by it. Without a journal that can be written no code is sent."""
-    log = log_in(tmp_path)
-    log.start()
+    """A prepared code is entered before it is sent, and a later run may send it.
+
+    Its entry never takes back an outcome. If the journal cannot be written, no further code is sent.
+    """
+    journal = staging_journal(tmp_path)
+    journal.start()
     for code, event in (
         (CODE, "prepared"),
         (OTHER_CODE, "prepared"),
@@ -390,20 +425,20 @@ def test_a_prepared_code_bars_nothing(service, tmp_path):
         (OTHER_CODE, "success"),
         (OTHER_CODE, "prepared"),
     ):
-        log.write(code, event)
-    log.write(THIRD, "prepared")
-    log.write(THIRD, "offered")
+        journal.write(code, event)
+    journal.write(THIRD_CODE, "prepared")
+    journal.write(THIRD_CODE, "offered")
     later = ManualRun(service, tmp_path, name="two")
-    usable = later.door.guard.open([CODE, OTHER_CODE, THIRD])
-    outcomes = [entry.outcome for entry in log.entries()]
-    log.path.unlink()
-    log.path.mkdir()
+    usable_codes = later.door.guard.open([CODE, OTHER_CODE, THIRD_CODE])
+    outcomes = [entry.outcome for entry in journal.entries()]
+    journal.path.unlink()
+    journal.path.mkdir()
     later.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
 
-    assert usable == [CODE, THIRD]
+    assert usable_codes == [CODE, THIRD_CODE]
     assert outcomes == ["prepared", "success", "offered"]
-    assert later.door.guard.offered == {THIRD}
-    assert later.door.guard.journal_trouble == f"{log.path} is no file: name another place in journal"
+    assert later.door.guard.offered == {THIRD_CODE}
+    assert later.door.guard.journal_trouble == f"{journal.path} is no file: name another place in journal"
     assert later.door.guard.room == 0
 
 
@@ -411,37 +446,44 @@ UNUSABLE = [".", "..", "Tok-3n.Of-The_Service", "x-tok-3n.of-the_service", "a b"
 
 
 @pytest.mark.parametrize("code", [*UNUSABLE, CODE.lower()])
-def test_a_prepared_code_that_cannot_be_one_is_not_sent(service, code, tmp_path):
-    """A dot would change the address, a token would be written into it, and a code of the profile is sent once. The run
-    says what to look at, and prepares no more."""
+def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
+    """A dot would change the path, the token would be written into it, and a code of the profile is sent once.
+
+    The run notes what to look at, and prepares no further transfer.
+    """
     service.service.new_code = lambda: code
     manual_run = ManualRun(service, tmp_path)
     manual_run.execute_all(sandbox_profile(tmp_path, [CODE], prepare=HOW_TO_PREPARE | {"count": 3}))
 
     assert service.executions == [CODE]
     assert " is not sent: it " in manual_run.door.guard.notes[0]
-    assert len([seen for seen in service.received if seen.path == "/v1/pix"]) == 1
+    assert len([request for request in service.received if request.path == "/v1/pix"]) == 1
 
 
 # -- what people do -----------------------------------------------------------------------------------------------
 
 
 def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
-    """Nor one that the profile does not have; one that was refused is, where --resend-code names it. No message repeats
-    the code."""
+    """A refused code is sent again if --resend-code names it.
+
+    A code that succeeded, or that the profile does not have, is not. No message repeats the code.
+    """
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE]})
     start_journal(profile)
     ManualRun(service, tmp_path).execute()
     ManualRun(service, tmp_path, token="another-Tok3n.of-Nobody").execute(OTHER_CODE)
     skipped = ManualRun(service, tmp_path, name="two").execute(OTHER_CODE)
-    again = ManualRun(service, tmp_path, name="three", resend={CODE, OTHER_CODE})
-    again.execute()
-    again.execute(OTHER_CODE)
+    resending = ManualRun(service, tmp_path, name="three", resend={CODE, OTHER_CODE})
+    resending.execute()
+    resending.execute(OTHER_CODE)
 
     assert skipped.failure.message.endswith(" (refused)")
     assert service.executions == [CODE, OTHER_CODE]
-    for code, said in ((CODE, "this code was executed at 20"), ("TX-OF-NOBODY", "no such code in transactions.codes")):
-        with pytest.raises(ProfileError, match=f"^--resend-code: {said}(?!.*{code})"):
+    for code, reason in (
+        (CODE, "this code was executed at 20"),
+        ("TX-OF-NOBODY", "no such code in transactions.codes"),
+    ):
+        with pytest.raises(ProfileError, match=f"^--resend-code: {reason}(?!.*{code})"):
             code_to_resend(profile, code)
     with pytest.raises(ProfileError, match=r"expected a file that holds one code(?!.*TX-OF-NOBODY)"):
         code_from("TX-OF-NOBODY")
@@ -449,7 +491,7 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
 
 @served_by(trouble.RefusesEveryExecution)
 def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, monkeypatch):
-    """The key of a pipeline comes from a variable, and nothing is sent without it."""
+    """A pipeline gives the key of the journal in a variable. Without that variable nothing is sent."""
     profile = write_profile(
         tmp_path, service.base_url, sandbox=None, journal="kept/journal.jsonl", journal_key_env="PIX_JOURNAL_KEY",
         allow=["execute"],

@@ -19,6 +19,8 @@ class BlankBeforeColon(SocketService):
 
 
 class TabBeforeColon(BlankBeforeColon):
+    """A tab and a blank stand before the colon of its first header."""
+
     LINE = b"X-FRAME-OPTIONS\t : SAMEORIGIN"
 
 
@@ -29,12 +31,14 @@ class NoHeader(BlankBeforeColon):
 
 
 class NoName(BlankBeforeColon):
+    """The text before the colon has blanks."""
+
     LINE = b"a name of words: 1"
 
 
 @served_by(BlankBeforeColon, TabBeforeColon)
 def test_a_blank_before_a_colon_is_no_part_of_the_name(service, manual_run):
-    """The headers after it are read, too."""
+    """The name is read without the blank, and the headers after it are read, too."""
     response = manual_run.client.send("listAccounts", valid=True).response
 
     assert (response.status, response.header("X-Frame-Options")) == (200, "SAMEORIGIN")
@@ -43,7 +47,7 @@ def test_a_blank_before_a_colon_is_no_part_of_the_name(service, manual_run):
 
 @served_by(NoHeader, NoName)
 def test_a_line_that_is_no_header_is_a_limit_of_the_suite(service, manual_run):
-    """It is said, and no fault of the service: what stands after it cannot be read. The target can be reached."""
+    """The message says so, because the HTTP library cannot read the lines after it. The target counts as reachable."""
     exchange = manual_run.client.send("listAccounts", valid=True)
 
     assert exchange.failure.kind is FailureKind.LIMIT
@@ -53,11 +57,9 @@ def test_a_line_that_is_no_header_is_a_limit_of_the_suite(service, manual_run):
 
 @pytest.mark.parametrize(("service", "status"), [(BlankBeforeColon, 0), (NoHeader, 6)], indirect=["service"])
 def test_no_such_line_fails_a_run(service, status, tmp_path):
-    """What can be read is tested, and what cannot is not exercised."""
-    ended = run_suite(write_profile(tmp_path, service.base_url), "-k", "listAccounts")
+    """What the library reads is tested. What it cannot read is not exercised."""
+    result = run_suite(write_profile(tmp_path, service.base_url), "-k", "listAccounts")
 
-    assert (ended.status, ended.messages_with_verdict("fail"), ended.messages_with_verdict("warn")) == (
-        status,
-        {},
-        {},
-    ), ended.output
+    assert result.status == status, result.output
+    assert result.messages_with_verdict("fail") == {}
+    assert result.messages_with_verdict("warn") == {}
