@@ -21,57 +21,57 @@ LONG_HEAD = "headers longer than the suite reads (65536 bytes together)"
 LONG = "longer than limits.response_bytes (100000 bytes)"
 
 
-def ends(connection):
-    """Closes the connection."""
+def close_connection(connection):
+    """Close the connection."""
     connection.shutdown(2)
 
 
 @pytest.mark.parametrize(
-    ("said", "then", "kind", "why"),
+    ("answer_bytes", "then", "kind", "message"),
     [
         (HEAD, hostile.drip_bytes, FailureKind.TIMEOUT, LATE),
         (HEAD + b"Content-Length: 1000\r\n\r\n", hostile.drip_bytes, FailureKind.TIMEOUT, LATE),
-        (HEAD + b"Content-Length: 1000\r\n\r\n{}", ends, None, BROKEN_OFF),
-        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n{", ends, None, BROKEN_OFF),
+        (HEAD + b"Content-Length: 1000\r\n\r\n{}", close_connection, None, BROKEN_OFF),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n{", close_connection, None, BROKEN_OFF),
         (HEAD + b"Content-Length: two\r\n\r\n{}", hostile.drip_bytes, None, NO_LENGTH),
         (HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", hostile.drip_bytes, None, NO_LENGTH),
-        (HEAD + b"Content-Length: 2 \r\n\r\n{}", ends, None, ""),
+        (HEAD + b"Content-Length: 2 \r\n\r\n{}", close_connection, None, ""),
         (HEAD + b"Content-Length: 9\r\n\r\n{", reset_connection, FailureKind.DROPPED, "the connection was dropped without an answer"),
-        (b"\x00\xff\x1b[31m noise\r\n\r\n" * 100, ends, FailureKind.NOT_HTTP, "the answer is not HTTP"),
+        (b"\x00\xff\x1b[31m noise\r\n\r\n" * 100, close_connection, FailureKind.NOT_HTTP, "the answer is not HTTP"),
         (*hostile.NEVER_ENDS_ITS_HEADERS, FailureKind.LIMIT, LONG_HEAD),
-        (hostile.LONG_HEADERS, ends, FailureKind.LIMIT, LONG_HEAD),
-        (hostile.INTERIM * 1_500 + hostile.json_answer_bytes(b"{}"), ends, FailureKind.LIMIT, LONG_HEAD),
-        (hostile.INTERIM * 100 + hostile.json_answer_bytes(b"{}", ("X-Long", "y" * 50_000)), ends, None, ""),
-        (hostile.MANY_HEADERS, ends, FailureKind.LIMIT, "more headers than the suite reads (100)"),
+        (hostile.LONG_HEADERS, close_connection, FailureKind.LIMIT, LONG_HEAD),
+        (hostile.INTERIM * 1_500 + hostile.json_answer_bytes(b"{}"), close_connection, FailureKind.LIMIT, LONG_HEAD),
+        (hostile.INTERIM * 100 + hostile.json_answer_bytes(b"{}", ("X-Long", "y" * 50_000)), close_connection, None, ""),
+        (hostile.MANY_HEADERS, close_connection, FailureKind.LIMIT, "more headers than the suite reads (100)"),
         (*hostile.NEVER_ENDS, None, LONG),
-        (hostile.GZIP_BOMB, ends, None, LONG),
-        (hostile.json_answer_bytes(b" " * 100_001), ends, None, LONG),
-        (hostile.json_answer_bytes(b" " * 100_000), ends, None, ""),
+        (hostile.GZIP_BOMB, close_connection, None, LONG),
+        (hostile.json_answer_bytes(b" " * 100_001), close_connection, None, LONG),
+        (hostile.json_answer_bytes(b" " * 100_000), close_connection, None, ""),
     ],
     ids=range(18),
 )  # fmt: skip
-def test_an_answer_that_harms_is_a_failure_with_a_name(said, then, kind, why, tmp_path):
-    """It is not waited for, nor read to an end that does not come. A limit of the suite is an answer: a target that gives
-    one is there, however often it does."""
-    with SaysOneAnswer(said, then) as service:
+def test_an_answer_that_harms_is_a_failure_with_a_name(answer_bytes, then, kind, message, tmp_path):
+    """The suite does not wait for the end of the answer.
+
+    If the answer is longer than the suite reads, the target still counts as reachable.
+    """
+    with SaysOneAnswer(answer_bytes, then) as service:
         limits = {"timeout": 0.5} if kind is FailureKind.TIMEOUT else {}
         manual_run = ManualRun(service, tmp_path, **limits)
-        found = manual_run.client.send("executePix", "pixconf-1")
-        again = [manual_run.client.send("listAccounts") for _ in range(6) if kind is FailureKind.LIMIT]
+        exchange = manual_run.client.send("executePix", "pixconf-1")
+        later_exchanges = [manual_run.client.send("listAccounts") for _ in range(6) if kind is FailureKind.LIMIT]
 
-    how = (
-        (found.failure.kind, found.failure.message)
-        if kind
-        else (None, str(found.response.broken) or found.response.cut)
-    )
-    assert how == (kind, why)
-    assert {seen.failure.kind for seen in again} <= {kind}
+    if kind:
+        assert (exchange.failure.kind, exchange.failure.message) == (kind, message)
+    else:
+        assert (str(exchange.response.broken) or exchange.response.cut) == message
+    assert {exchange.failure.kind for exchange in later_exchanges} <= {kind}
     assert manual_run.door.liveness.unreachable == ""
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory):
-    """A run against a service that says all of it."""
+def hostile_result(tmp_path_factory):
+    """The result of a run against a service that gives every hostile answer in turn."""
     with hostile.SaysEverything() as service:
         profile = write_profile(
             tmp_path_factory.mktemp("hostile"), service.base_url, limits={"response_bytes": 1_000_000}
@@ -79,24 +79,24 @@ def ended(tmp_path_factory):
         return run_suite(profile, "--parallel=1", "-k", "executePix.document or executePix.type or listAccounts")
 
 
-def test_the_end_is_bounded_and_truthful(ended):
-    """Requests and memory are bounded, and there is a verdict: nothing failed."""
-    assert ended.document["verdict"] == "partial", ended.output[-2000:]
-    assert ended.document["traffic"]["requests"] < 50
-    assert ended.peak_mb < PEAK_MB
+def test_a_run_against_a_hostile_service_is_bounded_and_has_a_verdict(hostile_result):
+    """It sends fewer than 50 requests, needs less than PEAK_MB, and nothing fails."""
+    assert hostile_result.document["verdict"] == "partial", hostile_result.output[-2000:]
+    assert hostile_result.document["traffic"]["requests"] < 50
+    assert hostile_result.peak_mb < PEAK_MB
 
 
-def test_reports_are_whole_and_plain(ended):
-    """JSON and XML can be read; nothing that leaves the run holds a control character or half a letter."""
-    files = {path.name: path.read_text("utf-8") for path in ended.folder.iterdir()}
+def test_reports_are_whole_and_plain(hostile_result):
+    """The JSON and XML files can be parsed. No file and no output has a control character."""
+    files = {path.name: path.read_text("utf-8") for path in hostile_result.folder.iterdir()}
     JUnitXml.fromstring(files["junit.xml"])
 
     assert set(files) == {*OUTPUTS, PAGE, SUMS}
-    assert not [mark for mark in "\x00\x07\x1b\x9b\u202e" for text in (*files.values(), ended.output) if mark in text]
+    assert not set("\x00\x07\x1b\x9b\u202e") & set("".join([*files.values(), hostile_result.output]))
 
 
 class Dies(Service):
-    """Hangs up, from its twentieth request on."""
+    """Hangs up at its 21st request and at all later ones."""
 
     answered = 0
 
@@ -106,7 +106,7 @@ class Dies(Service):
 
 
 def test_a_service_that_dies_leaves_what_was_learned():
-    """Twenty answers were judged before it was gone: exit status 7."""
+    """The twenty answers before the end are judged. Exit status 7."""
     trial = try_in_memory(Dies())
 
     assert trial.exit_status == 7
@@ -116,11 +116,13 @@ def test_a_service_that_dies_leaves_what_was_learned():
 
 
 def test_a_redirect_takes_no_token_to_another_port(tmp_path):
-    """Nothing at all is sent to where a redirect leads."""
+    """Nothing at all is sent to the address of a redirect."""
     with (
         SocketService() as elsewhere,
         SaysOneAnswer(response_bytes(Response(307, b"", (("Location", elsewhere.base_url),)))) as service,
     ):
-        found = ManualRun(service, tmp_path).client.send("listAccounts", valid=True)
+        exchange = ManualRun(service, tmp_path).client.send("listAccounts", valid=True)
 
-    assert (found.response.status, len(service.received), elsewhere.received) == (307, 1, [])
+    assert exchange.response.status == 307
+    assert len(service.received) == 1
+    assert elsewhere.received == []

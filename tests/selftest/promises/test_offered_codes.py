@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections import Counter
+from itertools import chain
 from urllib.parse import unquote
 
 import pytest
@@ -30,7 +32,7 @@ DOCUMENTED = ("executePix", "registerPixKey")
 
 
 class ExecutesAndRefuses(FakeBank):
-    """A code is executed by whatever request names it, and refused all the same without the valid token."""
+    """Executes a code for whatever request names it, and refuses the request unless it has the valid token."""
 
     def authorize(self, request, operation):
         """Anybody may."""
@@ -40,36 +42,42 @@ class ExecutesAndRefuses(FakeBank):
 
 
 class Overlapping(SocketService):
-    """Holds executions and reads for a moment. `beside` has, for each in turn, the requests that were inside with it."""
+    """Holds executions and reads for a moment.
+
+    For each request with a real code, `beside` has a list: that request, and the requests that were inside at the same
+    time.
+    """
 
     def __init__(self):
         super().__init__()
         self.inside, self.beside, self.guard = [], [], threading.Lock()
 
     def answer(self, connection, request):
-        mine = [request]
+        visit = [request]
         with self.guard:
-            for seen in self.inside:
-                seen.append(request)
-                mine.append(seen[0])
-            self.inside.append(mine)
+            for other_visit in self.inside:
+                other_visit.append(request)
+                visit.append(other_visit[0])
+            self.inside.append(visit)
         if has_real_code(request.path):
-            self.beside.append(mine)
+            self.beside.append(visit)
         if request.path.startswith(EXECUTION_PATH) or request.path == "/v1/accounts":
             time.sleep(0.1)
         super().answer(connection, request)
         with self.guard:
-            self.inside.remove(mine)
+            self.inside.remove(visit)
 
 
 def profile_with(folder, codes=(), allow=FUZZ, wrong_tokens=20, **changes):
-    """A profile of a target that is no sandbox, unless `changes` say so."""
+    """A profile of a target that is no sandbox, unless `changes` say so, with these codes and this limit of wrong
+    tokens.
+    """
     limits = {"executions": 12, "requests": 3000, "wrong_tokens": wrong_tokens}
     return profile_off_sandbox(folder, transactions={"codes": list(codes)}, limits=limits, allow=allow, **changes)
 
 
-def executed(service, folder, codes, **changes):
-    """What a run sends to the execution, without the tests."""
+def log_of_executions(service, folder, codes, **changes):
+    """The log of what a run sends to the execution, without the tests."""
     profile = profile_with(folder, codes, **changes)
     limits = {"wrong_tokens": profile.limits.wrong_tokens, "requests": 2000, "executions": 12}
     manual_run = ManualRun(
@@ -78,14 +86,15 @@ def executed(service, folder, codes, **changes):
     return manual_run.execute_all(profile, pair=True)
 
 
-def offers(service):
-    """By code, the credentials that it came with before the valid token, which came once; the first is asked again."""
-    sent, valid = {}, f"Bearer {service.service.token}"
+def offers_by_code(service):
+    """For each code, the credentials of its requests before the one with the valid token."""
+    credentials_by_code = {}
+    valid = f"Bearer {service.sandbox.token}"
     for code, credential in real_codes_received(service):
-        sent.setdefault(code, []).append(credential)
-    assert all(each.count(valid) == 1 for each in sent.values())
-    assert all(each[-1] == valid for each in list(sent.values())[1:])
-    return {code: each[: each.index(valid)] for code, each in sent.items()}
+        credentials_by_code.setdefault(code, []).append(credential)
+    assert all(credentials.count(valid) == 1 for credentials in credentials_by_code.values())
+    assert all(credentials[-1] == valid for credentials in list(credentials_by_code.values())[1:])
+    return {code: credentials[: credentials.index(valid)] for code, credentials in credentials_by_code.items()}
 
 
 # -- the order of codes ---------------------------------------------------------------------------------------------
@@ -104,21 +113,22 @@ def offers(service):
 def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
     count, offered, limit, allow, service, tmp_path
 ):
-    """The third meets one request, and more go as the second; a single code is offered, too. Each is executed once."""
-    executed(service, tmp_path, CODES[:count], allow=allow, wrong_tokens=limit)
-    sent = offers(service)
-    wrong = [
-        each for each in service.received if each.header("Authorization") not in ("", f"Bearer {service.service.token}")
-    ]
+    """The first code is executed before any wrong token, unless it is the only one.
+
+    The second, and every code after the third, is offered before its execution. Each code is executed once.
+    """
+    log_of_executions(service, tmp_path, CODES[:count], allow=allow, wrong_tokens=limit)
+    offers = offers_by_code(service)
+    right_or_none = ("", f"Bearer {service.sandbox.token}")
+    wrong_tokens = [request for request in service.received if request.header("Authorization") not in right_or_none]
+    places_of_first = [place for place, (code, _) in enumerate(real_codes_received(service)) if code == CODES[0]]
 
     assert service.executions == list(CODES[:count])
-    assert [place for place, code in enumerate(CODES[:count]) if sent[code]] == offered
-    assert all("" in sent[CODES[place]] for place in offered)
-    assert len(wrong) <= limit
-    assert any(any(each) for each in sent.values()) is (limit > 4)
-    assert [place for place, (code, _) in enumerate(real_codes_received(service)) if code == CODES[0]][
-        -1
-    ] > 0 or not limit
+    assert [place for place, code in enumerate(CODES[:count]) if offers[code]] == offered
+    assert all("" in offers[CODES[place]] for place in offered)
+    assert len(wrong_tokens) <= limit
+    assert any(any(credentials) for credentials in offers.values()) is (limit > 4)
+    assert places_of_first[-1] > 0 or not limit
 
 
 @pytest.mark.parametrize(
@@ -128,24 +138,28 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
 )
 @served_by(Overlapping)
 def test_a_code_never_meets_another_code(service, sandbox, allow, tmp_path):
-    """The third execution meets one request, a read or a synthetic code with a wrong token; elsewhere than on a sandbox
-    no other code meets any."""
-    executed(service, tmp_path, CODES, sandbox=sandbox, allow=allow, wrong_tokens=6)
-    company = [(mine[0].path, service.is_granted(mine[0]), mine[1:]) for mine in service.beside]
-    others = [each for _, _, rest in company for each in rest if sandbox is None]
+    """While the third code is executed, one read or one synthetic code with a wrong token is inside.
 
-    assert not any(
-        has_real_code(each.path) or (each.path.startswith(EXECUTION_PATH) and service.is_granted(each))
-        for each in others
-    )
-    assert [len(rest) for _, granted, rest in company if granted] == [0, 0, 1, 0, 0]
-    assert sandbox or [path for path, _, rest in company if rest] == [EXECUTION_PATH + CODES[2]]
+    Off a sandbox no code meets another request.
+    """
+    log_of_executions(service, tmp_path, CODES, sandbox=sandbox, allow=allow, wrong_tokens=6)
+    visits = [(request.path, service.is_granted(request), beside) for request, *beside in service.beside]
+    requests_beside = [] if sandbox else list(chain.from_iterable(beside for _, _, beside in visits))
+
+    executions_beside = [request for request in requests_beside if request.path.startswith(EXECUTION_PATH)]
+
+    assert [request for request in requests_beside if has_real_code(request.path)] == []
+    assert [request for request in executions_beside if service.is_granted(request)] == []
+    assert [len(beside) for _, is_granted, beside in visits if is_granted] == [0, 0, 1, 0, 0]
+    assert sandbox or [path for path, _, beside in visits if beside] == [EXECUTION_PATH + CODES[2]]
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_refusal_that_had_its_effect_is_said(count, tmp_path):
-    """The code's first valid use says that it was executed; also where it is the only code. That it may have expired is
-    not said beside it."""
+    """The first valid request with the code shows that the code was executed already.
+
+    The note does not say that it may have expired.
+    """
     profile = profile_with(tmp_path, CODES[:count])
     start_journal(profile)
     notes = report_notes(run_suite_in_memory(ExecutesAndRefuses(), profile, "executePix.token.required"))
@@ -165,9 +179,10 @@ def test_a_refusal_that_had_its_effect_is_said(count, tmp_path):
     ],
 )
 def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allow, limit, tmp_path):
-    """For each of the two operations, all that is generated and repeated included; a limit of 0 is one for all others,
-    too. Without fuzz no refused credential tells the token. Elsewhere than on a sandbox no key of the profile is among
-    them."""
+    """The limit holds for each of the two documented operations, generated and repeated requests included; 0 holds
+    for all operations. Without fuzz no wrong token shows the token. Off a sandbox no registration with a wrong token
+    names a key of the profile.
+    """
     service = FakeBank(make().token)
     service.is_token = make().is_token
     profile = profile_with(tmp_path, CODES[:3], allow=allow, wrong_tokens=limit)
@@ -175,22 +190,29 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
     model = run_suite_in_memory(
         service, profile, "executePix or registerPixKey or listAccounts or deletePixKey", among=ALL_TESTS
     )
-    refused = [
-        (name, each.header("Authorization"), each.body)
-        for each in service.received
-        for name in operations_reached(each.method, each.path)
-        if not service.is_granted(each)
+    refused = [request for request in service.received if not service.is_granted(request)]
+    with_a_token = [request for request in refused if request.header("Authorization")]
+    wrong_tokens_by_operation = Counter()
+    for request in with_a_token:
+        wrong_tokens_by_operation.update(operations_reached(request.method, request.path))
+    registrations = [
+        request for request in refused if "registerPixKey" in operations_reached(request.method, request.path)
     ]
-    holding_one = [name for name, sent, _ in refused if sent]
-    hiding = {str(authorization(form.name, service.token)).split(" ")[-1] for form in FORMS if not form.restorable}
+    tokens_without_secret = {
+        str(authorization(form.name, service.token)).split(" ")[-1] for form in FORMS if not form.restorable
+    }
     verdict = next(
-        str(result.message) for one, result in result_of_run(model).results if one.id == "executePix.token.required"
+        str(result.message) for row, result in result_of_run(model).results if row.id == "executePix.token.required"
     )
 
     assert result_of_run(model).verdict.exit_status == 0
-    assert all(holding_one.count(name) <= limit for name in (DOCUMENTED if limit else holding_one))
-    assert "fuzz" in allow or {sent.split()[-1] for _, sent, _ in refused if sent} <= hiding | {"bearer", "BEARER"}
-    assert all(b"pixconf-" in body for name, _, body in refused if name == "registerPixKey")
+    assert all(
+        wrong_tokens_by_operation[name] <= limit for name in (DOCUMENTED if limit else wrong_tokens_by_operation)
+    )
+
+    last_words = {request.header("Authorization").split()[-1] for request in with_a_token}
+    assert "fuzz" in allow or last_words <= tokens_without_secret | {"bearer", "BEARER"}
+    assert all(b"pixconf-" in request.body for request in registrations)
     assert verdict.startswith("credentials tried: ")
 
 
@@ -201,23 +223,26 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
     ids=["no sandbox", "a sandbox"],
 )
 def test_a_real_code_is_offered_as_often_as_the_limit_says(sandbox, begin_journal, limit, tmp_path):
-    """Requests without any token count, too, and those at an account of the profile; but for a plain one for each code and
-    each key type."""
+    """Requests without a token count against the limit, too, except for one plain request for each code and each key
+    type.
+    """
     bank = FakeBank()
     profile = profile_with(tmp_path, CODES[:3], wrong_tokens=limit, sandbox=sandbox)
     begin_journal(profile)
     run_suite_in_memory(bank, profile, "executePix.token.required or registerPixKey.token.required")
-    refused = [seen for seen in bank.received if not bank.is_granted(seen)]
-    offers = [seen for seen in refused if any(code in unquote(seen.path) for code in CODES)]
-    plain_codes = {
-        seen.path for seen in offers if not seen.header("Authorization") and seen.path[len(EXECUTION_PATH) :] in CODES
-    }
-    reached = [(seen, operations_reached(seen.method, seen.path)) for seen in refused]
-    registrations = [seen for seen, names in reached if "registerPixKey" in names and "ac-0001" in seen.path]
+    refused = [request for request in bank.received if not bank.is_granted(request)]
+    offers = [request for request in refused if any(code in unquote(request.path) for code in CODES)]
+    without_token = [request.path for request in offers if not request.header("Authorization")]
+    plain_codes = {path for path in without_token if path.removeprefix(EXECUTION_PATH) in CODES}
+    registrations = [
+        request
+        for request in refused
+        if "registerPixKey" in operations_reached(request.method, request.path) and "ac-0001" in request.path
+    ]
 
     assert len(offers) - len(plain_codes) <= limit
     assert len(registrations) <= limit + (5 if sandbox else 1)
-    assert bool(offers)
+    assert offers != []
 
 
 @pytest.mark.parametrize(
@@ -228,9 +253,10 @@ def test_a_real_code_is_offered_as_often_as_the_limit_says(sandbox, begin_journa
     ],
 )  # fmt: skip
 def test_a_selection_sends_wrong_tokens_only_where_it_is_about_them(selected, has_wrong_tokens, tmp_path):
-    """Fields of the results need executions and registrations, and no request without the token."""
+    """A selection of result fields needs executions and registrations, and no request without the token."""
     bank = FakeBank()
     run_suite_in_memory(bank, profile_with(tmp_path, CODES[:3], sandbox=UNUSED_ADDRESS), selected)
-    refused = [seen for seen in bank.received if not bank.is_granted(seen)]
+    refused = [request for request in bank.received if not bank.is_granted(request)]
 
-    assert (len(refused) > 5, bool(refused)) == (has_wrong_tokens, has_wrong_tokens)
+    assert (len(refused) > 5) is has_wrong_tokens
+    assert bool(refused) is has_wrong_tokens

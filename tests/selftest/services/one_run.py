@@ -64,7 +64,7 @@ class ManualRun:
         budget.ending = EndsWhenSet()
         budget.ending.silent = getattr(service, "silent", EndsWhenSet.silent)
         self.secrets = Secrets({"code": (CODE, OTHER_CODE)})
-        self.secrets.learn_token(token or service.service.token)
+        self.secrets.learn_token(token or service.sandbox.token)
         tls = Tls(ca_bundle=ca_bundle)
         wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
         self.door = Door(

@@ -36,7 +36,7 @@ class NamesPeople(SocketService):
 
     def answer(self, connection, request):
         number = len(self.received)
-        lawful = self.service.respond(request)
+        lawful = self.sandbox.respond(request)
         misplaced = _with_people_in(lawful, MISPLACED[number % len(MISPLACED)])
         ways = [*map(response_bytes, (*self._refusals(number), misplaced, misplaced, misplaced)), *BROKEN]
         said = response_bytes(misplaced) if number <= self.LAWFUL_AT_FIRST else ways[number % len(ways)]

@@ -20,7 +20,7 @@ class SocketService:
     host = "http://127.0.0.1"
 
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
-        self.service = Service(token=token)
+        self.sandbox = Service(token=token)
         self.received: list[Request] = []
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self._stopped = threading.Event()
@@ -37,11 +37,11 @@ class SocketService:
 
     def is_granted(self, request: Request) -> bool:
         """Whether a request has the valid token."""
-        return request.header("Authorization") == f"Bearer {self.service.token}"
+        return request.header("Authorization") == f"Bearer {self.sandbox.token}"
 
     def answer(self, connection: socket.socket, request: Request) -> None:
         """Say what a lawful service says; a lie overrides this."""
-        connection.sendall(response_bytes(self.service.respond(request)))
+        connection.sendall(response_bytes(self.sandbox.respond(request)))
 
     def greet(self, connection: socket.socket) -> bool:
         """Whether a new connection is listened to."""

@@ -85,7 +85,7 @@ class CutsAnExecutionShort(Trouble):
     """Sends half of what Content-Length promises."""
 
     def execute(self, connection, request):
-        connection.sendall(response_bytes(self.service.respond(request))[:-40])
+        connection.sendall(response_bytes(self.sandbox.respond(request))[:-40])
         connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -93,7 +93,7 @@ class ExecutesAndBreaksA400Off(Trouble):
     """Executes, says no, and sends half of what Content-Length promises."""
 
     def execute(self, connection, request):
-        answer = replace(self.service.respond(request), status=400)
+        answer = replace(self.sandbox.respond(request), status=400)
         connection.sendall(response_bytes(answer)[:-40])
         connection.shutdown(socket.SHUT_RDWR)
 
@@ -105,7 +105,7 @@ class ExecutesAndAnswers400(Trouble):
     changes: ClassVar[dict[str, object]] = {}
 
     def execute(self, connection, request):
-        answer = self.service.respond(request)
+        answer = self.sandbox.respond(request)
         envelope = json.loads(answer.body)
         envelope["data"] |= self.changes.get("data", {})
         body = json.dumps(envelope | {"code": self.changes.get("code", 400)}).encode()
@@ -141,7 +141,7 @@ class SlowsAnExecutionDown(Trouble):
     def execute(self, connection, request):
         self.asked, before = True, self.asked
         limited = Response(429, b"", (("Retry-After", "0"),))
-        connection.sendall(response_bytes(self.service.respond(request) if before else limited))
+        connection.sendall(response_bytes(self.sandbox.respond(request) if before else limited))
 
 
 class ExecutesForAnybody(SocketService):
@@ -149,7 +149,7 @@ class ExecutesForAnybody(SocketService):
 
     def __init__(self):
         super().__init__()
-        self.service.authorize = lambda request, operation: None
+        self.sandbox.authorize = lambda request, operation: None
 
 
 class RefusesEveryExecution(Trouble):

@@ -50,7 +50,7 @@ class ExpiresUnderWay(SocketService):
     def __init__(self):
         super().__init__()
         self._count = count(1)
-        self._together = threading.Barrier(8, action=lambda: setattr(self.service, "token", LATER))
+        self._together = threading.Barrier(8, action=lambda: setattr(self.sandbox, "token", LATER))
 
     def answer(self, connection, request):
         if 1 < next(self._count) <= 9:
@@ -92,7 +92,7 @@ def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service,
     """The new token is used by the requests after the execution."""
     manual_run = ManualRun(service, tmp_path, refresh=lambda: manual_run.secrets.learn_token(LATER) or True)
     manual_run.client.send("listAccounts", valid=True)
-    service.service.token = LATER
+    service.sandbox.token = LATER
     manual_run.execute(CODE)
 
     assert [code for code, _ in real_codes_received(service)] == [CODE]
@@ -104,7 +104,7 @@ def test_a_request_that_was_made_before_carries_the_token_of_now(service, manual
     code.
     """
     waiting = manual_run.client._request("GET", f"/v1/execute/pix/{CODE}")
-    service.service.token = LATER
+    service.sandbox.token = LATER
     manual_run.secrets.learn_token(LATER)
     executed = manual_run.door.exchange(waiting, Intent("executePix", valid=True))
 

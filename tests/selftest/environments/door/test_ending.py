@@ -33,7 +33,7 @@ class Silent(SocketService):
         self.came = threading.Semaphore(0)
 
     def answer(self, connection, request):
-        self.service.respond(request)
+        self.sandbox.respond(request)
         self.came.release()
         self._stopped.wait()
 

@@ -451,7 +451,7 @@ def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
 
     The run notes what to look at, and prepares no further transfer.
     """
-    service.service.new_code = lambda: code
+    service.sandbox.new_code = lambda: code
     manual_run = ManualRun(service, tmp_path)
     manual_run.execute_all(sandbox_profile(tmp_path, [CODE], prepare=HOW_TO_PREPARE | {"count": 3}))
 
@@ -502,7 +502,7 @@ def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, 
     with pytest.raises(ProfileError, match="PIX_JOURNAL_KEY is not set in the environment"):
         start_journal(load(str(profile)))
     for option in ("--new-journal", f"--resend-code={tmp_path / 'code'}"):
-        monkeypatch.setenv("PIX_TOKEN", service.service.token)
+        monkeypatch.setenv("PIX_TOKEN", service.sandbox.token)
         monkeypatch.setenv("PIX_JOURNAL_KEY", "a-key-of-the-pipeline")
         notes += report_notes(status_and_run(*options, option)[1])
 

@@ -14,7 +14,7 @@ class BlankBeforeColon(SocketService):
     LINE = b"X-FRAME-OPTIONS : SAMEORIGIN"
 
     def answer(self, connection, request):
-        status, _, rest = response_bytes(self.service.respond(request)).partition(b"\r\n")
+        status, _, rest = response_bytes(self.sandbox.respond(request)).partition(b"\r\n")
         connection.sendall(status + b"\r\n" + self.LINE + b"\r\n" + rest)
 
 

@@ -217,5 +217,7 @@ def test_after_the_second_lock_no_further_wrong_token_is_sent():
     assert trial.exit_status == 0
     assert service.locks <= 12
     assert message.startswith("credentials tried: ")
-    lock_note = "locks the caller out after wrong tokens (tried: no header, a wrong token (of a JWT: another signature), "
+    lock_note = (
+        "locks the caller out after wrong tokens (tried: no header, a wrong token (of a JWT: another signature), "
+    )
     assert [note for note in trial.notes if lock_note in note] != []

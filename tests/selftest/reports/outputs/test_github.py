@@ -162,7 +162,7 @@ class GivesCommands(SocketService):
     """Its answers are broken, and have lines that the runner of GitHub would take for commands."""
 
     def answer(self, connection, request):
-        response = self.service.respond(request)
+        response = self.sandbox.respond(request)
         lines = f"no JSON\n{INJECTED}\n  {INJECTED}\n##[error]x\n".encode()
         connection.sendall(response_bytes(replace(response, body=lines) if response.status == 200 else response))
 
