@@ -228,19 +228,19 @@ def test_a_redirect_of_a_wrong_token_costs_no_code(service, tmp_path):
     assert manual_run.door.guard.unknown == []
 
 
-@pytest.mark.parametrize(("prepared", "unknown"), [(False, []), (True, []), (True, [1])])
-def test_a_code_is_executed_a_second_time_on_a_sandbox_only(run_that_prepares, unknown, service, tmp_path):
+@pytest.mark.parametrize(("is_prepared", "unknown"), [(False, []), (True, []), (True, [1])])
+def test_a_code_is_executed_a_second_time_on_a_sandbox_only(is_prepared, unknown, service, tmp_path):
     """A code that the run prepared is sent once more if that is permitted and no outcome is unknown.
 
     It is not sent a third time.
     """
-    manual_run = ManualRun(service, tmp_path, has_journal=not run_that_prepares)
+    manual_run = ManualRun(service, tmp_path, has_journal=not is_prepared)
     manual_run.execute()
     manual_run.door.guard.unknown += unknown
     permission = manual_run.door.guard.permit_again(CODE)
     answers = [manual_run.execute(), manual_run.execute()]
 
-    assert permission is (run_that_prepares and not unknown)
+    assert permission is (is_prepared and not unknown)
     assert [bool(answer.response) for answer in answers] == [permission, False]
 
 

@@ -88,7 +88,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize(("operation", "account", "body"), FOREIGN.values(), ids=FOREIGN)
-def test_an_account_or_key_of_somebody_else_is_not_sent(operation, account, body, tmp_path):
+def test_nobody_else_is_named(operation, account, body, tmp_path):
     """Off a sandbox the door refuses each account or key that is neither of the profile nor synthetic."""
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError):

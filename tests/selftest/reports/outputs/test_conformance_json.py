@@ -29,7 +29,7 @@ DEFS = SCHEMA["$defs"]
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_schema_is_made_from_its_model(name):
-    """To make them: python -m reports.result.json_schemas."""
+    """`python -m reports.result.json_schemas` makes the schemas."""
     assert (FOLDER / name).read_text("utf-8") == schema_text(name)
 
 
@@ -44,7 +44,7 @@ def references(schema):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_schema_stands_alone(name):
-    """It is a schema of JSON Schema 2020-12, and each of its references leads to one of its own definitions."""
+    """It is a schema of JSON Schema 2020-12, and each reference leads to one of its own definitions."""
     schema = json.loads((FOLDER / name).read_text("utf-8"))
     own = {f"#/$defs/{definition}" for definition in schema.get("$defs", {})}
 
@@ -54,9 +54,11 @@ def test_a_schema_stands_alone(name):
     assert set(references(schema)) - own == set()
 
 
-def test_its_words_are_those_of_the_suite():
-    """All words are in it, in their order, every id, and each list of a comparison. A reader of 1.0 reads 1.1, and refuses
-    2.0."""
+def test_the_words_of_the_schema_are_those_of_the_suite():
+    """The schema has all words in their order, every id, and each list of a comparison.
+
+    A reader of format 1.0 reads 1.12 and refuses 2.0.
+    """
     permissions = DEFS["Environment"]["properties"]["allow"]["items"]["enum"]
     requirement = DEFS["ReportedRequirement"]["properties"]
     format = SCHEMA["properties"]["format"]
@@ -70,8 +72,8 @@ def test_its_words_are_those_of_the_suite():
     assert set(CHANGES) <= set(DEFS["Comparison"]["properties"])
 
 
-def test_it_knows_every_kind_of_alert():
-    """An alert of each kind is valid, in the order in which alerts are said."""
+def test_the_schema_knows_every_kind_of_alert():
+    """The kinds stand in the order in which alerts are printed."""
     kinds = [kind.name.lower().replace("_", "-") for kind in NoteKind if Note(kind, "").is_alert]
 
     assert DEFS["Alert"]["properties"]["kind"]["enum"] == kinds
@@ -86,17 +88,17 @@ def test_a_member_that_is_left_out_is_never_null():
 
 
 def test_files_of_earlier_formats_are_valid():
-    """They lack the members that were added since."""
+    """Such a file lacks the members that were added later."""
     document = json.loads(document_with().model_dump_json(by_alias=True))
-    for later in ("redirected", "sandbox"):
-        del document["environment"][later]
+    for added_member in ("redirected", "sandbox"):
+        del document["environment"][added_member]
     del document["provenance"]["interface_document"]
 
     assert schema_deviations(document) == []
 
 
 def test_what_has_another_form_is_not_valid():
-    """A name that the suite does not write, a member that it does not write, and an id that is none."""
+    """A name or a member that the suite does not write is not valid."""
     document = json.loads(document_with().model_dump_json(by_alias=True))
     faults = {
         "a name that is no operation": {"latency": {"no operation": {}}},
@@ -110,11 +112,11 @@ def test_what_has_another_form_is_not_valid():
 
 
 def test_half_of_a_surrogate_pair_costs_no_report():
-    """A name that is no UTF-8 has one, and a service may send one: conformance.json has it escaped, as it is."""
+    """A service may send half of a surrogate pair, which is no UTF-8. conformance.json has it escaped."""
     half = "\ud800"
-    odd = replace(finding("json", f"/data/{half}", error=half), shown_by=half, times=2, exchanges=(1,))
+    finding_with_half = replace(finding("json", f"/data/{half}", error=half), shown_by=half, times=2, exchanges=(1,))
     run = run_with_results(
-        ("executePix.json", "fail", odd),
+        ("executePix.json", "fail", finding_with_half),
         selection=half,
         recorded=Recording(half),
         drift=[Drift(id="executePix.repeated", situation=half, place=half, was=half, now=half)],
@@ -133,33 +135,35 @@ def test_half_of_a_surrogate_pair_costs_no_report():
     [("comparable.schema.json", RUN), ("record.schema.json", RECORD.model_dump())],
 )
 def test_what_is_read_is_what_the_schema_says(name, content):
-    """The model reads what is valid against its schema, and refuses a content without one of the members."""
+    """The model reads what is valid against its schema. A content without one of its members is not valid."""
     model, _ = MODELS[name]
     validator = jsonschema_rs.validator_for(json.loads(schema_text(name)))
     incomplete = [{key: value for key, value in content.items() if key != missing} for missing in content]
 
     assert model.model_validate(content)
     assert validator.is_valid(content)
-    assert [each for each in incomplete if validator.is_valid(each)] == []
+    assert [content for content in incomplete if validator.is_valid(content)] == []
 
 
 def test_a_later_minor_format_is_read():
-    """Members that are not known are passed over, at each level."""
+    """Unknown members are ignored at each level."""
     suite = RUN["suite"] | {"later": 1}
 
     assert EarlierRun.model_validate(RUN | {"format": "1.99", "later": [], "suite": suite}).format == "1.99"
 
 
-def objects(schema):
+def object_schemas(schema):
     """Every schema of an object whose members the suite chooses."""
     parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
     if isinstance(schema, dict) and schema.get("type") == "object" and "properties" in schema:
         yield schema
     for part in parts:
-        yield from objects(part)
+        yield from object_schemas(part)
 
 
 def test_no_object_has_members_that_are_not_described():
-    """Whatever is added to a document is added to the schema, too."""
-    assert [each["properties"] for each in objects(SCHEMA) if each.get("additionalProperties") is not False] == []
-    assert len(list(objects(SCHEMA))) > 8
+    """A member that is added to a document is added to the schema, too."""
+    assert [
+        schema["properties"] for schema in object_schemas(SCHEMA) if schema.get("additionalProperties") is not False
+    ] == []
+    assert len(list(object_schemas(SCHEMA))) > 8

@@ -27,11 +27,11 @@ ANSWERS = [
 @given(st.permutations(ANSWERS * 2))
 @settings(deadline=None, max_examples=5)
 def test_what_is_remembered_of_a_form_is_what_each_answer_shows(answers):
-    """Whatever came before, the rules that deviate are those that deviate alone."""
+    """In whatever order the answers come, each has the deviations that it has alone."""
     forms = Forms()
     exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
-    alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]
+    deviations_alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]
     deviations = [{id for id, _ in forms.deviations(exchange, exchange.response)} for exchange in exchanges]
 
-    assert [ids - {"executePix.exists"} for ids in deviations] == alone
+    assert [ids - {"executePix.exists"} for ids in deviations] == deviations_alone
     assert sum(forms.held.values()) == 2 * len(answers)

@@ -38,7 +38,7 @@ NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")
 
 
 def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path, monkeypatch):
-    """Run `make messages` and translate what it adds."""
+    """If an entry is missing, run `make messages` and translate what it adds."""
     lines = (ROOT / "Makefile").read_text().splitlines()
     command = next(line.strip() for line in lines if "pybabel -q extract" in line)
     file = tmp_path / "texts.pot"
@@ -54,7 +54,7 @@ def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path, monkey
 
 
 def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
-    """`make messages` takes nothing away: a text that was reworded has its old translation at hand."""
+    """`make messages` keeps the translation of a text that was reworded."""
     (tmp_path / "reports/locale/pt_BR/LC_MESSAGES").mkdir(parents=True)
     file = tmp_path / "reports/locale/pt_BR/LC_MESSAGES/report.po"
     file.write_text(
@@ -72,14 +72,14 @@ def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
 
 
 def test_an_entry_is_translated_with_its_placeholders():
-    """Every form of an entry is there, and holds the placeholders of the English text, each once."""
+    """Every plural form is translated, and has each placeholder of the English text once."""
     forms = get_plural(str(CATALOGUE.locale)).num_plurals
 
-    assert [entry.id for entry in CATALOGUE if entry.id and is_wrong(entry, forms)] == []
+    assert [entry.id for entry in CATALOGUE if entry.id and is_not_wholly_translated(entry, forms)] == []
 
 
-def is_wrong(entry, forms):
-    """True for an entry that is not wholly translated."""
+def is_not_wholly_translated(entry, forms):
+    """True if a form of the entry is missing, empty, or has other placeholders."""
     texts = entry.string if isinstance(entry.string, tuple) else (entry.string,)
     english = entry.id[-1] if isinstance(entry.id, tuple) else entry.id
     placeholders = sorted(set(NAMES.findall(english)))
@@ -88,7 +88,7 @@ def is_wrong(entry, forms):
 
 
 def test_every_purpose_of_a_request_is_translated():
-    """Its text stands in an enum, so its entry is made by hand."""
+    """The text of a purpose stands in an enum, so its entry is written by hand."""
     purposes = [purpose.value for enum in Purpose.__subclasses__() for purpose in enum]
     entries = {entry.id for entry in CATALOGUE}
 
@@ -97,7 +97,7 @@ def test_every_purpose_of_a_request_is_translated():
 
 
 def test_the_profile_knows_every_language():
-    """English and the catalogues."""
+    """The profile permits English and the languages of the catalogues."""
     assert ["en", PORTUGUESE] == [ENGLISH, *catalogues()] == editor_schema()["properties"]["language"]["enum"]
 
 
@@ -108,8 +108,8 @@ _CODE = frozenset({"code", "pre", "script", "style"})
 _SAID = ("aria-label", "title", "placeholder", "alt", "data-said", "data-done", "data-name")
 
 
-class Texts(HTMLParser):
-    """The texts that people read on a page, code apart, and what is marked as English."""
+class TextsOfPage(HTMLParser):
+    """The texts that people read on a page, without code. `english` are those that are marked as English."""
 
     def __init__(self, source):
         super().__init__()
@@ -135,45 +135,50 @@ class Texts(HTMLParser):
 
 
 def page_of(run, tag=PORTUGUESE, comparison=None):
-    """The page of a run in a language."""
+    """The texts of the page of a run in this language."""
     run = replace(run, profile=replace(run.profile, language=tag))
-    return Texts(summary_html(run, document_of(run).model_copy(update={"comparison": comparison})))
+    return TextsOfPage(summary_html(run, document_of(run).model_copy(update={"comparison": comparison})))
 
 
 def left_in_english(run, comparison=None):
-    """The texts that are marked as English, but for names: of credentials, keys and transfers."""
-    named = {seen["credential"] for seen in run.exchanges.values()} | {"status 200", "status 500"}
-    return [text for text in page_of(run, comparison=comparison).english if text.rstrip(":.") not in named]
+    """The texts that are marked as English, without the names of credentials."""
+    names = {exchange["credential"] for exchange in run.exchanges.values()} | {"status 200", "status 500"}
+    return [text for text in page_of(run, comparison=comparison).english if text.rstrip(":.") not in names]
 
 
 @pytest.fixture
 def run():
-    """A run in which nothing was found yet."""
+    """A run without a result."""
     return Run(SANDBOX_PROFILE, "http://127.0.0.1:1", narrowed=True)
 
 
 @pytest.mark.parametrize("name", sorted(SHARED_RUNS.keys() - {"clean"}))
 def test_a_run_is_told_in_portuguese(name):
-    """Nothing on its page is left in English, whatever it found or was kept from finding."""
+    """No text on the page of any shared run is left in English."""
     assert left_in_english(shared_run(name).run) == []
 
 
 def phrases(text):
-    """What a text is put together from."""
+    """The phrases that a text is put together from."""
     parts = [value for _, value in message_of(text).values]
     return {phrase for part in parts for phrase in phrases(part)} or {str(text)}
 
 
 def test_what_was_observed_is_told_in_portuguese():
-    """A situation is made of phrases of the catalogue, and of names and numbers that stand as they are."""
-    names = {name for one in shared_run("clean").run.observations for name in phrases(one.situation)}
-    left = {name for name in names if language(PORTUGUESE).text(name) == name} - {"", "null", "1 = EMAIL", "2 = EMAIL"}
+    """A situation is made of translated phrases, and of names and numbers that stay."""
+    names = set().union(*(phrases(observation.situation) for observation in shared_run("clean").run.observations))
+    untranslated = {name for name in names if language(PORTUGUESE).text(name) == name} - {
+        "",
+        "null",
+        "1 = EMAIL",
+        "2 = EMAIL",
+    }
 
-    assert [name for name in left if not name.isdecimal() and name not in OPENAPI.read_text()] == []
+    assert [name for name in untranslated if not name.isdecimal() and name not in OPENAPI.read_text()] == []
 
 
 def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
-    """Values stay; a verdict of two words has no hyphen, and several of them are plural."""
+    """Values stay. A verdict of two words has no hyphen, and has a plural."""
     lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
     run.notes.append(Note(NoteKind.SET_UP, lost))
     run.selected |= {"executePix.status", "executePix.json"}
@@ -194,9 +199,9 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
 
 
 def test_the_whole_page_is_in_portuguese():
-    """The frame says its language; the outcomes of pytest, the files for programs and the terminal are in English."""
-    ended = shared_run("partial")
-    page = ended.text("report.html")
+    """The page says its language. The outcomes of pytest, the files for programs and the terminal are in English."""
+    result = shared_run("partial")
+    page = result.text("report.html")
     data = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
     tests = [test for tests in data["tests"].values() for test in tests]
 
@@ -204,5 +209,5 @@ def test_the_whole_page_is_in_portuguese():
     assert "<title>Conformidade Pix: staging: " in page
     assert {test["result"] for test in tests} == {"Passed", "Skipped"}
     assert any(test["log"].endswith("exige execute em allow") for test in tests)
-    assert "tested\n" in ended.output
-    assert ended.document["headline"].startswith("PARTIAL, read only: no failure")
+    assert "tested\n" in result.output
+    assert result.document["headline"].startswith("PARTIAL, read only: no failure")

@@ -22,8 +22,8 @@ CURL = 'curl() { printf "%s\\0" "$@"; }; '
 """In place of curl: its words."""
 
 
-def resending(**changes):
-    """What knows a token, a secret header, two accounts, a one-character account, a code and keys."""
+def resending_with_known_values(**changes):
+    """A Resending that knows a token, a secret header, two accounts, an account of one character, a code and keys."""
     listed = {"account": [ACCOUNT, OTHER_ACCOUNT, "1"], "code": [CODE], "key": [KEY, "+5511987654321"]}
     secrets = Secrets(listed | changes)
     secrets.learn_token(TOKEN)
@@ -31,31 +31,31 @@ def resending(**changes):
     return Resending(Display(secrets), SANDBOX_PROFILE)
 
 
-def line_of(url, headers=(), body=b"", **known):
-    """The line of a POST."""
-    return line_that_sends(Request("POST", url, tuple(headers), body), **known)
+def curl_line_of_post(url, headers=(), body=b"", **values):
+    """The curl line of a POST."""
+    return curl_line_of(Request("POST", url, tuple(headers), body), **values)
 
 
-def line_that_sends(request, **known):
-    """The line of a request."""
-    knows = resending(**known)
-    return knows.curl(knows.parts_of(request))
+def curl_line_of(request, **values):
+    """The curl line of a request."""
+    resending = resending_with_known_values(**values)
+    return resending.curl(resending.parts_of(request))
 
 
-def sent(line, shell="bash", **variables):
-    """The words that a shell gives to curl, and the body."""
+def words_and_body_given_to_curl(line, shell="bash", **variables):
+    """The words that a shell gives to curl, and the body among them."""
     environment = {"PATH": os.environ["PATH"], **variables}
-    done = subprocess.run([shell, "-c", CURL + line], env=environment, capture_output=True, check=True)
-    words = done.stdout.split(b"\0")[:-1]
+    process = subprocess.run([shell, "-c", CURL + line], env=environment, capture_output=True, check=True)
+    words = process.stdout.split(b"\0")[:-1]
     return words, words[words.index(b"--data-raw") + 1]
 
 
 def test_known_values_become_variables():
-    """The line runs once the variables are set, personal data is a variable too."""
+    """The line runs after the variables are set. Personal data is a variable, too."""
     headers = (("Authorization", f"Bearer {TOKEN}"), ("Content-Type", "application/json"), ("User-Agent", "x"))
     body = json.dumps({"pixKey": KEY, "account": OTHER_ACCOUNT, "name": "Ana", "value": 12.5}).encode()
 
-    assert line_of(f"https://host/v1/pix/keys/{ACCOUNT}", headers, body) == (
+    assert curl_line_of_post(f"https://host/v1/pix/keys/{ACCOUNT}", headers, body) == (
         """curl -sS -i -X POST -H 'Authorization: Bearer '"${PIX_SANDBOX_TOKEN:?}" """
         """-H 'Content-Type: application/json' --data-raw '{"pixKey": "'"${KEY:?}"'", """
         """"account": "'"${ACCOUNT_2:?}"'", "name": "'"${SENT_NAME:?}"'", """
@@ -64,12 +64,12 @@ def test_known_values_become_variables():
 
 
 def test_evidence_shows_placeholders_and_shapes():
-    """Of the same request: what is known by its name, what names somebody by its shape, synthetic keys as they are."""
+    """A known value is shown by its name, a personal value by its shape, and a synthetic key as it is."""
     body = json.dumps({"pixKey": KEY, "name": "Ana", "value": 12.5, "key": "pixconf-\0 ação"}).encode()
-    shown = resending().parts_of(Request("POST", f"https://host/{ACCOUNT}?code={CODE}", (), body))
+    parts = resending_with_known_values().parts_of(Request("POST", f"https://host/{ACCOUNT}?code={CODE}", (), body))
 
-    assert shown_parts(shown.url) == "https://host/<account>?code=<code>"
-    assert json.loads(shown_parts(shown.body)) == {
+    assert shown_parts(parts.url) == "https://host/<account>?code=<code>"
+    assert json.loads(shown_parts(parts.body)) == {
         "pixKey": "<key>", "name": "Aaa", "value": 12.5, "key": "pixconf-\0 ação",
     }  # fmt: skip
 
@@ -87,17 +87,17 @@ def test_evidence_shows_placeholders_and_shapes():
     ],
 )
 def test_credentials_are_replaced_whole(name, value, shown):
-    """The scheme stays, whether it was the token, and what is made of none."""
-    header = resending().parts_of(Request("GET", "https://host/", ((name, value),))).headers[0]
+    """The placeholder keeps the scheme, and says if it was the token or another one."""
+    header = resending_with_known_values().parts_of(Request("GET", "https://host/", ((name, value),))).headers[0]
 
     assert shown_parts(header[1]) == shown
 
 
-@pytest.mark.parametrize("written", [str.upper, lambda text: f"x{text}".upper(), lambda text: f"{text}\0"])
-def test_a_known_value_that_is_written_otherwise_is_no_such_variable(written):
-    """In another letter case it is another value, and a longer one is not the variable alone."""
-    body = json.dumps({"other": written(ACCOUNT)}).encode()
-    line = line_of(f"https://host/{quote(written(ACCOUNT))}", TYPED, body)
+@pytest.mark.parametrize("spelling", [str.upper, lambda text: f"x{text}".upper(), lambda text: f"{text}\0"])
+def test_a_known_value_that_is_written_otherwise_is_no_such_variable(spelling):
+    """A value in another letter case, or with more characters, gets a variable of its own."""
+    body = json.dumps({"other": spelling(ACCOUNT)}).encode()
+    line = curl_line_of_post(f"https://host/{quote(spelling(ACCOUNT))}", TYPED, body)
 
     assert ACCOUNT not in line.lower()
     assert "${SENT_OTHER:?}" in line
@@ -117,12 +117,12 @@ def test_a_known_value_that_is_written_otherwise_is_no_such_variable(written):
     ids=["pairs", "zero", "line end", "NaN", "bytes", "deep array", "deep object", "long"],
 )
 def test_an_odd_body_is_literal(body, shell):
-    """The line sends every byte of it, and names no variable: NaN, bytes of zero, deep bodies, long ones."""
-    line = line_of("https://host/", TYPED, body)
-    taken = 'curl() { for given; do :; done; case $* in *--data-binary*) cat ;; *) printf %s "$8" ;; esac; }; '
-    done = subprocess.run([shell, "-c", f"{taken}{line}"], capture_output=True, check=True)
+    """The line sends every byte of NaN, bytes of zero, deeply nested bodies and long ones. It has no variable."""
+    line = curl_line_of_post("https://host/", TYPED, body)
+    fake_curl = 'curl() { for given; do :; process; case $* in *--data-binary*) cat ;; *) printf %s "$8" ;; esac; }; '
+    process = subprocess.run([shell, "-c", f"{fake_curl}{line}"], capture_output=True, check=True)
 
-    assert done.stdout == body
+    assert process.stdout == body
     assert "${" not in line
     assert len(line) < 1_000
 
@@ -130,14 +130,14 @@ def test_an_odd_body_is_literal(body, shell):
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("more", ["", "\\u0000\n"], ids=["argument", "pipe"])
 def test_a_variable_that_is_not_set_stops_the_line(more, shell):
-    """Nothing is sent: not with an empty key."""
-    line = line_of("https://host/", TYPED, f'{{"pixKey": "{KEY}"}}{more}'.encode())
+    """The shell ends with an error that names the variable, and sends nothing, not even an empty key."""
+    line = curl_line_of_post("https://host/", TYPED, f'{{"pixKey": "{KEY}"}}{more}'.encode())
 
-    done = subprocess.run([shell, "-c", f"curl() {{ echo SENT; }}; {line}"], capture_output=True, text=True)
+    process = subprocess.run([shell, "-c", f"curl() {{ echo SENT; }}; {line}"], capture_output=True, text=True)
 
-    assert done.returncode
-    assert "SENT" not in done.stdout
-    assert "KEY: " in done.stderr
+    assert process.returncode != 0
+    assert "SENT" not in process.stdout
+    assert "KEY: " in process.stderr
 
 
 MANY_WORDS = " ".join(map(str, range(2000))).encode()
@@ -145,8 +145,8 @@ MANY_WORDS = " ".join(map(str, range(2000))).encode()
 
 @pytest.mark.parametrize("body", [MANY_WORDS, b"value=1&name=Ana"], ids=["large", "form"])
 def test_a_body_that_no_line_can_hold_is_named_only(body):
-    """A large one that does not repeat, and a form with somebody's value: a comment."""
-    line = line_of("https://host/", TYPED, body)
+    """The line is a comment if the body is large without repetition, or a form with a personal value."""
+    line = curl_line_of_post("https://host/", TYPED, body)
 
     assert line.startswith(f"# not the whole request, which has a body of {len(body)} bytes: curl")
 
@@ -157,15 +157,15 @@ def test_a_body_that_no_line_can_hold_is_named_only(body):
     ["it's \x1b \\ $HOME `id` $(id) !x \n\t %s end", "é ‮ \U0001f600", "-n \n\n'", "'; touch /tmp/x; '$(id)`id`\n\\."],
 )
 def test_nothing_breaks_out_of_its_quotes(text, shell):
-    """A shell reads the words and the bytes that were meant, in one line of ASCII."""
+    """A shell reads exactly the words and the bytes of the request. The line is printable ASCII."""
     body = text.encode() + bytes(range(1, 256)) + b"."
     request = Request("POST", "https://host/" + text, (("X-A", text),), body)
-    line = line_that_sends(request, account=[], key=[])
-    words, said = sent(line, shell)
+    line = curl_line_of(request, account=[], key=[])
+    words, body_read = words_and_body_given_to_curl(line, shell)
 
     assert line.isprintable()
     assert line.isascii()
-    assert said == body
+    assert body_read == body
     assert len(words) - len({b"--globoff", b"--path-as-is"} & set(words)) == 11
     assert words[-1].decode() == request.url
     assert f"X-A: {text}".encode() in words
