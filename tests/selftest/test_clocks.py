@@ -13,7 +13,10 @@ CLOCK = re.compile(
 
 
 def test_no_self_test_reads_a_clock():
-    """What depends on how busy the machine is fails on a newcomer's first `make test`. This file names what is one."""
-    reading = [file.name for file in HERE.rglob("test_*.py") if CLOCK.search(file.read_text("utf-8"))]
+    """A test that depends on a clock fails on a busy machine.
 
-    assert reading == [Path(__file__).name]
+    This file is the exception, because it names the functions.
+    """
+    files_with_a_clock = [file.name for file in HERE.rglob("test_*.py") if CLOCK.search(file.read_text("utf-8"))]
+
+    assert files_with_a_clock == [Path(__file__).name]

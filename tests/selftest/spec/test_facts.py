@@ -15,7 +15,8 @@ def facts(value):
     return facts_of(read_json(body.encode()).value)
 
 
-def text(value):
+def text_of_facts(value):
+    """The facts of a body in words."""
     return text_of(facts(value))
 
 
@@ -43,7 +44,7 @@ def differences(was, now):
 )
 def test_facts_name_what_an_answer_is_made_of(body, expected):
     """The line has places, types of all values, and "absent"; what a member implies of its object is left out."""
-    assert text(body) == expected
+    assert text_of_facts(body) == expected
 
 
 DRIFT = {
@@ -97,14 +98,14 @@ DATA = (
 
 def test_names_of_a_schema():
     """Documented names, in any spelling, and names of ordinary words stay."""
-    assert [name for name in PLAIN.split() if text({name: 1}) != f"/{name} number"] == []
+    assert [name for name in PLAIN.split() if text_of_facts({name: 1}) != f"/{name} number"] == []
 
 
 def test_names_that_are_data():
     """A name that is an identifier, a day or a person is `*`, and the facts show nothing of it."""
     names = [*DATA.split(), "", "Maria Silva", "tab\t", "x" * 61]
 
-    shown = {name: text({name: {"account": 1}, "total": 1}) for name in names}
+    shown = {name: text_of_facts({name: {"account": 1}, "total": 1}) for name in names}
 
     assert set(shown.values()) == {"/*/account number, /total number"}
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
+from itertools import chain
 
 import pytest
 
@@ -22,17 +23,20 @@ from tests.selftest.services.unshown import DoesOtherwise
 from tests.selftest.shared_runs import TARGETED_PROFILE, run_with_files, shared_run
 from tests.traffic.execution import Execution, Preparation
 from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
-from tests.traffic.observations import observed as observed_in_log
+from tests.traffic.observations import behaviour_of_service as observed_in_log
 from tests.traffic.observed_values import format_of, need_of_the_token, number_of, word_of
 from tests.traffic.robustness import Invalid
 from tests.traffic.undescribed import Reading
 
 
-def observed(service):
+def behaviour_of_service(service):
     """What a run observes of a service, by requirement and situation."""
     profile = load("sandbox")
     alone = replace(
-        profile, base_url="http://127.0.0.1", sandbox="http://127.0.0.1", limits=replace(profile.limits, parallel=1)
+        profile,
+        base_url="http://127.0.0.1",
+        sandbox="http://127.0.0.1",
+        limits=replace(profile.limits, parallel=1),
     )
 
     run = run_tests_in_memory(service, alone, lambda test: not test.get_closest_marker("property"))
@@ -41,18 +45,18 @@ def observed(service):
 
 
 @cache
-def sandbox():
-    """What is observed of the sandbox."""
-    return observed(Service())
+def behaviour_of_sandbox():
+    """What a run observes of the sandbox."""
+    return behaviour_of_service(Service())
 
 
-def drifting(behaviour, other_behaviour):
+def drifting_requirements(behaviour, other_behaviour):
     """The requirements that drift from one run to the other, or back."""
     pair = (behaviour, other_behaviour)
     return {drift.id for was, now in (pair, pair[::-1]) for drift in drifts(was, now)}
 
 
-def stable(behaviour):
+def stable_behaviour(behaviour):
     """The behaviour that is the same in every run.
 
     Keys, balances and entries change while a run lasts, so their shapes do. How many requests a service lets in within a
@@ -64,28 +68,31 @@ def stable(behaviour):
 
 @pytest.mark.slow
 def test_a_service_that_differs_is_seen_to_differ_in_that_alone():
-    """A lawful service does things otherwise that are not shown: they are observed otherwise, and drift, and no other."""
-    behaviour = observed(DoesOtherwise())
+    """A conforming service differs in things that the document does not show. Exactly these requirements drift."""
+    behaviour = behaviour_of_service(DoesOtherwise())
 
-    assert drifting(sandbox(), behaviour) == DoesOtherwise.SEEN_IN
+    assert drifting_requirements(behaviour_of_sandbox(), behaviour) == DoesOtherwise.SEEN_IN
 
 
 def test_the_same_service_is_observed_alike(tmp_path):
-    """Seed, transport and parallel requests make no difference. What a profile does not permit does not drift."""
-    ended = run_with_files(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED_PROFILE)
-    in_parallel = result_of_run(ended.run).behaviour
+    """Seed, transport and parallel requests make no difference.
+
+    A requirement that the profile does not permit does not drift.
+    """
+    result = run_with_files(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED_PROFILE)
+    in_parallel = result_of_run(result.run).behaviour
     clean, partial = (result_of_run(shared_run(name).run).behaviour for name in ("clean", "partial"))
 
-    assert data_of_behaviour(stable(clean)) == data_of_behaviour(stable(in_parallel))
-    assert drifting(sandbox(), in_parallel) == set()
-    assert drifting(clean, in_parallel) == drifting(clean, partial) == set()
+    assert data_of_behaviour(stable_behaviour(clean)) == data_of_behaviour(stable_behaviour(in_parallel))
+    assert drifting_requirements(behaviour_of_sandbox(), in_parallel) == set()
+    assert drifting_requirements(clean, in_parallel) == drifting_requirements(clean, partial) == set()
 
 
 # -- shapes ---------------------------------------------------------------------------------------------------------
 
 GRANTED = answer("listEntries", {"entries": []})
 REFUSED = answer("listEntries", {}, status=400)
-OTHERS = {
+SHOW_NO_SHAPE = {
     "generated": answer("listEntries", {}, part="listEntries.fuzzing"),
     "of another operation": answer("listAccounts", {}),
     "without a token": answer("listEntries", {}, credential="no header", valid=False),
@@ -96,10 +103,10 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_what_shows_no_shape(other):
-    """Generated traffic, other requests, and answers that may be other ones in a minute."""
-    for exchanges, shown in (([other], []), ([other, REFUSED], []), ([other, REFUSED, GRANTED], [GRANTED])):
+@pytest.mark.parametrize("exchange", SHOW_NO_SHAPE.values(), ids=SHOW_NO_SHAPE)
+def test_an_exchange_that_shows_no_shape_is_not_observed(exchange):
+    """Generated traffic, other requests, and answers that may differ in a minute show no shape."""
+    for exchanges, shown in (([exchange], []), ([exchange, REFUSED], []), ([exchange, REFUSED, GRANTED], [GRANTED])):
         assert observed_in_log("listEntries.shape", Log(exchanges)).exchanges == shown
 
 
@@ -109,7 +116,7 @@ NOT_SHOWN = [requirement for requirement in requirements().values() if requireme
 
 
 def test_each_requirement_that_is_not_shown_is_in_the_table():
-    """Once; but those that no exchange can show, and those that a sequence shows."""
+    """It stands there once, unless no exchange can show it or a sequence shows it."""
     can_be_seen = {requirement.id for requirement in NOT_SHOWN if not requirement.untestable}
 
     assert {*OBSERVATIONS, *IN_SEQUENCES} == can_be_seen
@@ -117,8 +124,11 @@ def test_each_requirement_that_is_not_shown_is_in_the_table():
 
 
 def test_each_purpose_of_the_table_is_that_of_a_request():
-    """A run on the sandbox sends requests for each, but for what is tried if executions are refused."""
-    purposes = {purpose for row in OBSERVATIONS.values() for situation in row for purpose in situation.purposes}
+    """A run on the sandbox sends requests with each purpose, except for the one that is tried if executions are
+    refused.
+    """
+    situations = chain.from_iterable(OBSERVATIONS.values())
+    purposes = set(chain.from_iterable(situation.purposes for situation in situations))
     purposes_sent = {exchange.purpose for exchange in sent_to_the_sandbox("sandbox").session.door.log}
 
     assert purposes - purposes_sent == {Execution.PREPARED_WITH_MORE}
@@ -126,7 +136,7 @@ def test_each_purpose_of_the_table_is_that_of_a_request():
 
 @pytest.mark.parametrize("requirement", OBSERVATIONS)
 def test_each_row_shows_something_of_the_sandbox(requirement):
-    """A value in a situation, and an exchange that shows it, unless it is that there is nothing to see."""
+    """A row has a value in a situation, and an exchange that shows it."""
     shown = observed_in_log(requirement, sent_to_the_sandbox("sandbox").session.door.log)
 
     assert shown.values
@@ -134,13 +144,13 @@ def test_each_row_shows_something_of_the_sandbox(requirement):
 
 
 def test_a_row_that_shows_nothing_has_no_values():
-    """Unless it says what is observed otherwise."""
+    """A row may have a value for the case that nothing is observed, such as "no code"."""
     assert observed_in_log("listEntries.shape", Log()) == Observed({}, [])
     assert observed_in_log("general.codeValues", Log()) == Observed({"": ["no code"]}, [])
 
 
 def test_an_answer_that_passes_is_taken_from_the_same_request_once_more():
-    """If the second one counts: else nothing is shown."""
+    """After a 503 only the repetition is observed. Without a repetition nothing is."""
     unknown = replace(execution(EXECUTION_RESULT, status=404), purpose=Execution.UNKNOWN_CODE, number=1, valid=False)
     broken = replace(unknown, response=replace(unknown.response, status=503))
     once_more = replace(unknown, number=2, repeats=1, purpose=None)
@@ -151,7 +161,7 @@ def test_an_answer_that_passes_is_taken_from_the_same_request_once_more():
 
 
 def test_a_deletion_for_nobody_stands_for_its_class():
-    """A sandbox gets some bodies for two accounts. An unreadable one shows more at the account that exists."""
+    """On a sandbox some bodies go to two accounts. An unreadable body shows more at the account that exists."""
 
     def deletion(what, account, status, number):
         path = f"/v1/pix/keys/{account}"
@@ -171,16 +181,20 @@ def test_a_deletion_for_nobody_stands_for_its_class():
 
 
 def test_a_code_that_is_refused_like_an_unknown_one_shows_no_more():
-    """How an unknown code is answered, another requirement shows."""
+    """Another requirement shows how an unknown code is answered."""
     unknown = replace(execution({}, status=404, valid=False), purpose=Execution.UNKNOWN_CODE, number=1)
     with_quotes = replace(unknown, purpose=Invalid.IS_OBSERVED, unusual=("transactionId", "with quotes"), number=2)
 
-    assert values("executePix.refusal", [unknown, with_quotes]) == {
+    assert observed_texts("executePix.refusal", [unknown, with_quotes]) == {
         "transactionId: with quotes": ["like an unknown code"]
     }
-    assert values("executePix.refusal", [with_quotes]) == {"transactionId: with quotes": [answer_of(with_quotes)]}
+    assert observed_texts("executePix.refusal", [with_quotes]) == {
+        "transactionId: with quotes": [answer_of(with_quotes)]
+    }
     of_a_read = replace(with_quotes, operation="getBalance")
-    assert values("getBalance.refusal", [unknown, of_a_read]) == {"transactionId: with quotes": [answer_of(of_a_read)]}
+    assert observed_texts("getBalance.refusal", [unknown, of_a_read]) == {
+        "transactionId: with quotes": [answer_of(of_a_read)]
+    }
 
 
 @pytest.mark.parametrize(
@@ -192,17 +206,20 @@ def test_a_code_that_is_refused_like_an_unknown_one_shows_no_more():
     ],
 )
 def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, shown):
-    """Keys of other types may be accepted in other formats as well."""
-    assert values("registerPixKey.pixKey.format", [registration(sent=body)]) == shown
-    assert values("registerPixKey.pixKey.format", [registration(sent=body, valid=False)]) == {}
-    assert values("registerPixKey.pixKey.format", [registration(sent=body, status=400)]) == {}
+    """Keys of other types may be accepted in several formats."""
+    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body)]) == shown
+    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body, valid=False)]) == {}
+    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body, status=400)]) == {}
 
 
 # -- single values --------------------------------------------------------------------------------------------------
 
 
 def test_what_a_supplied_code_shows_is_no_more_than_seen():
-    """Other codes are of other payees. A status before the execution is that of the operation that prepared it."""
+    """Other supplied codes have other payees.
+
+    A status before the execution comes from the operation that prepared the transfer.
+    """
     paid = [execution(EXECUTION_RESULT | {"accountType": number, "status": "CONFIRMED"}) for number in (2, 1)]
     supplied = [replace(exchange, purpose=Execution.SUPPLIED, number=number) for number, exchange in enumerate(paid, 1)]
     prepared = [
@@ -211,13 +228,18 @@ def test_what_a_supplied_code_shows_is_no_more_than_seen():
     ]
     of_a_prepared_code = replace(paid[0], purpose=Execution.PREPARED, number=5)
 
-    assert values("executePix.accountType.meaning", supplied) == {f"{n} for a supplied code": ["seen"] for n in (2, 1)}
-    assert values("executePix.status.values", [*prepared, of_a_prepared_code]) == {"createPix": ["CONFIRMED"]}
-    assert values("executePix.status.transitions", prepared) == {"createPix": ["OPEN"], "transferP2p": ["no status"]}
+    assert observed_texts("executePix.accountType.meaning", supplied) == {
+        f"{n} for a supplied code": ["seen"] for n in (2, 1)
+    }
+    assert observed_texts("executePix.status.values", [*prepared, of_a_prepared_code]) == {"createPix": ["CONFIRMED"]}
+    assert observed_texts("executePix.status.transitions", prepared) == {
+        "createPix": ["OPEN"],
+        "transferP2p": ["no status"],
+    }
 
 
-def values(requirement_id, exchanges):
-    """What these exchanges show for a requirement, with phrases as text."""
+def observed_texts(requirement_id, exchanges):
+    """What these exchanges show for a requirement, by situation as text."""
     shown = observed_in_log(requirement_id, Log(exchanges)).values
     return {str(situation): observed_values for situation, observed_values in shown.items()}
 
@@ -236,7 +258,7 @@ def test_the_size_of_a_date_suggests_its_unit(date, unit):
     """A number of another size is told by its power of ten."""
     result = replace(execution(EXECUTION_RESULT | {"date": date}), purpose=Execution.PREPARED)
 
-    assert values("executePix.date.unit", [result]) == {"": [unit]}
+    assert observed_texts("executePix.date.unit", [result]) == {"": [unit]}
 
 
 @pytest.mark.parametrize(
@@ -252,49 +274,49 @@ def test_the_size_of_a_date_suggests_its_unit(date, unit):
     ],
 )
 def test_the_format_of_an_identifier_is_told_by_its_characters(text, form):
-    """No identifier itself is kept."""
+    """The identifier itself is not kept."""
     assert format_of(text) == form
 
 
 @pytest.mark.parametrize(
-    ("number", "told"),
+    ("number", "text"),
     [("0", "0"), ("-9999", "-9999"), ("9999", "9999"), ("10000", "10^4"), ("-10000", "10^4"), ("1.5", "no integer")],
 )
-def test_a_number_of_few_digits_is_told(number, told):
-    """Of a larger one the power of ten: it may be that of an account."""
-    assert number_of(Decimal(number)) == told
+def test_a_number_of_few_digits_is_told(number, text):
+    """Of a larger number only the power of ten is told, because it may be the number of an account."""
+    assert number_of(Decimal(number)) == text
 
 
 def test_a_status_that_may_name_a_person_is_another_text():
-    """One word in capitals is told."""
+    """Only a single word in capitals, or a documented word, is told."""
     words = ("PENDING", "done", "ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica")
 
     assert [word_of(word) for word in words] == [*words[:2], *["another text"] * 6]
 
 
 def test_published_limits_and_versions_are_seen():
-    """The names of the headers, by operation; a refusal does not count."""
+    """The names of the headers are observed by operation. A refusal does not count."""
     headers = [(name, "1") for name in ("x-ratelimit-limit", "RateLimit-Policy", "Deprecation")]
     exchanges = [answer("listAccounts", {}, headers=headers), answer("listPixKeys", {}, status=401)]
 
-    assert values("general.rateLimit", exchanges)["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
-    assert values("general.deprecation", exchanges) == {"listAccounts": ["Deprecation"]}
+    assert observed_texts("general.rateLimit", exchanges)["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
+    assert observed_texts("general.deprecation", exchanges) == {"listAccounts": ["Deprecation"]}
 
 
 def test_a_429_is_seen_also_if_the_request_was_sent_again():
-    """Only if there is none, that is said."""
+    """Without a 429 the observation says so."""
     limited = replace(answer("listAccounts", {}, status=429), number=1)
     granted = replace(answer("listAccounts", {}), number=2, supersedes=1)
 
-    assert values("general.rateLimit", [limited, granted]).keys() == {"a 429", "listAccounts"}
-    assert values("general.rateLimit", [granted]) == {"": ["no 429"], "listAccounts": ["none"]}
+    assert observed_texts("general.rateLimit", [limited, granted]).keys() == {"a 429", "listAccounts"}
+    assert observed_texts("general.rateLimit", [granted]) == {"": ["no 429"], "listAccounts": ["none"]}
 
 
 READ = replace(answer("getBalance", {"code": 0, "data": {}}), purpose=Reading.WITH_TOKEN, number=1)
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "read", "told"),
+    ("status", "body", "read", "need"),
     [
         (401, {}, READ, "required"),
         (200, {"code": 0, "data": {}}, READ, "not required"),
@@ -306,8 +328,8 @@ READ = replace(answer("getBalance", {"code": 0, "data": {}}), purpose=Reading.WI
     ],
     ids=["401", "granted", "refused", "passing", "passing with it", "refused alike", "refused otherwise"],
 )
-def test_the_token_is_wanted_if_it_makes_a_difference(status, body, read, told):
-    """A refusal of the caller tells alone; any other must differ from the answer to the same request with the token."""
-    without = answer("getBalance", body, status=status, credential=NO_HEADER, valid=False)
+def test_the_token_is_wanted_if_it_makes_a_difference(status, body, read, need):
+    """A 401 shows the need alone. Any other refusal must differ from the answer to the same request with the token."""
+    without_token = answer("getBalance", body, status=status, credential=NO_HEADER, valid=False)
 
-    assert need_of_the_token(without, read) == told
+    assert need_of_the_token(without_token, read) == need

@@ -132,11 +132,11 @@ def cut_and_edit_count(path):
 COUNT_FAULT = "journal.count is missing, edited, or not signed with the key of the journal"
 ACCIDENTS = {
     "deleted": (Path.unlink, "it has 0 lines and had 7"),
-    "cut_last_line at a line end": (cut_last_line, "it has 6 lines and had 7"),
+    "cut at a line end": (cut_last_line, "it has 6 lines and had 7"),
     "edited": (lambda path: path.write_text(path.read_text().replace("success", "offered")), "line 4 was edited"),
     "without its key": (lambda path: path.with_suffix(".key").unlink(), COUNT_FAULT),
-    "cut_last_line, and its count written": (cut_and_write_count, COUNT_FAULT),
-    "cut_last_line, and its count edited": (cut_and_edit_count, COUNT_FAULT),
+    "cut, and its count written": (cut_and_write_count, COUNT_FAULT),
+    "cut, and its count edited": (cut_and_edit_count, COUNT_FAULT),
     "without its count": (lambda path: path.with_suffix(".count").unlink(), COUNT_FAULT),
 }
 
@@ -185,7 +185,7 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
     assert ManualRun(service, tmp_path, name="three").door.guard.open([CODE]) == [CODE]
 
 
-@pytest.mark.parametrize("accident", ["without its count", "cut_last_line at a line end"])
+@pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
 def test_what_can_be_read_of_a_damaged_journal_still_counts(accident, service, tmp_path):
     """--new-journal keeps the damaged file under another name. It is refused if the journal is whole."""
     first = ManualRun(service, tmp_path)

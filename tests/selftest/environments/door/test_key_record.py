@@ -51,7 +51,7 @@ def test_a_record_belongs_to_an_address_and_an_account(record):
     A record does not act on entries of another address, and keeps them.
     """
     record().note(ACCOUNT, "EMAIL", SYNTHETIC, REGISTERED, ours=True)
-    record_of_other_address = record(base_url="https://record_of_other_address.example")
+    record_of_other_address = record(base_url="https://other.example")
     record_of_other_address.note("ac-0002", "EMAIL", SYNTHETIC, MAYBE, ours=True)
 
     assert record_of_other_address.state(ACCOUNT, "EMAIL", SYNTHETIC) == ""

@@ -125,15 +125,15 @@ class UnrecordedKeys:
 
 def test_a_disposable_key_that_was_not_there_before_may_be_deleted():
     """A complete list of before lacks the key, and the list of now shows it."""
-    unrecorded = (
+    history = (
         UnrecordedKeys().list(listed("mae@cliente.example")).register().list(listed("mae@cliente.example", PROFILE_KEY))
     )
 
-    assert unrecorded.keys.may_be_deleted(PROFILE_KEY)
+    assert history.keys.may_be_deleted(PROFILE_KEY)
 
 
 @pytest.mark.parametrize(
-    "unrecorded",
+    "history",
     [
         UnrecordedKeys(disposable=False).list(listed()).register().list(listed(PROFILE_KEY)),
         UnrecordedKeys().list(listed(PROFILE_KEY)).register().list(listed(PROFILE_KEY)),
@@ -151,9 +151,9 @@ def test_a_disposable_key_that_was_not_there_before_may_be_deleted():
         "a list of before that goes on", "masked now", "not shown now", "no list of now", "without key_at",
     ],
 )  # fmt: skip
-def test_a_key_of_the_profile_stays_unless_lists_tell(unrecorded):
+def test_a_key_of_the_profile_stays_unless_lists_tell(history):
     """A doubt decides against the deletion of a key of the profile."""
-    assert not unrecorded.keys.may_be_deleted(PROFILE_KEY)
+    assert not history.keys.may_be_deleted(PROFILE_KEY)
 
 
 def test_a_key_that_the_run_made_up_may_be_deleted():
@@ -180,7 +180,7 @@ def test_on_a_sandbox_a_key_of_the_profile_is_deleted_without_a_list():
 
 
 @pytest.mark.parametrize(
-    ("unrecorded", "states"),
+    ("history", "states"),
     [
         (UnrecordedKeys().list(listed()).register(), [KeyState.REGISTERED]),
         (UnrecordedKeys().list(listed()).register(status=400), [KeyState.REFUSED]),
@@ -195,30 +195,30 @@ def test_on_a_sandbox_a_key_of_the_profile_is_deleted_without_a_list():
         (UnrecordedKeys().list(listed(PROFILE_KEY)).register(), []),
     ],
 )
-def test_the_keys_that_are_not_cleaned_up(unrecorded, states):
+def test_the_keys_that_are_not_cleaned_up(history, states):
     """A refused key stays perhaps registered until a list tells.
 
     A deletion is complete if no later list shows the key.
     """
-    assert [key.state for key in unrecorded.keys.not_cleaned_up()] == states
+    assert [key.state for key in history.keys.not_cleaned_up()] == states
 
 
 def test_a_granted_key_is_left_as_perhaps_later_if_no_list_shows_it():
     """The service granted the registration, but at the end of the run no list shows the key."""
-    unrecorded = UnrecordedKeys().list(listed()).register().list(listed())
-    unrecorded.keys.close()
+    history = UnrecordedKeys().list(listed()).register().list(listed())
+    history.keys.close()
 
-    assert [key.state for key in unrecorded.keys.not_cleaned_up()] == [KeyState.LATER]
+    assert [key.state for key in history.keys.not_cleaned_up()] == [KeyState.LATER]
 
 
 def test_a_key_is_gone_if_two_lists_lack_it():
     """One list may lag behind. A key that a deletion named is not gone, and a list with more pages says nothing."""
     old, other = "old@bank.example", "other@bank.example"
-    unrecorded = UnrecordedKeys().list(listed(old, other)).delete(other).list(listed())
-    assert unrecorded.keys.lists.gone == frozenset()
+    history = UnrecordedKeys().list(listed(old, other)).delete(other).list(listed())
+    assert history.keys.lists.gone == frozenset()
 
-    assert unrecorded.list(listed()).keys.lists.gone == {old}
-    assert unrecorded.keys.lists.gone_after_a_deletion
+    assert history.list(listed()).keys.lists.gone == {old}
+    assert history.keys.lists.gone_after_a_deletion
     came_back = (
         UnrecordedKeys()
         .list(listed(old))

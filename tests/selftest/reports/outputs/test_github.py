@@ -17,7 +17,7 @@ from reports.result.run import LeftKey, Note, NoteKind, Observation
 from spec.facts import words_as_facts
 from spec.findings import finding
 from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
-from tests.selftest.reports.observed.test_comparison import earlier
+from tests.selftest.reports.observed.test_comparison import earlier_run
 from tests.selftest.services.running import run_suite, write_profile
 from tests.selftest.services.serving import SocketService, response_bytes
 
@@ -138,7 +138,7 @@ def test_the_whole_summary():
         observations=[Observation("executePix.status.values", words_as_facts(OPERATORS))],
         drift=DRIFT, record=record_of("staging", {}).model_copy(update={"accepted": "2026-11-20"}),
     )  # fmt: skip
-    changes = compared(earlier(started="2026-11-20T10:00:00Z"), whole, str)
+    changes = compared(earlier_run(started="2026-11-20T10:00:00Z"), whole, str)
     changes = changes.model_copy(update={"comparable": True, "line": "since then: 1 newly failing"})
     whole = whole.model_copy(update={"comparison": changes})
     text = step_summary(whole)

@@ -179,8 +179,8 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(lines_of_plan):
     ) in without_fuzz
     assert line_of_form in with_fuzz
     assert "tells the token" not in "\n".join(without_fuzz)
-    assert "  executePix: 31 requests with one, and 14 without_fuzz any" in without_fuzz
-    assert "  registerPixKey: 30 requests with one, and 18 without_fuzz any" in without_fuzz
+    assert "  executePix: 31 requests with one, and 14 without any" in without_fuzz
+    assert "  registerPixKey: 30 requests with one, and 18 without any" in without_fuzz
     assert "no room" not in "".join(with_fuzz)
     assert "no room" not in "".join(lines_of_plan(selection, allow=[*base, "fuzz"], limits={"wrong_tokens": 24}))
     left_out = "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined"

@@ -119,7 +119,7 @@ def test_a_known_value_that_is_written_otherwise_is_no_such_variable(spelling):
 def test_an_odd_body_is_literal(body, shell):
     """The line sends every byte of NaN, bytes of zero, deeply nested bodies and long ones. It has no variable."""
     line = curl_line_of_post("https://host/", TYPED, body)
-    fake_curl = 'curl() { for given; do :; process; case $* in *--data-binary*) cat ;; *) printf %s "$8" ;; esac; }; '
+    fake_curl = 'curl() { for given; do :; done; case $* in *--data-binary*) cat ;; *) printf %s "$8" ;; esac; }; '
     process = subprocess.run([shell, "-c", f"{fake_curl}{line}"], capture_output=True, check=True)
 
     assert process.stdout == body
