@@ -124,12 +124,12 @@ def _names_in(code: CodeType) -> frozenset[str]:
 
 @pytest.fixture
 def service(request):
-    """A lawful service over raw sockets, or the one that `served_by` names."""
-    with getattr(request, "param", SocketService)() as raw:
-        yield raw
+    """The service of a test: the sandbox over raw sockets, or the one that `served_by` names."""
+    with getattr(request, "param", SocketService)() as socket_service:
+        yield socket_service
 
 
 @pytest.fixture
 def manual_run(service, tmp_path):
-    """The door of one run against that service."""
+    """A run against `service` whose requests the test sends one by one."""
     return ManualRun(service, tmp_path)

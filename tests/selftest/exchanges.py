@@ -25,7 +25,11 @@ def answer(
     sent: object = None,
     **changes: Any,
 ) -> Exchange:
-    """A valid request and its answer. A body of bytes is sent as it is, anything else as JSON."""
+    """The exchange of a valid request and its answer.
+
+    A body of bytes is sent as it is, anything else as JSON. `sent` is the JSON body of the request; `changes` are other
+    members of the exchange.
+    """
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     request = Request(method, f"http://127.0.0.1:1{path}", (), json.dumps(sent).encode() if sent else b"")
     options = {"number": 1, "valid": True, **changes}
@@ -33,18 +37,18 @@ def answer(
 
 
 def execution(data: object = EXECUTION_RESULT, **changes: Any) -> Exchange:
-    """The answer to an execution, `data` in the envelope."""
+    """The exchange of an execution, with `data` in the envelope of the answer."""
     return answer("executePix", {"code": 0, "data": data}, **changes)
 
 
 def registration(data: object = REGISTRATION_RESULT, **changes: Any) -> Exchange:
-    """The answer to the registration of a RANDOM key, `data` in the envelope."""
-    sent = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
-    options = {"method": "POST", "path": "/v1/pix/keys/a", "sent": sent, **changes}
+    """The exchange of a registration of a RANDOM key, with `data` in the envelope of the answer."""
+    request_body = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
+    options = {"method": "POST", "path": "/v1/pix/keys/a", "sent": request_body, **changes}
     return answer("registerPixKey", {"code": 0, "data": data}, **options)
 
 
 def unanswered(kind: FailureKind, operation: str = "executePix") -> Exchange:
-    """A valid request that got no answer."""
+    """The exchange of a valid request that got no answer."""
     request = Request("GET", "http://127.0.0.1:1/v1/execute/pix/TX-1", ())
     return Exchange(1, operation, request, failure=Failure(kind, kind.value), valid=True)

@@ -1,4 +1,4 @@
-"""Runs that feed the tests of every report: each is made once for all processes of a session, when a test asks for it."""
+"""Runs that many tests of reports read. Each is made once for all processes of a session, when the first test asks for it."""
 
 import atexit
 import os
@@ -28,8 +28,9 @@ UNMASKED_DOCUMENT = "12345678909"
 
 
 class FailsInManyWays(Service):
-    """The tax document is not masked, members are missing, of another type or too many, with markup in names and
-    values; a list fails with a page of markup, another is answered with 201."""
+    """Executions with a clear tax document, a missing member, members of other types and markup in names and values;
+    a list that fails with a page of markup, and a balance with 201.
+    """
 
     def execution_result(self, transfer):
         changes = {"document": UNMASKED_DOCUMENT, "digit": 6, "message": HOSTILE_TEXT, HOSTILE_TEXT: [1.0, {}]}
@@ -44,7 +45,7 @@ class FailsInManyWays(Service):
 
 
 class StopsItsRun(Service):
-    """It answers like the sandbox; with the tenth answer the user presses Ctrl-C."""
+    """The sandbox; with its tenth answer the user presses Ctrl-C."""
 
     answers = 0
 
@@ -64,8 +65,8 @@ PYTEST_OPTIONS = ["-o", f"addopts={ADDOPTS}", "--capture=no", "--parallel=1", "-
 VARIABLES = TOKEN_VARIABLES | {"BUILD_NUMBER": "CI-4711", "JENKINS_URL": "https://ci.example"}
 _DATA = read_yaml(SANDBOX_YAML)
 WHOLE_PROFILE = {"transactions": _DATA["transactions"], "limits": _DATA["limits"] | {"examples": 1}}
-TARGETED_PROFILE = WHOLE_PROFILE | {"allow": [each for each in _DATA["allow"] if each != "fuzz"]}
-"""Nothing is generated: `failing` has what that adds."""
+TARGETED_PROFILE = WHOLE_PROFILE | {"allow": [permission for permission in _DATA["allow"] if permission != "fuzz"]}
+"""A profile whose runs generate no traffic. The run `failing` has generated traffic."""
 SHARED_RUNS: dict[str, tuple[type[Service] | None, str, dict[str, Any]]] = {
     "clean": (Service, "", TARGETED_PROFILE),
     "failing": (FailsInManyWays, "executePix or listAccounts or getBalance", {"limits": WHOLE_PROFILE["limits"]}),
@@ -74,27 +75,29 @@ SHARED_RUNS: dict[str, tuple[type[Service] | None, str, dict[str, Any]]] = {
     "interrupted": (StopsItsRun, "", TARGETED_PROFILE),
     "partial": (Service, "", {"allow": ["read"], "language": "pt-BR", "sandbox": None}),
 }
-"""Each with its service, the requirements that it is about, all of them by default, and changes of the profile. `partial`
-asks no sandbox, and its page is in Portuguese."""
+"""Each run with its service, the expression of -k, and the changes of its profile. The target of `partial` is no sandbox,
+and its page is in Portuguese."""
 
 
 @cache
 def shared_run(name: str) -> RunResult:
-    """The run of this name in RUNS."""
+    """The result of the run with this name in SHARED_RUNS."""
     folder = Path(os.environ[_SHARED], name)
-    kept = folder / "kept"
+    pickled = folder / "pickled"
     with FileLock(f"{folder}.lock"):
-        if not kept.exists():
+        if not pickled.exists():
             service, selection, changes = SHARED_RUNS[name]
             folder.mkdir()
             run = run_with_files(folder, service, *(("-k", selection) if selection else ()), **changes)
-            kept.write_bytes(pickle.dumps(run))
-        return pickle.loads(kept.read_bytes())
+            pickled.write_bytes(pickle.dumps(run))
+        return pickle.loads(pickled.read_bytes())
 
 
 def run_with_files(folder: Path, service: type[Service] | None, *options: str, **changes: Any) -> RunResult:
-    """A run in this process, with all its files, against the service, or against nobody. `changes` are those of its
-    profile, whose name is staging."""
+    """The result of a run in this process, with all its files in the folder.
+
+    Without a service nobody listens at its address. `changes` are those of its profile, whose name is staging.
+    """
     with _serving(service) as base_url:
         profile = write_profile(folder, changes.pop("base_url", base_url), **changes).rename(folder / "staging.yaml")
         return run_in_this_process(
@@ -103,24 +106,24 @@ def run_with_files(folder: Path, service: type[Service] | None, *options: str, *
 
 
 def run_in_this_process(*options: str) -> RunResult:
-    """Run pytest in this process. A command line that is wrong gives a result without a model."""
-    keeps = RunKeeper()
+    """Run pytest in this process. After a wrong command line the result has no model."""
+    keeper = RunKeeper()
     paths = [] if any(option.startswith(str(CONFORMANCE)) for option in options) else [str(CONFORMANCE)]
-    folder = next((Path(one.partition("=")[2]) for one in options if one.startswith("--report-dir=")), Path())
+    folder = next((Path(option.partition("=")[2]) for option in options if option.startswith("--report-dir=")), Path())
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as printed, mock.patch.dict(os.environ, VARIABLES):
         with redirect_stdout(printed), redirect_stderr(printed):
-            status = pytest.main([*PYTEST_OPTIONS, *options, *paths], plugins=[keeps])
+            status = pytest.main([*PYTEST_OPTIONS, *options, *paths], plugins=[keeper])
         printed.flush()
-        return RunResult(int(status), Path(printed.name).read_text("utf-8"), folder, run=keeps.run)
+        return RunResult(int(status), Path(printed.name).read_text("utf-8"), folder, run=keeper.run)
 
 
 @contextmanager
 def _serving(service: type[Service] | None) -> Iterator[str]:
-    """The address of a service; without one, an address at which nobody can listen meanwhile."""
+    """The address of a service; without a service, an address at which nobody can listen meanwhile."""
     if service is not None:
         with Server(service(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
             yield server.base_url
     else:
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with socket.socket() as occupied:
+            occupied.bind(("127.0.0.1", 0))
+            yield f"http://127.0.0.1:{occupied.getsockname()[1]}"

@@ -29,7 +29,7 @@ def test_a_code_that_becomes_known_is_guarded_and_hidden(manual_run):
 
     assert shown_before == "PREPARED-77"
     assert manual_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
-    assert manual_run.events[0] == "sent"
+    assert manual_run.outcomes_in_journal[0] == "sent"
     assert display.foreign("PREPARED-77") == "<code 3>"
 
 

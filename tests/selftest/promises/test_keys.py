@@ -381,7 +381,7 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
 def test_a_key_of_others_that_is_gone_is_an_alert():
     """The alert asks to restore the key. On a sandbox deletions go on, and the run is not green."""
     sent = sent_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
-    trial = sent.judged()
+    trial = sent.judge()
 
     assert "a key that was there before the run is gone: restore it, unless somebody else deleted it" in trial.notes
     assert trial.exit_status == 6

@@ -59,5 +59,5 @@ def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
         manual_run.execute_all(sandbox_profile(tmp_path, CODES))
 
     assert service.executions == [CODE]
-    assert manual_run.events.count("sent") == 1
+    assert manual_run.outcomes_in_journal.count("sent") == 1
     assert manual_run.door.unsent == {IN_VAIN: {"executePix"}}

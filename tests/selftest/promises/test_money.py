@@ -56,7 +56,7 @@ def test_an_execution_without_an_answer_is_seen_once(service, proxied, tmp_path)
 
     assert service.executions == [CODE]
     assert manual_run.door.guard.unknown == [exchange.number]
-    assert manual_run.events == ["sent", "unknown"]
+    assert manual_run.outcomes_in_journal == ["sent", "unknown"]
     assert "is not sent again" in repeated.failure.message
 
 
@@ -107,7 +107,7 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
 
     assert service.executions == [CODE]
     assert manual_run.door.guard.unknown == [exchange.number]
-    assert manual_run.events[:2] == ["sent", "unknown"]
+    assert manual_run.outcomes_in_journal[:2] == ["sent", "unknown"]
     assert {refusal.partition(" at 20")[0] for refusal in refusals} == {"--resend-code: this code was sent"}
     assert all("it may have moved money, so it is not sent again" in refusal for refusal in refusals)
 
@@ -129,7 +129,7 @@ def test_an_own_code_that_is_refused_as_done_was_executed(service, tmp_path):
     assert len(manual_run.door.guard.unknown) == 1
     assert executed_and_refused(log) == answers_to_real_codes(log)[:1]
     assert executed_and_refused(log_of_single_code) == []
-    assert manual_run.events == ["sent", "success", "sent", "unknown", "sent", "unknown"]
+    assert manual_run.outcomes_in_journal == ["sent", "success", "sent", "unknown", "sent", "unknown"]
 
 
 @pytest.mark.parametrize("service", CONTRADICTIONS)
@@ -370,7 +370,7 @@ def test_executions_end_with_the_second_401(service, manual_run):
     message = "an execution was answered 401: no more codes are sent with this token"
     assert {exchange.failure.message for exchange in unsent} == {message}
     assert [code for code, _ in real_codes_received(service)] == [CODE, OTHER_CODE]
-    assert manual_run.events == ["sent", "refused"] * 2
+    assert manual_run.outcomes_in_journal == ["sent", "refused"] * 2
 
 
 @pytest.mark.parametrize("answer", [None, 500, 302])

@@ -77,7 +77,7 @@ def test_a_refusal_that_is_not_read_whole_has_an_unknown_outcome(name, tmp_path)
 
     assert exchange.response.status == 409
     assert first.door.guard.unknown == [exchange.number]
-    assert first.events == ["sent", "unknown"]
+    assert first.outcomes_in_journal == ["sent", "unknown"]
     assert service.executions == [CODE]
 
 
@@ -88,5 +88,5 @@ def test_a_refusal_in_whatever_form_is_a_refusal(name, tmp_path):
     first, _ = run_that_executes_and_exchange(service, tmp_path)
 
     assert first.door.guard.unknown == []
-    assert first.events[:2] == ["sent", "refused"]
+    assert first.outcomes_in_journal[:2] == ["sent", "refused"]
     assert service.executions == [CODE, CODE]

@@ -1,4 +1,4 @@
-"""One trial: a service over real HTTP, and the suite that users run, in this process and without reports."""
+"""A trial: the result of the suite against one service, here over real HTTP, in this process and without reports."""
 
 import os
 import tempfile
@@ -37,8 +37,9 @@ _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
 
 @dataclass(frozen=True)
 class Trial:
-    """What a run said about one service: exit status, result by requirement, requests sent, errors of the suite,
-    findings, and what the report says first."""
+    """The result of a run against one service: exit status, result by requirement, requests sent, errors of the
+    suite, findings, and the notes of the report.
+    """
 
     exit_status: int
     rows: Mapping[str, RequirementResult]
@@ -48,7 +49,7 @@ class Trial:
     notes: tuple[str, ...] = ()
 
     def with_verdict(self, verdict: str) -> set[str]:
-        """The requirements with that verdict."""
+        """The ids of the requirements with this verdict."""
         return {row_id for row_id, result in self.rows.items() if result.verdict == verdict}
 
     @property
@@ -65,7 +66,7 @@ class Trial:
 
 
 class RunKeeper:
-    """Keeps the model of a run, a plugin."""
+    """A plugin of pytest that keeps the model of a run."""
 
     run: Run | None = None
 
@@ -75,23 +76,23 @@ class RunKeeper:
 
 
 def status_and_run(*arguments: str, quiet: Sequence[str] = QUIET_PYTEST) -> tuple[int, Run]:
-    """A run of the suite in this process: its exit status and its model. Raises RuntimeError where there is none."""
-    capture = RunKeeper()
+    """Run the suite in this process: its exit status and its model. RuntimeError if there is no model."""
+    keeper = RunKeeper()
     paths = [] if any(argument.startswith(str(CONFORMANCE)) for argument in arguments) else [str(CONFORMANCE)]
-    status = pytest.main([*quiet, *arguments, *paths], plugins=[capture])
-    if capture.run is None:
+    status = pytest.main([*quiet, *arguments, *paths], plugins=[keeper])
+    if keeper.run is None:
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
-    return int(status), capture.run
+    return int(status), keeper.run
 
 
 def try_service(service: Service, *arguments: str, environment: str = "sandbox") -> Trial:
-    """Run the targeted tests against the service. Raises RuntimeError if the run gave no verdict."""
+    """Run the targeted tests against the service over HTTP. RuntimeError if the run gave no verdict."""
     with getattr(service, "SERVER", Server)(service) as server:
         return try_target(server.base_url, service.token, *arguments, environment=environment)
 
 
 def try_target(base_url: str, token: str, *arguments: str, environment: str = "sandbox") -> Trial:
-    """Run the targeted tests against an address, as a sandbox. Raises RuntimeError if the run gave no verdict."""
+    """Run the targeted tests against an address, as a sandbox. RuntimeError if the run gave no verdict."""
     os.environ |= {"PIX_SANDBOX_TOKEN": token, "PIX_TOKEN": token}
     with tempfile.TemporaryDirectory() as folder:
         profile = write_sandbox_profile(base_url, Path(folder), environment)

@@ -1,4 +1,4 @@
-"""The door of a profile with connections that send nothing, to see what it lets pass."""
+"""The door of a profile with connections that send nothing, to see which requests it lets pass."""
 
 import json
 from dataclasses import replace
@@ -18,7 +18,10 @@ BODIES = {
 
 
 class SilentConnections:
-    """Answers each request with an empty list of keys. `sent` are the bodies of the requests that change something."""
+    """Answers each request with an empty list of keys, and sends nothing.
+
+    `sent` are the bodies of the requests that would change something.
+    """
 
     def __init__(self):
         self.sent = []
@@ -36,7 +39,9 @@ class SilentConnections:
 
 
 def client_of_profile(folder, **changes):
-    """The client of a profile that is no sandbox, unless `changes` say so, its door, and what was sent."""
+    """The client of a profile that is no sandbox, unless `changes` say so, with its door, its connections and the
+    profile.
+    """
     changes = {"allow": ALLOWED, "requests": BODIES, "transactions": None, "accounts": [OWN_ACCOUNT, "ac/2"], **changes}
     profile = profile_off_sandbox(folder, **changes)
     profile = replace(profile, limits=replace(profile.limits, transfers=100))

@@ -12,19 +12,19 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
 def json_answer_bytes(body, *headers, status=200):
-    """A whole answer of JSON."""
+    """The bytes of an answer with a JSON body."""
     return response_bytes(Response(status, body, (("Content-Type", "application/json"), *headers)))
 
 
 def drip_bytes(connection):
-    """Sends on, byte by byte."""
+    """Send on, byte by byte, for ever."""
     while True:
         connection.sendall(b" ")
         time.sleep(0.05)
 
 
 def flood_bytes(connection):
-    """Sends on, and does not end."""
+    """Send on as fast as possible, for ever."""
     while True:
         connection.sendall(b"x" * 65_536)
 
@@ -51,19 +51,22 @@ TEXTS = (
 
 
 class SaysOneAnswer(SocketService):
-    """Gives the same answer to everything, and does something `then`."""
+    """Gives the same answer to every request, and calls `then` with the connection after it."""
 
-    def __init__(self, said, then=lambda connection: None):
+    def __init__(self, answer_bytes, then=lambda connection: None):
         super().__init__()
-        self.said, self.then = said, then
+        self.answer_bytes, self.then = answer_bytes, then
 
     def answer(self, connection, request):
-        connection.sendall(self.said)
+        connection.sendall(self.answer_bytes)
         self.then(connection)
 
 
 class SaysEverything(SocketService):
-    """Is lawful to real codes and to every second request. All other answers are hostile."""
+    """Answers executions of real codes, and every second request, as the sandbox does.
+
+    All other answers are hostile, in turn.
+    """
 
     answers = GZIP_BOMB, MANY_HEADERS, *TEXTS
 

@@ -1,4 +1,4 @@
-"""Services that do harm to keys, each in one way, over real HTTP. The name says how. Each keeps a log of its own."""
+"""Services that do harm to the keys of a customer, each in one way, which the name says."""
 
 import re
 import uuid
@@ -15,7 +15,7 @@ OLD_RANDOM = "c0ffee00-0001-4000-8000-00000000000a"
 
 
 class HoldsKeysOfACustomer(Service):
-    """The sandbox, whose first account has the keys of a customer. `log` are the requests, in their order."""
+    """The sandbox, whose first account has the keys of a customer. `received` are the requests in their order."""
 
     def __init__(self) -> None:
         super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
@@ -34,12 +34,12 @@ class HoldsKeysOfACustomer(Service):
 
     @property
     def keys_lost(self) -> set[str]:
-        """Keys that were there at first and are gone."""
+        """Keys that the customer had at first and has no more."""
         return self.keys_at_first - self.keys_held()
 
     @property
     def deletions(self):
-        """The requests to delete."""
+        """The requests to delete a key."""
         return [request for request in self.received if request.method == "DELETE"]
 
 
@@ -47,6 +47,7 @@ class DeletesTheOldest(HoldsKeysOfACustomer):
     """Deletes the oldest key of the account, whatever key a deletion names."""
 
     def remove(self, ledger, account_id, value):
+        """Grant the deletion of a key that is not there."""
         for key in ledger.keys(account_id)[:1]:
             ledger.remove_key(key)
 
@@ -171,7 +172,10 @@ class TheCustomerUsesTheApp(HoldsKeysOfACustomer):
 
 
 class GivesAnOldRandomKey(HoldsKeysOfACustomer):
-    """Gives the RANDOM key that the account has had for long in place of a new one. `LISTED`: how many keys it lists."""
+    """Answers a RANDOM registration with the key that the account has had for long.
+
+    Its list shows the last `LISTED` keys.
+    """
 
     LISTED = 100
 
@@ -195,7 +199,7 @@ class GivesAnOldRandomKey(HoldsKeysOfACustomer):
         return {"keys": keys[-self.LISTED :]}
 
     def _use(self, key):
-        self.used = [used for used in self.used if used != key] + [key]
+        self.used = [*(used_key for used_key in self.used if used_key != key), key]
 
 
 class ListsTheTwoUsedLast(GivesAnOldRandomKey):
@@ -220,7 +224,7 @@ class RegistersAtTheAccountOfTheToken(HoldsKeysOfACustomer):
 
 
 class CutsKeys(RegistersAtTheAccountOfTheToken):
-    """The same, and of a key it keeps 40 characters without those that cannot be printed."""
+    """The same, and it keeps 40 characters of a key, without those that cannot be printed."""
 
     def read_json(self, request, operation):
         body = dict(super().read_json(request, operation))
@@ -230,7 +234,7 @@ class CutsKeys(RegistersAtTheAccountOfTheToken):
 
 
 class RegistersInAMinute(HoldsKeysOfACustomer):
-    """Grants a registration at once and does it a minute after: no list of the run shows its key."""
+    """Grants a registration at once and does it a minute later, so no list of the run shows the key."""
 
     def register(self, ledger, account_id, kind, value):
         return Registration(1, Key(value or str(uuid.uuid4()), kind, account_id), not value, True)
@@ -240,7 +244,7 @@ class RegistersInAMinute(HoldsKeysOfACustomer):
 
 
 class ShowsOnePage(HoldsKeysOfACustomer):
-    """Shows one key of several, and says that there are more."""
+    """Shows one key of several, with members that say that there are more."""
 
     def __init__(self, **says) -> None:
         super().__init__()
@@ -251,7 +255,10 @@ class ShowsOnePage(HoldsKeysOfACustomer):
 
 
 class ConcatenatesSql(HoldsKeysOfACustomer):
-    """Answers a key with a quote as a database does whose query it has become part of. `statements` are those parts."""
+    """Answers a key with a quote as a database does whose query it has become part of.
+
+    `statements` are the paths and bodies of such requests.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Runs without pytest: the door of one, and what the journal says of it; and whole ones, in this process."""
+"""Runs in this process: one whose requests a test sends by hand, and whole ones against a service in memory."""
 
 import json
 from dataclasses import replace
@@ -40,15 +40,18 @@ HOW_TO_PREPARE = {
     "count": 1,
 }
 UNUSED_ADDRESS = "http://127.0.0.1:1"
-"""That of the profiles of banks. Nothing listens there."""
+"""The address of profiles for services in memory. Nothing listens there."""
 TARGETED_TESTS, GENERATED_TESTS, ALL_TESTS = (False,), (True,), (False, True)
+"""Which tests a whole run has: those with True for `is_generated` judge generated traffic, the others targeted requests."""
 ALL_PERMISSIONS = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
 
 
 class ManualRun:
-    """The door of one run and its client, with a journal that the next run reads, too; none where it `has_journal` nothing.
-    With `proxied` the service is the proxy that another target is reached through. Time is up as soon as the service
-    holds an answer back."""
+    """A run whose requests a test sends one by one: its door, its client, its secrets and its journal.
+
+    With `has_journal` a later run in the same folder reads the journal. With `proxied` the service is the proxy that
+    another target is reached through. A request is cut as soon as the service sets its event `silent`.
+    """
 
     def __init__(
         self, service, folder, *, name="one", environment="staging", has_journal=True, allow=ALL_PERMISSIONS, resend=(),
@@ -74,16 +77,20 @@ class ManualRun:
         self.client = Client(self.door)
 
     def execute(self, code=CODE, credential=VALID):
+        """Answer an execution of a real code. None hangs up."""
         return self.client.send("executePix", code, credential=credential, valid=credential == VALID)
 
     @property
-    def events(self):
-        """What the journal says of codes that were sent with the valid token."""
+    def outcomes_in_journal(self):
+        """The outcomes in the journal of codes that were sent with the valid token, such as `sent` and `success`."""
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
         return [event for event in events if event in list(Outcome) and event not in NEVER_SENT]
 
     def execute_all(self, profile: Profile, *, pair=False) -> Log:
-        """The log of all that a run sends to the execution, transfers that it prepares included, with or without pairs."""
+        """Send everything that a run sends to the execution, transfers that it prepares included.
+
+        `pair` adds pairs of executions at the same moment. Returns the log.
+        """
         wanted = [id for id in requirements() if pair or id != "executePix.id.matches"]
         self.secrets.learn("code", *profile.transactions.codes)
         traffic = Traffic(self.client, profile, reach_of(wanted, profile))
@@ -92,7 +99,7 @@ class ManualRun:
 
 
 def started_journal(folder, *, run="another", **options) -> Journal:
-    """The journal of this folder, which was started with --new-journal where there was none."""
+    """The journal of this folder. If there is none, it is started as with --new-journal."""
     path = folder / "journal.jsonl"
     journal = Journal(path, LogKey(folder / "journal.key"), run=run, **options)
     if folder.is_dir() and not path.exists() and not path.with_suffix(".key").exists():
@@ -109,7 +116,10 @@ def sandbox_profile(folder, codes=(CODE, OTHER_CODE), *, prepare=None, execution
 
 
 class FakeBank(Service):
-    """The sandbox in this process. `seen` are the requests. `execute` answers a real code with the valid token."""
+    """The sandbox in this process, in the place of a bank.
+
+    `received` are the requests; `execute` answers an execution with the valid token.
+    """
 
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
         super().__init__(token=token)
@@ -129,12 +139,12 @@ class FakeBank(Service):
 
     @property
     def executions(self) -> list[str]:
-        """The codes that were sent with the valid token."""
-        return [code for code, sent in real_codes_received(self) if sent == f"Bearer {self.token}"]
+        """The codes of executions with the valid token."""
+        return [code for code, credential in real_codes_received(self) if credential == f"Bearer {self.token}"]
 
 
 def profile_off_sandbox(folder, **changes) -> Profile:
-    """A profile of a target that is no sandbox, unless `changes` say so, with a journal of its own."""
+    """A profile of a target that is no sandbox, unless `changes` say so, with a journal in the folder."""
     changes = {"sandbox": None, "journal": str(folder / "journal.jsonl"), **changes}
     profile = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     return replace(profile, limits=replace(profile.limits, parallel=1, examples=profile.limits.examples or 2))
@@ -143,21 +153,26 @@ def profile_off_sandbox(folder, **changes) -> Profile:
 def run_suite_in_memory(
     service: Service, profile: Profile, only: str = "", among: tuple[bool, ...] = TARGETED_TESTS
 ) -> Model:
-    """A run in this process for these requirements, or all."""
+    """The model of a whole run against a service in this process.
+
+    `only` is an expression of -k; `among` says which tests run.
+    """
     ids = ids_of(only) if only else requirements()
 
-    def takes(item) -> bool:
+    def is_selected(item) -> bool:
         is_generated = item.get_closest_marker("property") is not None
         return is_generated in among and item.get_closest_marker("requirement").args[0] in ids
 
-    return run_tests_in_memory(service, profile, takes)
+    return run_tests_in_memory(service, profile, is_selected)
 
 
 def result_in_memory(
     service: Service, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED_TESTS, **changes
 ) -> RunResult:
-    """The same as a user sees it: conformance.json in this folder, and the lines that close a run as its output. Its
-    profile is that of the sandbox with these changes."""
+    """The result of such a run as a user sees it: conformance.json in the folder, and the last lines as its output.
+
+    The profile is that of the sandbox with these changes.
+    """
     loaded = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
     service.token = TOKEN_VARIABLES["PIX_TOKEN"]
@@ -170,5 +185,5 @@ def result_in_memory(
 
 
 def report_notes(model: Model) -> list[str]:
-    """What the report of a run says first."""
+    """The notes at the beginning of the report of a run."""
     return [str(note.text) for note in result_of_run(model).notes]

@@ -10,7 +10,7 @@ from tests.selftest.services.serving import SocketService
 
 
 class Certificates:
-    """An authority with certificates for the service and the client, as PEM files in a folder."""
+    """An authority with certificates for the service and for a client, as PEM files in a folder."""
 
     def __init__(self, folder):
         self.authority = trustme.CA()
@@ -23,7 +23,7 @@ class Certificates:
 
 
 class Secured(SocketService):
-    """Speaks TLS, and with those alone who show a certificate of the authority where `mutual`."""
+    """Speaks TLS. With `mutual` it wants a client certificate of the authority."""
 
     host = "https://localhost"
 
@@ -44,7 +44,7 @@ class Secured(SocketService):
 
 
 class Proxy(SocketService):
-    """Opens tunnels (CONNECT) and passes on what goes through; `seen` are the requests to itself."""
+    """Opens tunnels (CONNECT) and passes their bytes on. `received` are the requests to the proxy itself."""
 
     def answer(self, connection, request):
         host, _, port = request.path.partition(":")

@@ -1,4 +1,7 @@
-"""A service over raw sockets: lawful like the sandbox until a subclass lies. It keeps what it was sent."""
+"""A service over raw sockets, for faults that only a socket shows.
+
+It answers as the sandbox does until a subclass overrides `answer`, and keeps the requests that arrive.
+"""
 
 import re
 import socket
@@ -15,7 +18,10 @@ EXECUTION_PATH = "/v1/execute/pix/"
 
 
 class SocketService:
-    """Listens on a free loopback port from `with` on. `seen` are the requests, in the order of their arrival."""
+    """Listens on a free loopback port inside a `with` statement.
+
+    `received` are the requests in the order of their arrival, `sandbox` is the service that answers them.
+    """
 
     host = "http://127.0.0.1"
 
@@ -31,20 +37,20 @@ class SocketService:
 
     @property
     def executions(self) -> list[str]:
-        """The codes that were sent with the valid token."""
-        mine = [seen for seen in self.received if has_real_code(seen.path) and self.is_granted(seen)]
-        return [seen.path.removeprefix(EXECUTION_PATH) for seen in mine]
+        """The codes of executions with the valid token."""
+        executions = [request for request in self.received if has_real_code(request.path) and self.is_granted(request)]
+        return [request.path.removeprefix(EXECUTION_PATH) for request in executions]
 
     def is_granted(self, request: Request) -> bool:
-        """Whether a request has the valid token."""
+        """True if a request has the valid token."""
         return request.header("Authorization") == f"Bearer {self.sandbox.token}"
 
     def answer(self, connection: socket.socket, request: Request) -> None:
-        """Say what a lawful service says; a lie overrides this."""
+        """Send the answer of the sandbox. A subclass with a fault overrides this."""
         connection.sendall(response_bytes(self.sandbox.respond(request)))
 
     def greet(self, connection: socket.socket) -> bool:
-        """Whether a new connection is listened to."""
+        """True if the service reads a request from this connection."""
         return True
 
     def __enter__(self) -> Self:
@@ -74,28 +80,33 @@ class SocketService:
 
 
 def served_by(*services: type[SocketService]) -> pytest.MarkDecorator:
-    """Has the fixture `service` be each of these services."""
+    """Runs a test once with each of these services as its fixture `service`."""
     return pytest.mark.parametrize("service", services, ids=lambda service: service.__name__, indirect=True)
 
 
 def real_codes_received(service: SocketService) -> list[tuple[str, str]]:
-    """The transaction codes that the suite did not make up, in the order of their arrival, with their credential."""
-    sent = [(normalized_path(seen.path), seen.header("Authorization")) for seen in service.received]
-    return [(path.removeprefix(EXECUTION_PATH), credential) for path, credential in sent if has_real_code(path)]
+    """Pairs of code and Authorization header, for each execution of a code that the suite did not make up, in the
+    order of arrival.
+    """
+    executions = [(normalized_path(request.path), request.header("Authorization")) for request in service.received]
+    return [(path.removeprefix(EXECUTION_PATH), credential) for path, credential in executions if has_real_code(path)]
 
 
 def has_real_code(path: str) -> bool:
-    """Whether a path executes a code that the suite did not make up."""
+    """True if a path executes a code that the suite did not make up."""
     return normalized_path(path).startswith(EXECUTION_PATH) and "pixconf-" not in path
 
 
 def normalized_path(path: str) -> str:
-    """A path without what is unusual about it."""
+    """A path without repeated slashes, percent-encoding and a slash at its end."""
     return re.sub("/+", "/", unquote(path)).rstrip("/")
 
 
 def read_request(stream) -> Request | None:
-    """One request with a Content-Length; None at the end of the connection. A proxy is asked for a whole address."""
+    """The next request of a connection; None at the end of the connection.
+
+    A request to a proxy has a whole address in the place of the path.
+    """
     method, _, rest = stream.readline().decode("latin-1").partition(" ")
     headers = {}
     while line := stream.readline().decode("latin-1").strip():
@@ -113,7 +124,7 @@ def read_request(stream) -> Request | None:
 
 
 def response_bytes(response: Response) -> bytes:
-    """A response with its length, as it goes over the wire."""
+    """The bytes of a response, with its Content-Length."""
     headers = [*response.headers, ("Content-Length", str(len(response.body)))]
     lines = [f"HTTP/1.1 {response.status} ", *(f"{name}: {value}" for name, value in headers), "", ""]
     return "\r\n".join(lines).encode("latin-1", "replace") + response.body

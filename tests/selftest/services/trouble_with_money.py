@@ -17,7 +17,9 @@ from tests.selftest.services.serving import (
 
 
 class Trouble(SocketService):
-    """Answers everything but an execution of a real code with the valid token. `silent`: an answer is held back."""
+    """Answers as the sandbox does, except for executions of a real code with the valid token (without it if
+    `granted` is False), which `execute` answers. `silent` is set when an answer is held back.
+    """
 
     granted = True
     answers = Response(504, b"gateway timeout")
@@ -90,7 +92,7 @@ class CutsAnExecutionShort(Trouble):
 
 
 class ExecutesAndBreaksA400Off(Trouble):
-    """Executes, says no, and sends half of what Content-Length promises."""
+    """Executes, answers 400, and sends half of what Content-Length promises."""
 
     def execute(self, connection, request):
         answer = replace(self.sandbox.respond(request), status=400)
@@ -99,7 +101,7 @@ class ExecutesAndBreaksA400Off(Trouble):
 
 
 class ExecutesAndAnswers400(Trouble):
-    """Executes, and says no, with the result of the transfer."""
+    """Executes, and answers 400 with the result of the transfer."""
 
     status = 400
     changes: ClassVar[dict[str, object]] = {}
@@ -134,18 +136,19 @@ class RedirectsToAnExecution(SocketService):
 
 
 class SlowsAnExecutionDown(Trouble):
-    """Answers 429 once, which says that nothing was done."""
+    """Answers 429 to the first execution, which says that nothing was done."""
 
     asked = False
 
     def execute(self, connection, request):
-        self.asked, before = True, self.asked
+        is_first = not self.asked
+        self.asked = True
         limited = Response(429, b"", (("Retry-After", "0"),))
-        connection.sendall(response_bytes(self.sandbox.respond(request) if before else limited))
+        connection.sendall(response_bytes(limited if is_first else self.sandbox.respond(request)))
 
 
 class ExecutesForAnybody(SocketService):
-    """Looks at no token."""
+    """Checks no token."""
 
     def __init__(self):
         super().__init__()
@@ -159,6 +162,6 @@ class RefusesEveryExecution(Trouble):
 
 
 class RefusesEveryExecutionIn200(Trouble):
-    """Says so in the envelope of a 200."""
+    """Answers an execution with 200 and an envelope whose code is 401."""
 
     answers = Response(200, b'{"code": 401, "data": null}', (("Content-Type", "application/json"),))

@@ -23,7 +23,7 @@ from tests.selftest.services.unshown import DoesOtherwise
 from tests.selftest.shared_runs import TARGETED_PROFILE, run_with_files, shared_run
 from tests.traffic.execution import Execution, Preparation
 from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
-from tests.traffic.observations import behaviour_of_service as observed_in_log
+from tests.traffic.observations import observed as observed_in_log
 from tests.traffic.observed_values import format_of, need_of_the_token, number_of, word_of
 from tests.traffic.robustness import Invalid
 from tests.traffic.undescribed import Reading

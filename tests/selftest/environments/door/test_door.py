@@ -110,4 +110,4 @@ def test_a_request_that_was_made_before_carries_the_token_of_now(service, manual
 
     assert executed.response.status == 200
     assert service.executions == [CODE]
-    assert manual_run.events[0] == "sent"
+    assert manual_run.outcomes_in_journal[0] == "sent"

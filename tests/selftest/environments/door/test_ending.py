@@ -89,7 +89,10 @@ def test_what_is_on_the_wire_is_cut(tmp_path):
         }
         assert len(service.received) == len(exchanges) == 4
         assert manual_run.door.liveness.unreachable == ""
-        assert (manual_run.events, manual_run.door.guard.unknown) == (["sent", "unknown"], [executed.number])
+        assert (manual_run.outcomes_in_journal, manual_run.door.guard.unknown) == (
+            ["sent", "unknown"],
+            [executed.number],
+        )
         assert later.open([CODE]) == []
         assert [key.state for key in manual_run.door.keys.not_cleaned_up()] == [KeyState.MAYBE]
         [(listed, _)] = manual_run.door.guard.prepared.not_executed(exchanges)

@@ -404,7 +404,7 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
     manual_run.execute()
 
     assert sent_without_lock == []
-    assert manual_run.events[-1:] == ["success"]
+    assert manual_run.outcomes_in_journal[-1:] == ["success"]
     assert not manual_run.door.guard.journal.lock.is_locked
 
 

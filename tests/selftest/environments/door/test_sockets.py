@@ -132,7 +132,7 @@ def test_a_connection_that_is_closed_under_a_code_sends_it_once(made, moments, t
     assert manual_run.door.liveness.unreachable == ""
     assert judge("executePix.connection", lost).conclusion is Conclusion.INCONCLUSIVE
     assert "is not sent again" in repeated.failure.message
-    assert manual_run.events[2:4] == ["sent", "unknown"]
+    assert manual_run.outcomes_in_journal[2:4] == ["sent", "unknown"]
 
 
 @served_by(ClosesConnections)

@@ -3,7 +3,7 @@ that none depends on chance; a request that stays alone is answered as documente
 
 from environments.sandbox import Refusal, Response
 from spec.interface import MARK, operations
-from tests.selftest.proof.meeting import Meets
+from tests.selftest.proof.meeting import HoldsRequestsTogether
 from tests.selftest.proof.mutants.making_faults import (
     HIDES_REGISTRATION,
     NAME_OF_OPERATION,
@@ -20,7 +20,7 @@ from tests.selftest.proof.variants.lawful_making import html_answer, json_answer
 # -- what a valid request gets
 
 
-class AnswersInCompany(DiffersInOperations, Meets):
+class AnswersInCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that is given in company."""
 
     def finish(self, request, operation, response):
@@ -106,7 +106,7 @@ for _operation, _faults in IN_COMPANY.items():
         _declare(_operation, *_fault)
 
 
-class MixesUp(Meets):
+class MixesUp(HoldsRequestsTogether):
     """Of two requests in flight to the first of `OPERATIONS`, each gets the result of the other."""
 
     OPERATIONS: tuple[str, ...]
@@ -124,7 +124,7 @@ class MixesUp(Meets):
     def finish(self, request, operation, response):
         if operation != self.OPERATIONS[0] or response.status != 200:
             return response
-        self.tell(response)
+        self.publish_answer(response)
         return (self.in_company() and self.answer_beside()) or response
 
 
@@ -148,14 +148,14 @@ class TwoRegistrationsAreMixedUp(MixesUp):
 
 
 @mutant("refusal in parallel", "executePix.token.accepted", "registerPixKey.token.accepted", parallel=True)
-class RefusalsAreMixedUp(Meets):
+class RefusalsAreMixedUp(HoldsRequestsTogether):
     """A request with the token gets the refusal of one that is in flight with it, unless it has changed something."""
 
     HOLD_S = HOLD_LESS_S = 0.05
 
     def finish(self, request, operation, response):
         changes = request.method != "GET" and response.status == 200
-        self.tell(response)
+        self.publish_answer(response)
         if changes or not self.visit.has_token or not self.in_company():
             return response
         other = self.answer_beside()
@@ -165,7 +165,7 @@ class RefusalsAreMixedUp(Meets):
 # -- the token
 
 
-class TrustsCompany(DiffersInOperations, Meets):
+class TrustsCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, which takes what `lets_in` lets in for the token while a request to the same operation is inside that
     has it. What does not have it is held."""
 
@@ -204,7 +204,7 @@ for _operation in ("executePix", "registerPixKey"):
 
 
 @mutant("registration lost in parallel", warns=("registerPixKey.status",), parallel=True)
-class LosesRegistrations(Meets):
+class LosesRegistrations(HoldsRequestsTogether):
     """The sandbox, which does not keep a key that is registered while another request is in flight."""
 
     def authorize(self, request, operation):
@@ -219,7 +219,7 @@ class LosesRegistrations(Meets):
         return registration
 
 
-class MeetsTheListOfKeys(Meets):
+class MeetsTheListOfKeys(HoldsRequestsTogether):
     """The sandbox, which gives `ALTERED` to requests of `OPERATION` where a registration is granted while the list of keys
     is read."""
 
@@ -234,7 +234,7 @@ class MeetsTheListOfKeys(Meets):
         granted = operation == "registerPixKey" and b'"Success": "true"' in response.body
         if not (granted or operation == "listPixKeys") or not self.in_company():
             return response
-        self.tell(response)
+        self.publish_answer(response)
         return self.ALTERED if self.answer_beside() and operation == self.OPERATION else response
 
 
@@ -252,7 +252,7 @@ declare_mutant(
 )  # fmt: skip
 
 
-class FailsInCompany(DiffersInOperations, Meets):
+class FailsInCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, which fails before it does what a valid request to `OPERATIONS` asks for."""
 
     def perform(self, operation, request, parameter):
@@ -273,7 +273,7 @@ for _operation in ("executePix", "registerPixKey", "deletePixKey"):
 # -- invalid requests
 
 
-class FallsInCompany(DiffersInOperations, Meets):
+class FallsInCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, which falls over a request that it refuses while another one is in flight."""
 
     FALL: Response
