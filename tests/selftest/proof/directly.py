@@ -88,13 +88,10 @@ class SentInTrial:
         close_record(self.session)
         run.exchanges = {exchange.number: outline(exchange) for exchange in self.session.door.exchanges}
         run.close()
-        notes = tuple(str(note.text) for note in result_of_run(run).notes)
+        result = result_of_run(run)
+        notes = tuple(str(note.text) for note in result.notes)
         return Trial(
-            result_of_run(run).verdict.exit_status,
-            results_by_requirement(run),
-            run.requests,
-            tuple(run.errors),
-            notes=notes,
+            result.verdict.exit_status, results_by_requirement(result), run.requests, tuple(run.errors), notes=notes
         )
 
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:

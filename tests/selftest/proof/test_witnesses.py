@@ -5,6 +5,7 @@ import os
 import pytest
 
 from reports.result.json_schemas import FOLDER, MODELS
+from reports.result.run_verdict import result_of_run
 from tests.selftest.proof.trial import results_by_requirement, status_and_run, try_target
 from tests.selftest.services.running import write_sandbox_profile
 from tests.selftest.shared_runs import shared_run
@@ -63,7 +64,7 @@ def test_a_request_that_ends_the_service_is_told(tmp_path, monkeypatch):
         monkeypatch.setenv(name, TOKEN)
     with prism(tmp_path / "prism.log") as base_url:
         status, run = status_and_run("--no-report", f"--environment={write_sandbox_profile(base_url, tmp_path)}")
-    failing = {id for id, result in results_by_requirement(run).items() if result.fails}
+    failing = {id for id, result in results_by_requirement(result_of_run(run)).items() if result.fails}
 
     assert status == 1
     assert run.unreachable != ""
