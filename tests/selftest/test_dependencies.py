@@ -45,7 +45,7 @@ PLUGINS = {name.partition(".")[0] for name in PROJECT["tool"]["pytest"]["ini_opt
 PLUGINS -= OWN
 
 
-def test_what_is_imported_is_declared():
+def test_imported_packages_and_dependencies_agree():
     """Every package that a run imports or loads as a plugin is a dependency, and every dependency is used."""
     assert packages_of(SUITE) == set(map(canonicalize_name, USED))
 

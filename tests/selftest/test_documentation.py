@@ -56,8 +56,8 @@ def test_the_good_run_in_the_readme_has_the_numbers_of_today():
     assert GOOD_IN_README.findall(README.read_text("utf-8")) == [good_run()]
 
 
-def test_the_pictures_say_what_a_run_says_today():
-    """Each picture has the headline of such a run. `make screenshots` makes them anew."""
+def test_each_picture_has_the_headline_of_a_run_today():
+    """If the headline of a run changes, `make screenshots` makes the pictures anew."""
     partial = shared_run("partial").document["headline"]  # of a target that is not a sandbox; it only reads, too
     testable = partial.removesuffix(" requirements tested").split()[-1]
     failing = "NON-CONFORMANT, everything permitted: fails 1 documented requirement"

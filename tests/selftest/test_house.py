@@ -110,7 +110,7 @@ def test_hooks_stand_in_the_conftest_of_the_root():
     assert hooks == []
 
 
-def test_nothing_is_told_by_a_context_variable():
+def test_no_file_has_a_context_variable():
     """A function gets what it needs as an argument."""
     paths = files_of(*CHAIN).items()
 

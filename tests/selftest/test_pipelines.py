@@ -174,7 +174,7 @@ def test_a_later_run_takes_the_journal_and_compares(checkout):
 
 @pytest.mark.parametrize(("result", "checks", "runs"), [(7, 3, 0), (4, 1, 0), (6, 1, 1)])
 def test_a_check_comes_first(result, checks, runs, checkout):
-    """The check moves no money, and is repeated until the service can be reached.
+    """The check moves no money, and is repeated while its exit status says that the service cannot be reached (7).
 
     If it fails, no run is started, and GitHub shows an error.
     """
@@ -265,8 +265,8 @@ def test_the_newest_artifact_of_the_branch_counts():
 # GitLab
 
 
-def test_the_gitlab_job_carries_journal_and_report_along(checkout):
-    """They are kept after a failing run, too. The exit status of the run is that of the job."""
+def test_the_gitlab_job_keeps_journal_and_report(checkout):
+    """Both are kept after a failing run, too. The exit status of the run is that of the job."""
     status_without_journal, _ = checkout.sh(SCRIPT)
     first_status, first_output = checkout.sh(SCRIPT, NEW_JOURNAL="true", STATUS="1")
     for folder in ("reports", "runs", "previous"):
@@ -377,7 +377,7 @@ def test_a_pipeline_takes_no_first_command_that_could_send_the_token_elsewhere(
 
 @pytest.mark.parametrize("name", ["PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS"])
 def test_a_pipeline_takes_nothing_from_variables_of_pytest(name, checkout):
-    """Whoever starts a pipeline of GitLab may set any variable."""
+    """Anyone who starts a pipeline of GitLab may set any variable, such as PYTEST_ADDOPTS."""
     status, output = checkout.run(**{name: "--base-url=https://elsewhere.example"})
 
     assert status == 4
@@ -461,7 +461,7 @@ def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_
 INSTALL = "--require-hashes --only-binary=:all: --requirement requirements.txt"
 
 
-def test_all_install_as_the_readme_says():
+def test_pipelines_install_as_the_readme_says():
     """Both pipelines and the pages install wheels only, each with its hash."""
     texts = {path: path.read_text() for path in (GITHUB, GITLAB, ROOT / "README.md", ROOT / "docs/staging.md")}
     installed = {path.name: re.findall(rf"(pip|\.ci/)\W?install {INSTALL}", text) for path, text in texts.items()}
@@ -471,7 +471,7 @@ def test_all_install_as_the_readme_says():
 
 
 def test_installers_do_not_see_the_token(tmp_path):
-    """They see only the variables that pip and Python need."""
+    """pip sees only the variables that it and Python need."""
     python = tmp_path / ".venv/bin/python"
     log = tmp_path / "log"
     python.parent.mkdir(parents=True)

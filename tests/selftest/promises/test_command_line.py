@@ -107,7 +107,7 @@ def test_a_selection_without_a_test_has_no_verdict(selection, status, tmp_path):
     assert ("NOTHING-SELECTED" in run.output) is (status == 5)
 
 
-def test_another_address_than_that_of_the_profile_is_said(service, tmp_path, monkeypatch):
+def test_an_address_other_than_that_of_the_profile_has_a_line(service, tmp_path, monkeypatch):
     """The run and the plan name the address of --base-url, which is no sandbox.
 
     An address that differs from the profile's by a slash or capitals is the same. The profile of the embedded sandbox

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections import Counter
-from itertools import chain
 from urllib.parse import unquote
 
 import pytest
@@ -42,10 +41,9 @@ class ExecutesAndRefuses(FakeBank):
 
 
 class Overlapping(SocketService):
-    """Holds executions and reads for a moment.
+    """Keeps each execution and each read open for a moment, so that requests overlap.
 
-    For each request with a real code, `beside` has a list: that request, and the requests that were inside at the same
-    time.
+    `beside` has a list for each request with a real code: that request, then the requests that overlapped with it.
     """
 
     def __init__(self):
@@ -134,31 +132,34 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
 @pytest.mark.parametrize(
     ("sandbox", "allow"),
     [(None, FUZZ), (None, ["execute"]), (UNUSED_ADDRESS, FUZZ)],
-    ids=["elsewhere", "no read", "sandbox"],
+    ids=["off a sandbox", "off a sandbox without reads", "on a sandbox"],
 )
 @served_by(Overlapping)
 def test_a_code_never_meets_another_code(service, sandbox, allow, tmp_path):
-    """While the third code is executed, one read or one synthetic code with a wrong token is inside.
+    """Of the five valid executions only the third runs beside another request, and beside one only.
 
-    Off a sandbox no code meets another request.
+    Off a sandbox that request executes no code of the profile, and all other requests with these codes run alone.
     """
     log_of_executions(service, tmp_path, CODES, sandbox=sandbox, allow=allow, wrong_tokens=6)
-    visits = [(request.path, service.is_granted(request), beside) for request, *beside in service.beside]
-    requests_beside = [] if sandbox else list(chain.from_iterable(beside for _, _, beside in visits))
+    requests_beside_valid_executions = [
+        len(beside) for execution, *beside in service.beside if service.is_granted(execution)
+    ]
+    not_alone = [execution.path for execution, *beside in service.beside if beside]
+    all_beside = [request for _, *beside in service.beside for request in beside]
+    executions_beside = [request for request in all_beside if request.path.startswith(EXECUTION_PATH)]
 
-    executions_beside = [request for request in requests_beside if request.path.startswith(EXECUTION_PATH)]
-
-    assert [request for request in requests_beside if has_real_code(request.path)] == []
-    assert [request for request in executions_beside if service.is_granted(request)] == []
-    assert [len(beside) for _, is_granted, beside in visits if is_granted] == [0, 0, 1, 0, 0]
-    assert sandbox or [path for path, _, beside in visits if beside] == [EXECUTION_PATH + CODES[2]]
+    assert requests_beside_valid_executions == [0, 0, 1, 0, 0]
+    if not sandbox:
+        assert not_alone == [EXECUTION_PATH + CODES[2]]
+        assert [request for request in all_beside if has_real_code(request.path)] == []
+        assert [request for request in executions_beside if service.is_granted(request)] == []
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_refusal_that_had_its_effect_is_said(count, tmp_path):
-    """The first valid request with the code shows that the code was executed already.
+def test_a_note_says_that_a_refused_request_executed_its_code(count, tmp_path):
+    """The first valid request with the code is refused, because a refused one executed it.
 
-    The note does not say that it may have expired.
+    The note does not say that the code may have expired.
     """
     profile = profile_with(tmp_path, CODES[:count])
     start_journal(profile)
@@ -252,8 +253,8 @@ def test_a_real_code_is_offered_as_often_as_the_limit_says(sandbox, begin_journa
         ("executePix.token.required", True), ("registerPixKey.token", True),
     ],
 )  # fmt: skip
-def test_a_selection_sends_wrong_tokens_only_where_it_is_about_them(selected, has_wrong_tokens, tmp_path):
-    """A selection of result fields needs executions and registrations, and no request without the token."""
+def test_wrong_tokens_are_sent_only_if_a_requirement_about_them_is_selected(selected, has_wrong_tokens, tmp_path):
+    """Requirements of result fields need executions and registrations, and no request without the token."""
     bank = FakeBank()
     run_suite_in_memory(bank, profile_with(tmp_path, CODES[:3], sandbox=UNUSED_ADDRESS), selected)
     refused = [request for request in bank.received if not bank.is_granted(request)]

@@ -37,12 +37,12 @@ def test_a_header_or_the_body_may_decide_the_kind_of_a_refusal(response, kind):
     assert refusal_kind(response) is kind
 
 
-def test_401_refuses_the_token():
-    """The 401 may be the status, or the code in the envelope of a refusal."""
-    unknown = b'{"code": 401}'
+def test_a_401_refuses_the_token():
+    """The status 401 refuses the token, and so does code 401 in the envelope of a 200 or a 403."""
+    code_401 = b'{"code": 401}'
 
-    assert all(map(refuses_the_token, (response_with(401), response_with(200, unknown), response_with(403, unknown))))
-    assert not any(map(refuses_the_token, (response_with(201, unknown), response_with(403))))
+    assert all(map(refuses_the_token, (response_with(401), response_with(200, code_401), response_with(403, code_401))))
+    assert not any(map(refuses_the_token, (response_with(201, code_401), response_with(403))))
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,10 @@ def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange
         (response_with(200, b"{}"), None),
     ],
 )
-def test_some_refusals_are_about_the_caller(response, kind):
-    """These refusals are about the token, its scope or the certificate, or lead to a login page."""
+def test_refusals_that_are_about_the_caller(response, kind):
+    """A refusal is about the caller if it is about the token, its scope or the certificate, or leads to a login
+    page.
+    """
     assert refusal_of_the_caller(response) is kind
 
 

@@ -22,10 +22,10 @@ def test_bodies_of_any_size_come_out_as_they_went_in(size):
     assert (len(response.content[0]) < size) is (size > LARGE)
 
 
-def test_small_facts_of_a_large_body_are_read_with_it(monkeypatch):
-    """The JSON of a large body is dropped soon, so its facts are read together with it.
+def test_small_facts_of_a_large_body_are_kept(monkeypatch):
+    """The JSON of a large body is dropped soon, so all small facts are read from it at once.
 
-    Many exchanges may be asked for one fact after the other.
+    Later questions about one fact do not read the body again.
     """
     read_json = spec.exchange.read_json
     bodies_read = []

@@ -42,8 +42,11 @@ def differences(was, now):
         ('"31/01/2026"', "/ string"),
     ],
 )
-def test_facts_name_what_an_answer_is_made_of(body, expected):
-    """The line has places, types of all values, and "absent"; what a member implies of its object is left out."""
+def test_facts_of_a_body_are_its_places_and_types(body, expected):
+    """The line has each place with the types of all its values, and "absent" if some objects lack the member.
+
+    A place is left out if a place in it implies it.
+    """
     assert text_of_facts(body) == expected
 
 
@@ -62,7 +65,7 @@ NO_DRIFT = {
 
 @pytest.mark.parametrize(("was", "now", "expected"), DRIFT.values(), ids=DRIFT)
 def test_places_without_a_common_type_contradict_each_other(was, now, expected):
-    """Both types are given with the place. The type of a member that is not there is "absent"."""
+    """The line gives the place with both types. The type of a missing member is "absent"."""
     assert differences(was, now) == expected
 
 

@@ -26,8 +26,11 @@ def test_the_parts_of_a_finding():
     )
 
 
-def test_what_is_found_twice_is_one_finding():
-    """The merged finding has the exchanges of both. Two tests that say the same give one result."""
+def test_equal_findings_of_two_tests_are_merged():
+    """The merged finding has the exchanges of both tests.
+
+    Different findings of one requirement are joined in its message.
+    """
     findings_of_status = [replace(STATUS, exchanges=(number,)) for number in (1, 2)]
     missing_digit = finding("missing", name="digit")
     results = [

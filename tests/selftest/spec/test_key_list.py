@@ -51,7 +51,10 @@ def test_a_key_is_seen_in_any_shape(key, shown):
     ],
 )
 def test_a_list_says_whether_it_is_complete(data, is_complete):
-    """Members beside the keys say so, in the words of usual libraries. A list without keys at KEY_AT is incomplete."""
+    """Members beside the keys, such as `hasMore`, say that a list has more pages.
+
+    A list without keys at KEY_AT is incomplete.
+    """
     assert (not listing_with_key_at(data).incomplete) is is_complete
 
 
@@ -89,8 +92,8 @@ def test_letters_are_compared_without_case():
         ("pix****.com", "pixconf-0a1b@example.com.br", False),
     ],
 )
-def test_a_masked_text_may_be_the_key_that_has_what_it_shows(masked, key, expected):
-    """The visible characters are in the key, in their order. A text that the earlier list had, too, is another key."""
+def test_a_masked_text_may_be_a_key_with_the_same_visible_characters(masked, key, expected):
+    """The key has the visible characters in their order. A text that the earlier list had, too, is another key."""
     listing = listing_with_key_at({"keys": [{"pixKey": masked}]})
 
     assert listing.may_hide(key) is expected

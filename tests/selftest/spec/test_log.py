@@ -96,10 +96,15 @@ def test_a_refusal_with_done_was_executed_if_the_code_is_of_the_run_alone(offere
 
 
 @pytest.mark.parametrize(
-    ("confirmed", "is_spent"), [(Execution.SUPPLIED, True), (Execution.PREPARED, False)], ids=["alike", "not alike"]
+    ("confirmed", "is_spent"),
+    [(Execution.SUPPLIED, True), (Execution.PREPARED, False)],
+    ids=["both supplied", "one prepared"],
 )
-def test_a_code_is_perhaps_spent_if_one_alike_was_confirmed_without_a_wrong_token(confirmed, is_spent):
-    """A supplied code may have expired, so the success of a prepared code says nothing about it."""
+def test_a_refused_code_is_perhaps_spent_if_a_code_like_it_was_executed(confirmed, is_spent):
+    """TX-2 is refused after it went with a wrong token; TX-1 was executed without one.
+
+    A supplied code may have expired, so the success of a prepared code says nothing about it.
+    """
     log = executions(
         ("TX-1", 200, confirmed), ("TX-2", 401, Execution.OFFERED), ("TX-2", 404, Execution.SUPPLIED)
     )  # fmt: skip
@@ -124,7 +129,7 @@ def test_targeted_attempted_and_generated_requests_are_asked_for_apart():
     assert log.generated("getBalance") == []
 
 
-def test_a_request_that_was_sent_once_more_is_found_by_the_first():
+def test_the_repetition_of_a_request_is_found_by_the_first_request():
     """Both answers count, because the second shows if the answer stays the same.
 
     A repetition that a limit kept back is not found.

@@ -23,7 +23,7 @@ def test_a_value_that_is_a_message_is_translated_too():
 
 
 def test_a_number_decides_between_singular_and_plural():
-    """One is singular; none and several are plural."""
+    """The number one takes the singular. Zero and all other numbers take the plural."""
     message = say_many("{n} key", "{n} keys")
 
     assert [str(message.of(n=number)) for number in (0, 1, 2)] == ["0 keys", "1 key", "2 keys"]

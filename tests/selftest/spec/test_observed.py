@@ -29,8 +29,8 @@ def refusal(status, body=b"", **changes):
         (unanswered(FailureKind.TIMEOUT), False),
     ],
 )
-def test_an_answer_is_evidence_if_the_same_request_gets_it_again(exchange, expected):
-    """Passing trouble is no evidence, and neither is a refusal of the token that was valid."""
+def test_an_answer_that_a_repetition_gets_too_is_evidence(exchange, expected):
+    """A passing error is no evidence, and neither is a refusal of the token that was valid."""
     assert is_evidence(exchange) is expected
 
 
@@ -53,8 +53,11 @@ def test_trouble_passes():
         (execution(), False),
     ],
 )
-def test_a_request_is_refused_for_what_it_is(exchange, expected):
-    """A status, a page for people and a declining registration result refuse it; a refusal for its size is none."""
+def test_answers_that_refuse_a_request_for_its_content(exchange, expected):
+    """A 4xx status, a page for people and a declining registration result refuse the request.
+
+    A refusal for the size of the request is none.
+    """
     assert is_refused(exchange) is expected
 
 

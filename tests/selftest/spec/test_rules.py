@@ -58,7 +58,7 @@ def test_a_refusal_breaks_no_rule(status):
     ],
 )
 def test_the_key_of_a_registration(sent, received, outcome):
-    """It may be written otherwise, and be hidden in part; it is not another one."""
+    """The answer may write the key in another form or hide a part of it. Another key deviates."""
     exchange = registration({**REGISTRATION_RESULT, "Key": received}, sent={"pixKeyType": "CPF", "pixKey": sent})
 
     assert judge("registerPixKey.Key.matches", exchange).conclusion is outcome

@@ -57,8 +57,8 @@ def test_large_answers_are_alike_if_their_ends_are(end, conclusion):
         ),
     ],
 )
-def test_a_refusal_that_holds_the_result_is_said_as_that(status, message):
-    """Nobody knows if the transfer was executed."""
+def test_a_refusal_with_a_result_has_its_own_message(status, message):
+    """A refusal with the result of an execution leaves open whether the transfer was executed."""
     exchange = execution(status=status, credential="a wrong token (of a JWT: another signature)", valid=False)
 
     assert str(none_granted([exchange], "executed").message) == message
@@ -99,7 +99,7 @@ _DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared(),
 
 
 @pytest.mark.parametrize(("status", "beside", "number_refused"), [(409, 1, 0), (409, 0, 1), (404, 1, 1)])
-def test_a_conflict_with_what_is_beside_a_code_is_no_refusal_of_it(status, beside, number_refused):
+def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, number_refused):
     """Of two executions at the same time a conforming service may refuse one."""
     exchange = answer("executePix", {}, status=status, beside=beside)
     notes = (

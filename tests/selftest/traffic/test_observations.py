@@ -115,8 +115,8 @@ def test_an_exchange_that_shows_no_shape_is_not_observed(exchange):
 NOT_SHOWN = [requirement for requirement in requirements().values() if requirement.level == "not-shown"]
 
 
-def test_each_requirement_that_is_not_shown_is_in_the_table():
-    """It stands there once, unless no exchange can show it or a sequence shows it."""
+def test_each_requirement_at_level_not_shown_has_an_observation():
+    """OBSERVATIONS and IN_SEQUENCES have each once, unless no exchange can show it."""
     can_be_seen = {requirement.id for requirement in NOT_SHOWN if not requirement.untestable}
 
     assert {*OBSERVATIONS, *IN_SEQUENCES} == can_be_seen
@@ -149,8 +149,8 @@ def test_a_row_that_shows_nothing_has_no_values():
     assert observed_in_log("general.codeValues", Log()) == Observed({"": ["no code"]}, [])
 
 
-def test_an_answer_that_passes_is_taken_from_the_same_request_once_more():
-    """After a 503 only the repetition is observed. Without a repetition nothing is."""
+def test_after_a_503_the_repetition_is_observed():
+    """If the request was not repeated, nothing is observed."""
     unknown = replace(execution(EXECUTION_RESULT, status=404), purpose=Execution.UNKNOWN_CODE, number=1, valid=False)
     broken = replace(unknown, response=replace(unknown.response, status=503))
     once_more = replace(unknown, number=2, repeats=1, purpose=None)
@@ -180,7 +180,7 @@ def test_a_deletion_for_nobody_stands_for_its_class():
     assert [exchange.number for exchange in shown] == [1, 3]
 
 
-def test_a_code_that_is_refused_like_an_unknown_one_shows_no_more():
+def test_a_code_that_is_refused_like_an_unknown_one_shows_nothing():
     """Another requirement shows how an unknown code is answered."""
     unknown = replace(execution({}, status=404, valid=False), purpose=Execution.UNKNOWN_CODE, number=1)
     with_quotes = replace(unknown, purpose=Invalid.IS_OBSERVED, unusual=("transactionId", "with quotes"), number=2)
@@ -215,8 +215,8 @@ def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, shown):
 # -- single values --------------------------------------------------------------------------------------------------
 
 
-def test_what_a_supplied_code_shows_is_no_more_than_seen():
-    """Other supplied codes have other payees.
+def test_a_supplied_code_shows_only_its_own_transfer():
+    """The account type has no meaning that holds for other supplied codes, because they have other payees.
 
     A status before the execution comes from the operation that prepared the transfer.
     """
@@ -273,8 +273,8 @@ def test_the_size_of_a_date_suggests_its_unit(date, unit):
         ("", "other characters"),
     ],
 )
-def test_the_format_of_an_identifier_is_told_by_its_characters(text, form):
-    """The identifier itself is not kept."""
+def test_the_format_of_an_identifier_follows_from_its_characters(text, form):
+    """The observation has the format, and not the identifier."""
     assert format_of(text) == form
 
 
@@ -282,8 +282,8 @@ def test_the_format_of_an_identifier_is_told_by_its_characters(text, form):
     ("number", "text"),
     [("0", "0"), ("-9999", "-9999"), ("9999", "9999"), ("10000", "10^4"), ("-10000", "10^4"), ("1.5", "no integer")],
 )
-def test_a_number_of_few_digits_is_told(number, text):
-    """Of a larger number only the power of ten is told, because it may be the number of an account."""
+def test_a_number_of_few_digits_is_observed_as_it_is(number, text):
+    """Of a larger number only the power of ten is observed, because it may be the number of an account."""
     assert number_of(Decimal(number)) == text
 
 
@@ -328,7 +328,7 @@ READ = replace(answer("getBalance", {"code": 0, "data": {}}), purpose=Reading.WI
     ],
     ids=["401", "granted", "refused", "passing", "passing with it", "refused alike", "refused otherwise"],
 )
-def test_the_token_is_wanted_if_it_makes_a_difference(status, body, read, need):
+def test_an_operation_needs_the_token_if_its_answer_differs_without_it(status, body, read, need):
     """A 401 shows the need alone. Any other refusal must differ from the answer to the same request with the token."""
     without_token = answer("getBalance", body, status=status, credential=NO_HEADER, valid=False)
 

@@ -100,7 +100,7 @@ def test_an_answer_that_is_no_success_decides_the_exit_status(status, exit_statu
     assert lines[-2:] == [line, NOT_READY.format(exit_status)]
 
 
-def test_missing_secrets_are_told_before_anything_is_sent(check_command, service):
+def test_missing_secrets_are_named_before_anything_is_sent(check_command, service):
     """Each missing secret, and each key that the profile lacks, has a line. Nothing is sent."""
     headers = {"X-Api-Key": {"env": "PIX_API_KEY"}, "X-Tenant": {"env": "PIX_TENANT"}}
 
@@ -201,7 +201,7 @@ ITEM = {"pixKey": "qa@pix-conformance.example", "pixKeyType": "EMAIL", "id": "c0
         ),
     ],
 )  # fmt: skip
-def test_the_list_of_keys_tells_what_a_profile_lacks(key_list, lines):
+def test_the_check_prints_missing_lines_of_the_profile_from_the_list_of_keys(key_list, lines):
     """The lines can be pasted into the profile. The name of a member that may be data is not shown."""
     profile = replace(load("sandbox"), key_at=None)
 
@@ -227,7 +227,7 @@ def test_missing_lines_are_printed(check_command, service):
     assert [line for line in lines if line.startswith("perhaps missing: key_at: /data/keys/*/pixKey (")]
 
 
-def test_another_address_than_that_of_the_profile_is_said(check_command, service):
+def test_an_address_other_than_that_of_the_profile_has_a_line(check_command, service):
     """The line stands after the one about the profile."""
     options = [f"--base-url={service.base_url}"]
     _, lines = check_command(service, base_url="https://staging.bank.example", options=options, sandbox=None)

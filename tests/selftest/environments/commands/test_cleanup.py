@@ -122,7 +122,7 @@ def test_only_a_key_that_is_disposable_is_deleted(events, changes, deleted, clea
     assert keys_deleted(service) == deleted
 
 
-def test_keys_of_another_address_are_deleted_there(cleanup, service, tmp_path):
+def test_keys_of_another_address_are_deleted_at_that_address(cleanup, service, tmp_path):
     """A run with --base-url has a key record of its own, so its keys are not deleted at the address of the profile."""
     profile = profile_with_events(
         tmp_path, service, *EVENTS_OF_A_RUN, at=service.base_url, base_url="https://a.test", **DISPOSABLE
@@ -150,8 +150,10 @@ def test_base_url_with_the_address_of_the_profile_has_the_same_record(cleanup, s
         ),
     ],
 )  # fmt: skip
-def test_wrong_use_is_said_in_one_line(changes, token, expected_status, line, cleanup, service, tmp_path):
-    """Nothing is deleted, and the last line says what to do."""
+def test_wrong_use_ends_with_one_line_and_deletes_nothing(
+    changes, token, expected_status, line, cleanup, service, tmp_path
+):
+    """The line says what to do."""
     status, lines = cleanup(profile_with_events(tmp_path, service, *EVENTS_OF_A_RUN, **changes), "--yes", token=token)
 
     assert status == expected_status
@@ -159,8 +161,8 @@ def test_wrong_use_is_said_in_one_line(changes, token, expected_status, line, cl
     assert lines[-1].endswith(line)
 
 
-def test_what_a_run_leaves_is_cleaned_up_later(cleanup, tmp_path):
-    """A run without delete-keys lists its keys one by one. Its record has no value of the profile's keys."""
+def test_keys_that_a_run_left_are_deleted_later(cleanup, tmp_path):
+    """A run without delete-keys lists its keys. The record of keys has no value of the profile's keys."""
     service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
     keys_before = keys_of_first_account(service)
     profile = profile_off_sandbox(tmp_path, allow=["read", "register-keys"], sandbox=UNUSED_ADDRESS, transactions=None)

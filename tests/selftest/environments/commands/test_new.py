@@ -122,7 +122,7 @@ def test_wrong_options_are_refused(options, problem, new_command, path):
     assert lines[0].endswith(problem)
 
 
-def test_a_wrong_command_line_is_one_line(new_command, capsys):
+def test_a_wrong_command_line_prints_one_line(new_command, capsys):
     """An unknown argument is not repeated, because it may be a token."""
     with pytest.raises(SystemExit) as exit_info:
         new_command(ADDRESS, JWT)

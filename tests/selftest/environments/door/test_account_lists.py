@@ -102,8 +102,8 @@ def test_a_list_that_cannot_be_read_is_no_list():
     assert history.lists.last == {OWN: None}
 
 
-def test_a_list_beside_another_request_says_nothing():
-    """The list may be older than the request beside it, so the list before it stays the last one."""
+def test_a_list_during_another_request_is_not_used():
+    """The list may be older than the effect of that request, so the list before it stays the last one."""
     history = ListHistory().list(OLD)
     earlier_list = history.listing
     history.list(NEW, beside=1)
@@ -205,7 +205,7 @@ def test_without_a_list_of_before_nothing_is_gone():
 
 
 @pytest.mark.parametrize(("before", "now"), [(True, False), (False, True)])
-def test_a_list_that_goes_on_says_of_no_key_that_it_is_gone(before, now):
+def test_a_list_with_more_pages_proves_no_key_gone(before, now):
     """A list with `hasMore` may show the key on another page."""
     history = ListHistory().list(OLD, hasMore=before).begin_changes().list(hasMore=now).list(hasMore=now)
 
@@ -227,7 +227,7 @@ def test_a_key_that_stands_twice_and_then_once_is_gone_once():
         (False, [], 200, {OLD}),
     ],
 )
-def test_on_a_sandbox_a_deletion_of_no_key_may_be_one_of_all(is_sandbox, texts, status, gone):
+def test_on_a_sandbox_a_deletion_without_a_key_may_delete_all(is_sandbox, texts, status, gone):
     """A granted deletion that names no key may have deleted all keys of a sandbox.
 
     Off a sandbox no such deletion is sent for an account of the profile.

@@ -40,7 +40,7 @@ def transfer(door, body, operation="transferP2p"):
 
 @pytest.mark.parametrize("body", ABOVE_OR_NOTHING.values(), ids=ABOVE_OR_NOTHING)
 def test_no_transfer_is_above_the_amount_of_the_profile_or_for_nothing(body, tmp_path):
-    """Off a sandbox the door refuses such an amount with ForbiddenError, and sends nothing."""
+    """Off a sandbox the door raises ForbiddenError and sends nothing."""
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError):
         transfer(door, body)

@@ -89,11 +89,11 @@ def waits_before_resend(backoff, time, sending, *answers):
         (403, "7", [7, 7, 7]),
     ],
 )
-def test_a_request_goes_again_three_times(status, after, waits, backoff, time):
-    """A request goes again after the seconds or the date in Retry-After, else after 1, 2 and 4 seconds.
+def test_a_request_is_sent_three_times_more(status, after, waits, backoff, time):
+    """The door waits as long as Retry-After says, else 1, 2 and 4 seconds.
 
-    Then its answer stands. A 403 with Retry-After is a lock. Later requests to that operation do not wait again,
-    because it may be down as long as the run lasts. Requests to other operations wait.
+    The answer to the last request is final.  Afterwards the operation counts as down, so a later request to it is not
+    sent again. Requests to other operations still are.
     """
     assert waits_before_resend(backoff, time, request_to(), *[(status, after)] * 4) == [*waits, None]
     seconds = sum(waits)
@@ -109,14 +109,14 @@ def test_a_request_goes_again_three_times(status, after, waits, backoff, time):
     ("status", "after"),
     [(403, None), (401, "1"), (500, "1"), (409, None), (429, "61"), (429, "Mon, 05 Jan 2026 12:01:01 GMT")],
 )
-def test_what_is_not_waited_for(status, after, backoff, time):
-    """A refusal without "later" is final, and so is a Retry-After of more than a minute."""
+def test_answers_after_which_nothing_is_sent_again(status, after, backoff, time):
+    """A refusal that does not ask to come later is final, and so is a Retry-After of more than a minute."""
     assert waits_before_resend(backoff, time, request_to(), (status, after)) == [None]
     assert time.now == 0
 
 
-def test_a_date_counts_from_now_where_the_answer_has_none(backoff, time):
-    """Without a Date header, the date in Retry-After is compared with the clock of this machine."""
+def test_without_a_date_header_a_date_in_retry_after_counts_from_now(backoff, time):
+    """The date is compared with the clock of this machine."""
     sending, soon = request_to(), datetime.now(UTC) + timedelta(seconds=30)
     headers = (("Retry-After", format_datetime(soon, usegmt=True)),)
     sending.exchange = answer("listAccounts", b"{}", status=429, headers=headers, valid=True)
@@ -125,29 +125,30 @@ def test_a_date_counts_from_now_where_the_answer_has_none(backoff, time):
     assert backoff._paused_until == pytest.approx(30, abs=3)
 
 
-def test_a_gateway_that_refuses_an_invalid_request_is_asked_once_more_at_once(backoff, time):
-    """A gateway may refuse every invalid request with 503.
-
-    The note about operations that are cut short does not name the operation for that.
+def test_an_invalid_request_is_sent_once_more_without_waiting(backoff, time):
+    """A gateway may refuse every invalid request with 503, so the note about operations that are cut short does not
+    name the operation.
     """
     assert waits_before_resend(backoff, time, request_to(valid=False), (503,), (503,)) == [0, None]
     assert backoff._unsent == {}
 
 
-def test_what_may_have_moved_money_does_not_go_again(backoff):
+def test_a_request_that_may_have_moved_money_is_not_sent_again(backoff):
     """An execution is never sent again.
 
-    A transfer is sent again only after a status that says that nothing was done.
+    A transfer is sent again after a 429, which says that nothing was done, and not after a 503.
     """
     execution, transfer = request_to("executePix", code="TX-1"), request_to("transferInternal")
-    decided = [goes_again(backoff, sending, status, "7") for status in (503, 429) for sending in (execution, transfer)]
 
-    assert decided == [False, False, False, True]
+    assert not goes_again(backoff, execution, 503, "7")
+    assert not goes_again(backoff, transfer, 503, "7")
+    assert not goes_again(backoff, execution, 429, "7")
+    assert goes_again(backoff, transfer, 429, "7")
     assert backoff._unsent == {NOT_AGAIN: {"executePix", "transferInternal"}, IN_VAIN: {"executePix"}}
 
 
-def test_one_failed_handshake_is_no_end_where_a_read_is_answered():
-    """The target is not unreachable after one failed TLS handshake."""
+def test_one_failed_handshake_does_not_make_the_target_unreachable():
+    """The read that is sent after the failed TLS handshake is answered."""
     sending, liveness = request_to(), Liveness(lambda: False, Ending())
     sending.exchange = unanswered(FailureKind.TLS)
     liveness.notice(sending)
@@ -158,10 +159,9 @@ def test_one_failed_handshake_is_no_end_where_a_read_is_answered():
 @pytest.mark.parametrize(
     ("kind", "times"), [(FailureKind.NO_CONNECTION, 3), (FailureKind.DROPPED, 1), (FailureKind.TIMEOUT, 0)]
 )
-def test_a_request_that_never_arrived_goes_again(kind, times, backoff):
-    """After a refused connection a request is sent three times more, after a dropped one once.
-
-    An execution whose connection was dropped is not sent again.
+def test_a_request_without_an_answer_is_sent_again(kind, times, backoff):
+    """It is sent three times more after a refused connection, once more after a dropped one, and not again after a
+    timeout.  An execution whose connection was dropped is not sent again.
     """
     sending, execution = request_to(), request_to("executePix", code="TX-1")
     for request in (sending, execution):

@@ -31,7 +31,7 @@ def test_a_request_that_moves_no_money_is_sent_again(service, manual_run):
     assert service.received[-1] == service.received[-3]
 
 
-def test_operations_that_are_cut_short_for_one_reason_are_all_noted(manual_run):
+def test_a_note_names_all_operations_that_are_cut_short_for_its_reason(manual_run):
     """A second note for the same reason adds its operation to the first note."""
     for operation in ("executePix", "registerPixKey"):
         manual_run.door.note(NoteAbout.CUT, "locked out", operation)

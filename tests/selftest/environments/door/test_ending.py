@@ -55,11 +55,10 @@ def read(manual_run):
 # -- a run that is stopped ---------------------------------------------------------------------------------------
 
 
-def test_what_is_on_the_wire_is_cut(tmp_path):
-    """Stopping a run cuts the requests of every thread.
+def test_a_stopped_run_cuts_the_requests_on_the_wire(tmp_path):
+    """Each cut request is recorded, and none counts against the service.
 
-    Each is recorded, and none says anything of the service. The code has an unknown outcome and is not sent again. The
-    key may be registered, and the transfer may be prepared.
+    The code has an unknown outcome and is not sent again. The key may be registered, and the transfer may be prepared.
     """
     plan = {"operation": "createPix", "json": {"account": ACCOUNT}, "code_at": "/data/transactionId", "count": 2}
     with Silent() as service:
@@ -169,7 +168,7 @@ def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, pas
     assert manual_run.door.unsent == ({OVER: set(operations[passes:])} if passes < 6 else {})
 
 
-def test_the_last_requests_are_kept_for_cleaning_up(service, tmp_path):
+def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
     """One request of twenty in limits.requests is kept for cleaning up.
 
     A transfer that has no place takes none of the others.

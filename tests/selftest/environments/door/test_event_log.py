@@ -25,7 +25,7 @@ def test_a_change_of_another_run_is_seen(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["/dev/full", ".", "link"])
-def test_what_is_no_file_is_neither_read_nor_written(place, tmp_path):
+def test_a_journal_that_is_no_regular_file_is_an_error(place, tmp_path):
     """A device, a folder or a link as journal raises JournalError at each use and stays as it is.
 
     A link could lead to a file that somebody else chose.
@@ -44,14 +44,14 @@ def test_what_is_no_file_is_neither_read_nor_written(place, tmp_path):
 @pytest.mark.parametrize(
     "line", ["", "{", "[]", "7", '{"at": "x"}', '{"at": 1, "environment": "", "digest": "", "event": ""}']
 )
-def test_a_line_that_is_no_event_is_none(line):
+def test_a_line_that_is_no_event_is_ignored(line):
     """A line that lacks a member of an event, or whose member has another type, is no event."""
     assert event_in(line) is None
     assert event_in('{"at": "", "environment": "", "digest": "", "event": "gone"}')["event"] == "gone"
 
 
-def test_a_key_of_the_environment_needs_no_file(tmp_path):
-    """A key that is given is not written to a file. Two keys give two digests of the same code."""
+def test_a_given_log_key_is_not_written_to_a_file(tmp_path):
+    """LogKey uses the key that it is given. Two keys make two digests of the same code."""
     key_one, key_two = (LogKey(tmp_path / "key", key) for key in (b"one", b"two"))
     key_one.make()
 

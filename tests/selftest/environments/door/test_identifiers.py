@@ -98,10 +98,8 @@ def test_nobody_else_is_named(operation, account, body, tmp_path):
 
 
 @pytest.mark.parametrize(("operation", "account", "body"), KNOWN.values(), ids=KNOWN)
-def test_what_is_of_the_profile_or_synthetic_passes(operation, account, body, tmp_path):
-    """The door sends accounts and keys of the profile, synthetic ones, and texts that are neither: a date, a
-    description, a bank.
-    """
+def test_identifiers_of_the_profile_and_synthetic_ones_are_sent(operation, account, body, tmp_path):
+    """The door also sends texts that are no identifiers: a date, a description, a bank."""
     door = client_of_profile(tmp_path)
 
     assert send(door, operation, account, body).response.status == 200
@@ -145,8 +143,9 @@ def malformed(door, operation, account, body, sent):
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
 @pytest.mark.parametrize(("body", "sent"), MALFORMED.values(), ids=MALFORMED)
 def test_what_is_malformed_goes_to_no_account_of_the_profile(body, sent, operation, tmp_path):
-    """Off a sandbox the door refuses it, because a service may take it for a deletion of all keys, or register a key
-    that stays.
+    """Off a sandbox a service may take the body for a deletion of all keys, or register a key that stays.
+
+    So the door sends nothing.
     """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
@@ -156,8 +155,8 @@ def test_what_is_malformed_goes_to_no_account_of_the_profile(body, sent, operati
 
 
 @pytest.mark.parametrize(("body", "sent"), MALFORMED.values(), ids=MALFORMED)
-def test_what_is_malformed_may_go_to_a_synthetic_account(body, sent, tmp_path):
-    """The door sends it, because a synthetic account has no keys to lose."""
+def test_malformed_bodies_for_a_synthetic_account_are_sent(body, sent, tmp_path):
+    """A synthetic account has no keys to lose."""
     door = client_of_profile(tmp_path)
 
     assert malformed(door, "registerPixKey", NOBODY, body, sent).response.status == 200
@@ -165,8 +164,8 @@ def test_what_is_malformed_may_go_to_a_synthetic_account(body, sent, tmp_path):
 
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
 @pytest.mark.parametrize(("body", "sent"), MALFORMED.values(), ids=MALFORMED)
-def test_on_a_sandbox_what_is_malformed_may_go_anywhere(body, sent, operation, tmp_path):
-    """The door sends it to any account of a sandbox, because its keys are not real."""
+def test_on_a_sandbox_malformed_bodies_for_any_account_are_sent(body, sent, operation, tmp_path):
+    """The keys of a sandbox are not real."""
     door = client_of_profile(tmp_path, sandbox=UNUSED_ADDRESS)
 
     assert malformed(door, operation, OWN_ACCOUNT, body, sent).response.status == 200
@@ -185,7 +184,7 @@ def test_a_deletion_to_an_account_of_the_profile_is_sent_as_json(tmp_path):
     assert len(door.connections.sent) == 1
 
 
-def test_an_empty_key_that_a_generator_drew_goes_to_no_account_of_the_profile(tmp_path):
+def test_a_generated_empty_key_for_an_account_of_the_profile_is_refused(tmp_path):
     """The suite does not look for the keys of generated requests, so a key that the service makes would stay."""
     door = client_of_profile(tmp_path)
     door.client = door.client.of_part("registerPixKey")

@@ -186,8 +186,8 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
 
 
 @pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
-def test_what_can_be_read_of_a_damaged_journal_still_counts(accident, service, tmp_path):
-    """--new-journal keeps the damaged file under another name. It is refused if the journal is whole."""
+def test_the_readable_entries_of_a_damaged_journal_count(accident, service, tmp_path):
+    """--new-journal keeps the damaged file under another name. With a whole journal the option is refused."""
     first = ManualRun(service, tmp_path)
     first.execute()
     first.execute(OTHER_CODE)
@@ -207,11 +207,8 @@ def test_what_can_be_read_of_a_damaged_journal_still_counts(accident, service, t
     assert service.executions == [CODE, OTHER_CODE, THIRD_CODE]
 
 
-def test_the_first_use_says_what_to_do(tmp_path):
-    """Without a journal of earlier runs no code of the profile is sent, and the message says how to start one.
-
-    A journal that a run began for its own codes is not enough.
-    """
+def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
+    """The message says how to start a journal. A journal that a run began for its own codes is not enough."""
     bank = FakeBank()
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE], "prepare": HOW_TO_PREPARE})
     notes = [report_notes(run_suite_in_memory(bank, profile, ONLY_EXECUTIONS))[0] for _ in range(2)]
@@ -283,9 +280,7 @@ class _KilledError(Exception):
     ("credential", "executions"),
     [("a wrong token (of a JWT: another signature)", [CODE]), ("no header", [CODE]), ("valid", [])],
 )
-def test_a_code_of_a_run_that_was_killed_is_barred_where_it_was_sent(
-    credential, executions, service, tmp_path, monkeypatch
-):
+def test_a_code_that_a_killed_run_sent_is_barred(credential, executions, service, tmp_path, monkeypatch):
     """The entry is written before the request.
 
     A code that was only offered, with a wrong token, is not barred; the later run notes that it was offered.
@@ -309,7 +304,7 @@ def test_a_code_of_a_run_that_was_killed_is_barred_where_it_was_sent(
     assert set(later.door.guard.barred) == {CODE} - set(executions)
 
 
-def test_an_answer_has_one_outcome():
+def test_the_outcome_of_an_execution_follows_from_its_answer():
     """A 4xx is a refusal, except for 408 and 499.
 
     An answer that is neither a refusal nor a success may have moved money.

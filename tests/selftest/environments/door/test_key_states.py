@@ -69,7 +69,7 @@ def test_a_key_that_was_granted_is_registered(state):
 
 @pytest.mark.parametrize("state", [KeyState.REGISTERED, KeyState.KEPT])
 @pytest.mark.parametrize("exchange", [REFUSED, LOST, NOT_SENT], ids=["refused", "lost", "not sent"])
-def test_a_key_that_is_registered_stays_so(state, exchange):
+def test_a_registered_key_stays_registered_after_a_refusal(state, exchange):
     """A second registration may be refused because the key is registered already."""
     assert state_after_registration(key(state), exchange, state, is_sandbox=False) is state
 
@@ -100,8 +100,8 @@ def test_a_key_that_was_refused_may_be_registered(exchange, state):
         (KeyState.MAYBE, KeyState.MAYBE), (KeyState.REFUSED, KeyState.REFUSED), (KeyState.LATER, KeyState.LATER), (KeyState.KEPT, KeyState.KEPT), (KeyState.REGISTERED, KeyState.REGISTERED),
     ],
 )  # fmt: skip
-def test_without_a_connection_a_key_is_as_it_was(kind, before, after):
-    """Nothing was sent, so a key that may be registered still may be, and any other key is gone."""
+def test_without_a_connection_the_state_of_a_key_does_not_change(kind, before, after):
+    """Nothing was sent. A key that may be registered still may be, and any other key is gone."""
     exchange = registration(failure=kind)
 
     assert state_after_registration(key(), exchange, before, is_sandbox=False) is after
@@ -229,8 +229,8 @@ def test_the_state_after_a_list(state, is_sandbox):
         (KeyState.REFUSED, False, KeyState.GONE),
     ],
 )
-def test_what_may_be_the_key_was_there_before_it_was_sent(state, is_sandbox, after):
-    """Off a sandbox a similar text in the list counts as the key, so that the key is not deleted."""
+def test_a_similar_text_in_the_list_of_before_counts_as_the_key(state, is_sandbox, after):
+    """Off a sandbox such a key is not deleted."""
     assert state_after_list(key(state), SIMILAR, is_sandbox=is_sandbox) is after
 
 
@@ -246,7 +246,7 @@ def test_what_may_be_the_key_was_there_before_it_was_sent(state, is_sandbox, aft
     ],
     ids=["shown", "absent", "similar", "similar, made up", "masked", "masked before"],
 )
-def test_what_a_list_says_of_a_key(owned, keys, before, sight):
+def test_the_state_of_a_key_after_a_list(owned, keys, before, sight):
     """A masked text may be the key, unless the list of before has the same text."""
     list_of_before = None if before is None else listing(*before)
 
@@ -295,9 +295,9 @@ def test_the_states_of_keys_that_may_still_be_there():
         ("a\x00", False), ("\x1fa", False), ("a\x7fb", False), ("a\x9f", False), ("\ud800", False), ("a\udfffb", False),
     ],
 )  # fmt: skip
-def test_a_key_that_a_service_may_read_as_another_one_cannot_be_named(value, is_nameable):
+def test_keys_that_a_deletion_cannot_name(value, is_nameable):
     """A service may change a key that is empty, longer than 200 characters, or has characters that cannot be
-    printed.
+    printed, and so take it for another one.
     """
     assert can_be_named(value) is is_nameable
 
@@ -365,7 +365,7 @@ def test_on_a_sandbox_a_key_that_was_registered_for_sure_needs_no_list(run_key, 
         (key(value=" "), "", False),
     ],
 )
-def test_what_a_service_may_have_made_of_a_synthetic_key(run_key, text, may_be):
+def test_texts_that_may_be_a_changed_synthetic_key(run_key, text, may_be):
     """A service may cut a key, or change its punctuation.
 
     The text still has the mark of the suite and five more characters.

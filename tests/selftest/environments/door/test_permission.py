@@ -56,7 +56,7 @@ def test_a_request_with_permission_passes(url, with_token):
     check_permission("GET", url, with_token=with_token)
 
 
-def test_without_the_permission_of_the_operation_nothing_goes_to_it():
+def test_without_the_permission_of_an_operation_nothing_is_sent_to_it():
     """A synthetic code needs the permission `execute`, too."""
     with pytest.raises(ForbiddenError, match=r"^GET needs execute in allow"):
         check_permission("GET", f"{EXECUTE}/{MARK}1", allow=("read",))

@@ -41,7 +41,7 @@ def test_a_registration_without_a_connection_is_closed():
 @pytest.mark.parametrize(
     "number", ["-1e400", "1e999999", pytest.param("9" * 5000, id="long"), "1.50", "NaN", "-Infinity"]
 )
-def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, manual_run):
+def test_a_number_that_is_sent_as_a_key_has_a_short_name(number, manual_run):
     """A float would be infinite, and an integer of 5000 digits an error. A report shows neither."""
     body = f'{{"pixKeyType": "EMAIL", "pixKey": {number}}}'
     manual_run.client.send("registerPixKey", "pixconf-account", body=body.encode())
@@ -51,7 +51,7 @@ def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, manua
 
 
 @pytest.mark.parametrize(("account", "beside"), [("ac-0001", 1), ("pixconf-account", 0)])
-def test_a_list_beside_another_request_or_of_another_account_says_nothing(account, beside):
+def test_a_list_during_another_request_or_of_another_account_is_not_used(account, beside):
     """A list beside another request may be older than it.
 
     If the list of another account counted, a key of the operator would count as a key that the service made.
@@ -151,8 +151,8 @@ def test_a_disposable_key_that_was_not_there_before_may_be_deleted():
         "a list of before that goes on", "masked now", "not shown now", "no list of now", "without key_at",
     ],
 )  # fmt: skip
-def test_a_key_of_the_profile_stays_unless_lists_tell(history):
-    """A doubt decides against the deletion of a key of the profile."""
+def test_a_key_of_the_profile_stays_if_lists_leave_a_doubt(history):
+    """A key of the profile is deleted only if lists show that this run registered it."""
     assert not history.keys.may_be_deleted(PROFILE_KEY)
 
 
@@ -374,7 +374,7 @@ def test_keys_of_unknown_value_share_an_entry_that_is_closed_with_the_last(histo
         {"other": [PROFILE_KEY]},
     ],
 )
-def test_a_key_of_the_profile_is_named_wherever_it_stands_in_a_body(body, history):
+def test_a_key_of_the_profile_under_any_member_counts_as_registered(body, history):
     """A lenient service may find the key under any member, so it counts as registered."""
     history.list().register(None, body=body)
 
@@ -527,8 +527,8 @@ def test_the_keys_of_runs_are_those_of_this_one_and_of_earlier_ones(history):
     assert {key.type for key in later.keys.of_runs()} == {"EMAIL"}
 
 
-def test_a_deletion_whose_key_is_still_listed_was_not_kept_to(history):
-    """A key is free again as soon as a list lacks it."""
+def test_a_deletion_whose_key_is_listed_again_had_no_effect(history):
+    """After the deletion the key seems free, until a list shows it again."""
     history.list().register(MADE_UP).list(MADE_UP).delete(MADE_UP)
     deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP})
     assert history.keys.deletions_still_listed([deletion]) == []
@@ -565,7 +565,7 @@ def test_the_key_of_a_registration_is_found_by_its_number(history):
     assert numbers == [2, 3]
 
 
-def test_what_changes_nothing_of_a_key_is_no_exchange_of_it(history):
+def test_exchanges_of_a_key_are_those_that_may_have_changed_it(history):
     """The refusal of a registered key does not belong to the exchanges of that key, nor does a request that was not
     sent.
     """
@@ -681,7 +681,7 @@ def test_a_key_whose_value_is_learned_is_one_that_the_service_made(history):
         ((), False, False),
     ],
 )
-def test_lists_alone_tell_a_random_key_if_nobody_else_registers_there(owned, is_sandbox, may_tell):
+def test_lists_alone_show_a_random_key_if_nobody_else_registers_keys(owned, is_sandbox, may_tell):
     """A disposable RANDOM entry of the profile says that nobody else registers keys at the account.
 
     A sandbox needs no such entry.
@@ -693,7 +693,7 @@ def test_lists_alone_tell_a_random_key_if_nobody_else_registers_there(owned, is_
 
 
 @pytest.mark.parametrize(("changes", "query"), [({"credential": "no header"}, ""), ({}, "?page=2")])
-def test_a_list_that_was_not_asked_for_as_documented_says_nothing(changes, query, history):
+def test_a_list_from_an_invalid_request_is_not_used(changes, query, history):
     """A list without the token, or with a query, says nothing about a key."""
     history.list().register(MADE_UP).delete(MADE_UP).list(MADE_UP, query=query, **changes)
 
@@ -722,10 +722,10 @@ def test_a_synthetic_key_may_be_registered_at_another_account(account, was_read_
     assert [(key.account, key.state) for key in history.keys.not_cleaned_up()] == states
 
 
-def test_a_key_of_somebody_else_is_not_taken_for_one_of_the_run(history):
-    """A list may show keys without the mark of the suite, and keys of the profile.
+def test_a_registered_key_at_another_account_is_not_one_of_the_run(history):
+    """Two keys that the run registered are listed at another account, too.
 
-    At another account they are not the run's.
+    The run has them to clean up only at the accounts where it registered them.
     """
     history.list().list(account=OTHER_ACCOUNT).register("x@bank.example", account=NOBODY).register(PROFILE_KEY)
     history.list("x@bank.example", PROFILE_KEY, account=OTHER_ACCOUNT)
@@ -867,8 +867,8 @@ def test_a_synthetic_key_that_the_service_cut_is_found(history):
     assert len(history.states) == 2
 
 
-def test_what_was_there_before_is_no_key_that_the_service_cut(history):
-    """A text in the list of before is no shortened key of the run, nor is a text that is unlike its keys."""
+def test_a_text_of_the_list_before_is_no_shortened_key_of_the_run(history):
+    """A text that is unlike the keys of the run is none, either."""
     history.list("pixconf-1a2b3c4d").begin_run().register(MADE_UP).list("pixconf-1a2b3c4d", MADE_UP, KEY_OF_BEFORE)
     history.keys.find_changed(ACCOUNT)
     history.list(MADE_UP).keys.find_changed(ACCOUNT)

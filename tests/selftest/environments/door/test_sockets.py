@@ -114,7 +114,7 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(made, mom
         (SecuredCloses, {"instead": at_once}),
     ],
 )
-def test_a_connection_that_is_closed_under_a_code_sends_it_once(made, moments, tmp_path):
+def test_a_code_on_a_connection_that_closes_is_sent_once(made, moments, tmp_path):
     """The outcome of the code is unknown.
 
     The closed connection is no finding, and later codes have fresh connections.
@@ -148,7 +148,7 @@ def test_a_drop_of_a_kept_connection_is_no_finding(service, manual_run):
 
 
 @served_by(ClosesConnections)
-def test_what_may_move_money_has_a_fresh_connection(service, manual_run):
+def test_requests_that_may_move_money_have_a_fresh_connection(service, manual_run):
     """A request that may move money is not sent again, so it must not be lost on a connection that the service
     closes.
     """

@@ -98,10 +98,8 @@ def test_a_token_that_cannot_be_renewed_has_expired(fetched):
     [{"valid": False}, {"credential": "no header"}, {"status": 503}, {"status": 500}],
     ids=["invalid", "without a token", "a gateway", "a server error"],
 )
-def test_what_says_nothing_of_the_token(refused):
-    """The token is not checked after the refusal of an invalid request, after a request without it, or after a
-    server error.
-    """
+def test_answers_after_which_the_token_is_not_checked(refused):
+    """The answers are refusals of an invalid request or of one without the token, and server errors."""
     watched = Watched()
     watched.see(200)
 

@@ -57,7 +57,7 @@ def attempt(wire, service):
     ],
     ids=["an unknown authority", "another host"],
 )  # fmt: skip
-def test_why_tls_fails_is_one_line(made, is_trusted, why, certificates):
+def test_a_failed_tls_handshake_is_one_line(made, is_trusted, why, certificates):
     """A failed handshake gives the reason of the library and what to check, for a request and for a mere connection.
 
     Nothing was sent.

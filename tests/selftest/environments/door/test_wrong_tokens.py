@@ -82,12 +82,12 @@ def test_a_form_that_a_new_token_does_not_have_is_another_token():
         ("the token of another subject", {"signature", "sub"}, {"sub": f"{MARK}subject"}),
     ],
 )
-def test_a_signed_token_is_wrong_in_just_what_its_name_says(name, flaws, claims):
-    """A service that checks only that part refuses the token. All other claims are those of the right token."""
-    wrong = wrong_tokens(SIGNED)[name]
+def test_a_wrong_signed_token_has_only_the_flaws_of_its_name(name, flaws, claims):
+    """All other claims are those of the right token, so only a service that checks that part refuses it."""
+    wrong_token = wrong_tokens(SIGNED)[name]
 
-    assert SignsItsToken().flaws_of(wrong) == flaws
-    assert json.loads(base64url_decoded(signed_parts(wrong)[1])) == {**CLAIMS, **claims}
+    assert SignsItsToken().flaws_of(wrong_token) == flaws
+    assert json.loads(base64url_decoded(signed_parts(wrong_token)[1])) == {**CLAIMS, **claims}
 
 
 @each_token
@@ -115,10 +115,10 @@ def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(tok
 @pytest.mark.parametrize(
     "token", ["test", "15-characters..", "Tok-3n.Of_The-0", f"{SIGNED.rpartition('.')[0]}.c2hvcnQ"]
 )
-def test_another_token_has_nothing_of_a_short_one(token):
-    """A short token, or a token with a short signature, would be nearly shown.
+def test_the_wrong_token_for_a_short_token_is_random(token):
+    """A wrong token that is made from a short token, or from one with a short signature, would nearly show it.
 
-    The wrong token is random, with 128 bits.
+    The random one has 128 bits.
     """
     assert re.fullmatch(f"{MARK}[0-9a-f]{{32}}", wrong_tokens(token)[ANOTHER])
     assert "the token without a signature (none)" not in wrong_tokens(token)
@@ -130,8 +130,8 @@ class SignsWithAWord(SignsItsToken):
     KEY = b"secret"
 
 
-def test_a_token_that_is_signed_with_a_word_is_not_signed_so_again():
-    """The suite would make a right token, so it leaves out the forms that are signed with that word."""
+def test_a_token_that_is_signed_with_a_common_word_lacks_that_form():
+    """Signing with the same word would make a right token."""
     names = set(wrong_tokens(SignsWithAWord().token))
     forms_signed_with_that_key = {
         "a token signed with the key secret",
@@ -170,7 +170,7 @@ def test_a_token_that_the_suite_signs_is_right_for_whoever_has_that_key(name, ke
 
 
 @pytest.mark.parametrize("codes", [1, 2, 6, 60])
-def test_the_table_is_dealt_to_the_codes(codes):
+def test_each_code_gets_rows_of_the_table_of_wrong_tokens(codes):
     """Each row of the table goes with a code, and each code goes without a token as its second row."""
     table = rows(NAMES, has_a_body=False)
     rows_by_code = [of_code(table, turn, codes) for turn in range(codes)]

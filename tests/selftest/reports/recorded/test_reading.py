@@ -330,7 +330,7 @@ def test_a_recording_is_judged_without_a_token_and_two_are_compared(tmp_path):
         ([], "--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS"),
     ],
 )
-def test_a_wrong_command_line_is_one_line(options, line, tmp_path, monkeypatch):
+def test_a_wrong_command_line_prints_one_line(options, line, tmp_path, monkeypatch):
     """Exit status 4, before a file is read."""
     monkeypatch.chdir(tmp_path)
     path = "absent/*.har" if options else str(har(tmp_path))

@@ -132,8 +132,8 @@ def test_a_fresh_machine_has_no_earlier_run(tmp_path):
         ("--list --plan", "--list and --plan each print something; name one of them"),
     ],
 )
-def test_a_wrong_id_is_one_line(options, line, run_with_options):
-    """Exit status 4, and the line names the nearest id."""
+def test_a_wrong_id_prints_one_line(options, line, run_with_options):
+    """The line names the nearest id, and the exit status is 4."""
     result = run_with_options(*options.split(" "))
     start = "" if "--plan" in options else "--explain: "
 

@@ -108,7 +108,7 @@ WHOLE = {"documented": Coverage(tested=4, testable=4)}
     ids=lambda value: None if isinstance(value, str) else str(value.verdict),
 )
 def test_the_headline_of_a_run(run_document, line):
-    """One line with the verdict first. Tested requirements are counted at the levels that fail."""
+    """The headline has the verdict first, and counts tested requirements at the levels that fail."""
     assert str(headline(run_document)) == line.format("8 of 117 requirements tested")
 
 
@@ -119,8 +119,8 @@ def test_every_verdict_has_a_headline():
     assert words == [*RunVerdict]
 
 
-def test_permissions_are_told_in_words():
-    """They stand in their own order, and not in that of the profile."""
+def test_permissions_in_words():
+    """The permissions stand in a fixed order, and not in the order of the profile."""
     words = {
         "nothing permitted": [],
         "read only": ["read"],
@@ -164,7 +164,7 @@ def test_the_number_of_places_that_drift():
 
 
 def test_ten_places_that_drift_are_listed():
-    """Each line has the situation and the place, if there are any. More than ten places are counted in one line."""
+    """Each place has a line with the situation, if there is one. Places beyond ten are counted in one line."""
     assert list(drift_lines(document_with_drift(2))) == [f"{CODES}: x → y", f"{CODES}, a, /1: x → y"]
     assert len(list(drift_lines(document_with_drift(10)))) == 10
     assert list(drift_lines(document_with_drift(11)))[10:] == ["1 more"]

@@ -37,7 +37,7 @@ NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")
 # -- the catalogue --------------------------------------------------------------------------------------------------
 
 
-def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path, monkeypatch):
+def test_the_catalogue_has_exactly_the_texts_of_the_suite(tmp_path, monkeypatch):
     """If an entry is missing, run `make messages` and translate what it adds."""
     lines = (ROOT / "Makefile").read_text().splitlines()
     command = next(line.strip() for line in lines if "pybabel -q extract" in line)
@@ -153,7 +153,7 @@ def run():
 
 
 @pytest.mark.parametrize("name", sorted(SHARED_RUNS.keys() - {"clean"}))
-def test_a_run_is_told_in_portuguese(name):
+def test_a_page_in_portuguese_has_no_english_text(name):
     """No text on the page of any shared run is left in English."""
     assert left_in_english(shared_run(name).run) == []
 
@@ -164,8 +164,8 @@ def phrases(text):
     return {phrase for part in parts for phrase in phrases(part)} or {str(text)}
 
 
-def test_what_was_observed_is_told_in_portuguese():
-    """A situation is made of translated phrases, and of names and numbers that stay."""
+def test_observations_are_translated_to_portuguese():
+    """The phrases of a situation are translated. Names and numbers stay as they are."""
     names = set().union(*(phrases(observation.situation) for observation in shared_run("clean").run.observations))
     untranslated = {name for name in names if language(PORTUGUESE).text(name) == name} - {
         "",
@@ -177,8 +177,8 @@ def test_what_was_observed_is_told_in_portuguese():
     assert [name for name in untranslated if not name.isdecimal() and name not in OPENAPI.read_text()] == []
 
 
-def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
-    """Values stay. A verdict of two words has no hyphen, and has a plural."""
+def test_notes_verdicts_drift_and_comparison_are_translated_to_portuguese(run):
+    """Values stay as they are. A verdict of two words has no hyphen, and has a plural."""
     lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
     run.notes.append(Note(NoteKind.SET_UP, lost))
     run.selected |= {"executePix.status", "executePix.json"}

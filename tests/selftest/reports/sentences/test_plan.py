@@ -118,13 +118,13 @@ def test_the_plan_lists_what_few_exchanges_show(changes, line, lines_of_plan):
     assert f"  {line}" in lines_of_plan(**changes)
 
 
-def test_no_statement_rests_on_few_exchanges_on_the_embedded_sandbox():
+def test_on_the_embedded_sandbox_each_situation_is_exercised_six_times():
     """Each situation that a statement names is exercised at least six times."""
     assert plan_of(load("sandbox")).few == []
 
 
-def test_what_is_not_permitted_is_listed_with_its_permission(lines_of_plan):
-    """The plan of a profile that only reads names the missing permission of each operation."""
+def test_each_operation_that_is_not_permitted_is_listed_with_its_permission(lines_of_plan):
+    """A profile that permits only reads gets a line for each other operation, with the permission that it needs."""
     lines = lines_of_plan(allow=["read"])
 
     assert requests_by_name(lines).keys() == {*READS, "total"}
@@ -146,7 +146,7 @@ KEYS = [
 
 
 @pytest.mark.parametrize("sandbox", [None, STAGING], ids=["not a sandbox", "a sandbox"])
-def test_the_plan_says_what_is_at_stake(sandbox, lines_of_plan):
+def test_the_plan_names_sandbox_deleted_keys_and_most_transfers(sandbox, lines_of_plan):
     """The plan says if the target is a sandbox, which keys are deleted, and how many transfers may succeed."""
     lines = lines_of_plan("registerPixKey or transferP2p", sandbox=sandbox, pix_keys=KEYS)
     fates_of_keys = [line.rpartition("; ")[2] for line in lines if "unless a list shows it" in line]
@@ -192,7 +192,7 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(lines_of_plan):
     assert "wrong tokens: none" in lines_of_plan(selection, allow=base, limits={"wrong_tokens": 0})
 
 
-def test_the_plan_names_what_stands_in_for_a_token(lines_of_plan):
+def test_the_plan_lists_headers_in_the_place_of_a_token(lines_of_plan):
     """Stand-ins, which are headers in the place of a token, are listed beside the spellings of a request.
 
     Without fuzz none is sent.

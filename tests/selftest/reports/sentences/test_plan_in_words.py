@@ -63,15 +63,13 @@ UNSEEN = "unseen outside a sandbox: answers to two executions that are mixed up,
         ),
     ],
 )
-def test_executions_are_told_by_their_code(executions, expected_lines):
-    """The plan names a code by its place in the profile, and counts requests without a valid token before its
-    execution.
-    """
+def test_the_plan_names_each_execution_by_the_place_of_its_code(executions, expected_lines):
+    """The place is that in transactions.codes. Requests without a valid token before the execution are counted."""
     assert lines_about_executions(*executions) == expected_lines
 
 
-def test_on_a_sandbox_nothing_stays_unseen():
-    """A transfer may be executed twice there."""
+def test_on_a_sandbox_no_fault_is_listed_as_unseen():
+    """A transfer may be executed twice on a sandbox, so a run can see whether money moves twice."""
     twice = execution(2, "MADE", part="sequences")
 
     assert lines_about_executions(execution(1, "A"), profile=ON_A_SANDBOX) == [
@@ -98,8 +96,11 @@ def test_why_there_is_no_execution(plan, reason):
     assert line.startswith(f"no execution: {reason}")
 
 
-def test_codes_that_an_earlier_run_sent_are_no_reason():
-    """The plan names these codes by their places, and gives no reason for having no execution."""
+def test_a_code_that_an_earlier_run_sent_has_a_line():
+    """The line names the code by its place in the profile.
+
+    The second line has the limit that left out executions. No line says that there is no execution.
+    """
     expected_lines = [
         "not sent, because the journal says that an earlier run sent it: number 2 of transactions.codes",
         "a limit",
@@ -108,7 +109,7 @@ def test_codes_that_an_earlier_run_sent_are_no_reason():
     assert lines_about_executions(barred=["B"], cut=["a limit"], executes=True) == expected_lines
 
 
-def test_the_first_line_says_where_it_would_go():
+def test_the_first_line_names_the_target():
     """The line has the target, if it is a sandbox, and the selection.
 
     If --base-url gives the address, the second line says what that means.
@@ -122,7 +123,7 @@ def test_the_first_line_says_where_it_would_go():
     assert not lines_of_plan()[1].startswith("  --base-url")
 
 
-def test_what_is_out_of_scope():
+def test_operations_without_permission_are_listed_as_out_of_scope():
     """Each selected operation without its permission is listed."""
     assert "out of scope: no operation" in lines_of_plan()
     lines = lines_of_plan(denied=frozenset({"createPix", "executePix"}), profile=READS_ONLY)
@@ -148,7 +149,7 @@ EACH_TIME = "deleted each time, unless a list showed it before the run"
         ({"sandbox": ADDRESS, "requests": {}}, [STAYS_ON_SANDBOX] * 3, STAYS_ON_SANDBOX),
     ],
 )  # fmt: skip
-def test_what_becomes_of_each_key(changes, becomes, made):
+def test_the_plan_says_of_each_key_whether_it_is_deleted(changes, becomes, made):
     """Each key of the profile, and each key that the run makes up, is deleted or stays, with the reason."""
     registration_of_email = registration(sent={"pixKeyType": "EMAIL", "pixKey": "a@b.example"})
     lines = lines_of_plan(

@@ -46,8 +46,11 @@ def test_levels_are_counted_apart():
     assert str(level_by_level(["implied", "documented", "implied"])) == "1 documented and 2 implied"
 
 
-def test_one_line_gives_no_command():
-    """GitHub takes a command at the start of a line, or after two number signs."""
+def test_a_line_is_never_a_command_of_github():
+    """GitHub takes a command at the start of a line, or after two number signs.
+
+    So line breaks become blanks, and number signs are parted.
+    """
     assert one_line("a\n::error::b\r\n##[error]c") == "a ::error::b # #[error]c"
 
 
@@ -57,7 +60,7 @@ def test_a_long_text_is_cut_with_a_sign():
     assert shortened("abc", 3) == "abc"
 
 
-def test_what_an_operation_needs():
+def test_the_permission_of_an_operation_in_words():
     """The text names the permission, and says if the operation may move money."""
     assert str(needed_for(operations()["listAccounts"])).endswith(": needs read in allow")
     assert "; it may move money" in str(needed_for(operations()["executePix"]))

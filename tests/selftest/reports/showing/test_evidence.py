@@ -94,7 +94,7 @@ def test_credentials_are_replaced_whole(name, value, shown):
 
 
 @pytest.mark.parametrize("spelling", [str.upper, lambda text: f"x{text}".upper(), lambda text: f"{text}\0"])
-def test_a_known_value_that_is_written_otherwise_is_no_such_variable(spelling):
+def test_a_value_that_is_like_a_known_one_has_another_variable(spelling):
     """A value in another letter case, or with more characters, gets a variable of its own."""
     body = json.dumps({"other": spelling(ACCOUNT)}).encode()
     line = curl_line_of_post(f"https://host/{quote(spelling(ACCOUNT))}", TYPED, body)

@@ -17,7 +17,7 @@ def test_a_token_has_a_path_of_bounded_length(text):
     assert all(token.is_personal for token in all_tokens if len(token.path) == MAX_DEPTH)
 
 
-def test_a_personal_member_is_one_at_any_depth_that_is_read():
+def test_a_personal_member_is_found_at_any_depth():
     """Every token in a personal member is personal, and the token after it is not."""
     text = json.dumps({"name": "x", "other": "y"}).replace('"x"', "[" * 50 + '"x"' + "]" * 50)
     is_personal = {token.text: token.is_personal for token in tokens(text)}

@@ -152,7 +152,7 @@ def test_a_refusal_says_why(display):
 def test_status_and_type_show_one_word_in_capitals(display, member, value, shown):
     """A documented value is shown, too.
 
-    A service may put the name of the counterparty there by mistake, which is shown by its shape.
+    Any other text is shown by its shape, because a service may put the name of the counterparty there by mistake.
     """
     assert json.loads(display.body(json.dumps({"data": {member: value}}).encode())) == {"data": {member: shown}}
 
@@ -211,7 +211,7 @@ def test_a_member_that_is_called_like_a_known_value_is_not_named():
     assert display.headers([("Age", "1234567")]) == [["Age", "<account 2>"]]
 
 
-def test_a_body_that_was_shown_hides_what_became_known_since():
+def test_a_body_is_shown_anew_once_another_value_is_known():
     """The shown form of a body is kept only until another value becomes known."""
     secrets = Secrets({})
     show_body = Display(secrets).body
@@ -286,8 +286,8 @@ def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, codin
 
 @settings(deadline=None)
 @given(TEXTS)
-def test_no_word_of_a_text_is_shown_that_is_not_listed(display, text):
-    """This holds for bodies that are no JSON, and for values in a sentence."""
+def test_only_listed_words_of_a_text_are_shown(display, text):
+    """The test draws texts. Neither a sentence nor a body that is no JSON shows another word."""
     assert words_shown(display.text(text)) == set()
     assert words_shown(display.body(f"<p>{text}</p>".encode(), "text/html")) == set()
 

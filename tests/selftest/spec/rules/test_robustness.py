@@ -16,7 +16,7 @@ CASES = read_yaml(Path(__file__).parents[1] / "rules.yaml")
 
 
 def test_the_message_of_a_dropped_connection():
-    """It names what got no response."""
+    """The message names the requests that got no response."""
     exchange = unanswered(FailureKind.DROPPED)
     said = "expected a response to a valid request (GET), got a dropped connection"
 

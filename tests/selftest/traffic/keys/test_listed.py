@@ -62,8 +62,8 @@ def log_after_a_refusal(**mark: object):
     return log_of(list_of_keys(), registration_of(PHONE, "PHONE"), list_of_keys(accepted), refused, both, both)
 
 
-def test_a_refused_key_that_stands_like_an_accepted_one_is_registered():
-    """Two lists show it at key_at, where it was absent before."""
+def test_a_refused_key_in_two_lists_is_registered():
+    """Two lists after the refusal show the key at key_at, and the list before it does not."""
     log = log_after_a_refusal(status="ACTIVE")
 
     assert [exchange.number for exchange in refused_with_effect(log, profile_with())] == [4]
@@ -87,7 +87,7 @@ def test_without_key_at_a_refused_key_in_the_list_is_a_warning():
     assert [exchange.number for exchange in refused_and_listed(log, profile)] == [4]
 
 
-def test_a_refusal_like_that_of_a_registered_key_shows_nothing():
+def test_a_refusal_as_already_registered_shows_no_effect():
     """Another client may have registered the key just before."""
     exchanges = list(log_after_a_refusal(status="ACTIVE"))
     repeated = registration_of(PHONE, "PHONE", Registering.SECOND_TIME, **REFUSED)
@@ -96,8 +96,8 @@ def test_a_refusal_like_that_of_a_registered_key_shows_nothing():
     assert refused_with_effect(log, profile_with()) == []
 
 
-def test_a_key_of_a_refused_token_that_is_listed_was_let_in():
-    """No request with the valid token named the key before that list."""
+def test_a_listed_key_of_a_refused_token_was_registered_by_that_request():
+    """No request with the valid token named the key, so only the refused request can have registered it."""
     key, accepted = "pixconf-1@example.com", item(PHONE, "PHONE")
     without_a_token = {"credential": "none", "valid": False, "status": 401, "data": {}}
     refused = registration_of(key, "EMAIL", Registering.WITHOUT_A_TOKEN, **without_a_token)
@@ -136,7 +136,7 @@ def test_a_key_that_a_list_showed_before_is_left_alone():
 
 
 def test_a_key_type_is_refused_wrongly_if_another_one_is_accepted_before_and_after():
-    """The judgement reads only the registrations. Without the later one the account may be full."""
+    """Only the answers to registrations count. If no type is accepted after the refusal, the account may be full."""
     accepted, refused = registration_of(PHONE, "PHONE"), registration_of(EMAIL, "EMAIL", **REFUSED)
     repeated = registration_of(EMAIL, "EMAIL", Registering.AFTER_A_REFUSAL, **REFUSED)
     control = registration_of(PHONE, "PHONE", Registering.OF_ANOTHER_TYPE)
