@@ -23,7 +23,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", [*COMMANDS, "reports recorded"])
 def test_help_says_what_the_command_does(command, capsys):
-    """A sentence stands below the usage."""
+    """Below the usage, the help has a sentence about the command."""
     main, arguments = COMMANDS.get(command, (reports, ["recorded"]))
     with pytest.raises(SystemExit) as exit_info:
         main([*arguments, "--help"])
@@ -36,7 +36,7 @@ def test_help_says_what_the_command_does(command, capsys):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_wrong_command_line_is_one_line_and_exit_status_4(command, capsys):
+def test_a_wrong_command_line_prints_one_line_and_ends_with_status_4(command, capsys):
     """The unknown argument is not repeated, because it may be a token."""
     main, arguments = COMMANDS[command]
     with pytest.raises(SystemExit) as exit_info:

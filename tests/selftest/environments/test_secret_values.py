@@ -46,7 +46,7 @@ def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
     assert display.foreign(f"{TOKEN} {ANOTHER} {ANOTHER.swapcase()}") == "<token> <token> <token>"
 
 
-def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
+def test_wrong_tokens_and_claims_of_a_token_are_hidden(secrets):
     """Wrong tokens that are made from the token are hidden, and so are its claims."""
     token = SignsItsToken().token
     secrets.learn_token(token)

@@ -42,7 +42,7 @@ def raise_disk_is_full():
     ],
 )
 def test_an_uncaught_exception_is_one_line_and_no_verdict_on_the_service(act, status, line, capsys):
-    """The line names the last place in the files of the suite, and not the message."""
+    """The process prints the last place in the files of the suite, and not the message of the exception."""
     error = exception_of(act)
 
     with pytest.raises(SystemExit) as exit_info:
@@ -56,8 +56,8 @@ def test_an_uncaught_exception_is_one_line_and_no_verdict_on_the_service(act, st
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is full")
 @pytest.mark.parametrize("command", ["environments check sandbox", "environments journal", "spec"])
-def test_a_command_whose_output_has_no_room_says_so(command, tmp_path):
-    """A full disk behind the output is one line. It is no fault of the suite."""
+def test_a_full_disk_behind_the_output_prints_one_line(command, tmp_path):
+    """A full disk is no fault of the suite."""
     with open("/dev/full", "w") as full:
         process = subprocess.run(
             [sys.executable, "-m", *command.split()],
@@ -68,6 +68,6 @@ def test_a_command_whose_output_has_no_room_says_so(command, tmp_path):
     assert process.stderr == "error: the output cannot be written: No space left on device\n"
 
 
-def test_without_a_place_in_our_files_none_is_named():
+def test_an_exception_without_a_traceback_has_no_place():
     """An exception without a traceback has no such place."""
     assert place_of(None) == ""

@@ -78,7 +78,7 @@ def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchan
         ([RIGHT, WRONG, RIGHT], 3, "expected digit of type string, got an integer (in 1 of 3 answers)"),
     ],
 )
-def test_a_verdict_rests_on_every_answer_that_shows_it(exchanges, rests_on, message):
+def test_a_finding_counts_the_answers_that_deviate(exchanges, rests_on, message):
     """If some answers hold, a finding says how many deviate."""
     test = judge_test(lambda: assert_holds(OWN, exchanges))
 
@@ -112,7 +112,10 @@ def test_a_test_asserts_something_of_its_own_requirement(assertion):
     ],
 )
 def test_results_of_others_count_if_the_run_is_about_them(results, wanted, expected_verdicts):
-    """A test of generated traffic judges many requirements. A requirement that it did not judge did not pass."""
+    """A test of generated traffic judges many requirements; those that the run selects count.
+
+    The requirement of the test itself did not pass if the test did not judge it.
+    """
     results_of_test = [
         RequirementResult(requirement_id, Verdict(verdict)) for requirement_id, verdict in results.items()
     ]
@@ -121,7 +124,7 @@ def test_results_of_others_count_if_the_run_is_about_them(results, wanted, expec
 
 
 @pytest.mark.parametrize(("alone", "shows_alone"), [(RIGHT, False), (WRONG, True)])
-def test_a_deviation_beside_others_says_whether_it_showed_alone(alone, shows_alone):
+def test_a_finding_of_parallel_requests_says_if_one_alone_deviates(alone, shows_alone):
     """The finding says if the same request, sent alone, deviates from the rule, too."""
     beside = execution(EXECUTION_RESULT | {"digit": 6}, beside=1)
     test = judge_test(lambda: assert_holds(OWN, [beside]), exchanges=[beside, alone])

@@ -27,7 +27,7 @@ def test_a_whole_number_is_read(text, number):
 
 
 @pytest.mark.parametrize("text", ["0", "65", "-1", "1.5", "", "²", "1_0"])
-def test_what_is_no_whole_number_is_named(text):
+def test_an_option_that_is_no_whole_number_is_refused(text):
     """The message says what was expected."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 64, got "):
         whole_number(1, 64)(text)
@@ -89,8 +89,8 @@ def test_the_user_decides_on_examples_before_the_profile():
 
 
 @pytest.mark.parametrize("is_loaded", [True, False])
-def test_the_option_of_xdist_is_known_without_it(is_loaded):
-    """-n is refused in words of the suite. If pytest-xdist is loaded, it adds the option itself."""
+def test_n_is_refused_without_pytest_xdist(is_loaded):
+    """The suite refuses -n in its own words. If pytest-xdist is loaded, it adds the option itself."""
     options_added = []
     group = SimpleNamespace(_addoption=lambda *names, **details: options_added.extend(names))
     parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
@@ -118,7 +118,7 @@ def test_an_unknown_option_may_be_that_of_a_plugin_that_is_not_loaded(monkeypatc
     )
 
 
-def test_the_most_is_said_if_there_is_one():
-    """The message has the greatest number that the option takes."""
+def test_the_message_has_the_greatest_number():
+    """The message names the greatest number that the option takes, if there is one."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 500000, got '0'$"):
         whole_number(1, 500_000)("0")

@@ -96,7 +96,7 @@ def test_children_see_no_secret(service, tmp_path):
     ids=["check", "run"],
 )  # fmt: skip
 def test_what_was_read_is_forgotten(act, service, tmp_path, monkeypatch):
-    """After a command or a run the environment of the process has none of the secrets that the profile names."""
+    """After a command or a run no variable that the profile names has its secret."""
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     act(str(write_profile(tmp_path, service.base_url, **NAMES)))

@@ -90,7 +90,7 @@ EXPECTED = "expected ids of requirements, or of groups of them, with and, or, no
         ("(" * 300, f"-k: {'(' * 100}…: {EXPECTED}"),
     ],
 )
-def test_k_refuses_other_words_in_one_line(expression, line):
+def test_k_refuses_words_that_are_no_id(expression, line):
     """The line names the nearest requirement. The name of a test is no id."""
     with pytest.raises(pytest.UsageError) as error_info:
         ids_of(expression)
@@ -98,8 +98,8 @@ def test_k_refuses_other_words_in_one_line(expression, line):
     assert str(error_info.value) == line
 
 
-def test_what_any_answer_shows_moves_no_money():
-    """A requirement that any answer shows sends nothing if only operations that move money are permitted."""
+def test_a_requirement_about_any_answer_moves_no_money():
+    """If only operations that move money are permitted, nothing is sent."""
     only_money = reach_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY))
 
     assert only_money.operations == frozenset()
@@ -119,9 +119,9 @@ def requirements_by_traffic(names):
 
 
 @pytest.mark.slow
-def test_a_requirement_alone_sends_what_the_table_says():
-    """A selection of one requirement sends to its own operation and its prerequisites only, at most what --plan
-    says, and gets the verdict of a whole run.
+def test_a_selected_requirement_sends_only_what_it_needs():
+    """It sends to its own operation and its prerequisites, at most what --plan says, and gets the verdict of a whole
+    run.
     """
     names = [row.id for row in requirements().values() if not row.untestable] if EXHAUSTIVE else SAMPLE
     whole_run = trial_of_plain_sandbox("sandbox").rows
@@ -198,8 +198,8 @@ def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
         ("ignore_glob", "--ignore-glob"), ("markexpr", "-m ['x']"),
     ],
 )  # fmt: skip
-def test_what_leaves_tests_out_narrows(name, option, monkeypatch):
-    """An option of pytest that leaves tests out counts as a selection."""
+def test_options_that_leave_tests_out_are_selections(name, option, monkeypatch):
+    """The verdict of a selection is at best partial."""
     config = collected_tests().config
     before = selection(config)
     monkeypatch.setattr(config.option, name, ["x"], raising=False)

@@ -101,7 +101,7 @@ def test_nothing_leaves_that_a_service_echoes(tmp_path):
     assert {path.name for path in result.folder.iterdir()} == {*OUTPUTS, PAGE, SUMS}
 
 
-def test_nothing_leaves_of_a_signed_token_and_of_generated_traffic(tmp_path):
+def test_no_file_has_a_part_of_a_signed_token(tmp_path):
     """Neither the token, nor wrong tokens made from it, nor its claims are in files or output.
 
     The record of observations, the journal and the files of Hypothesis are searched, too. Only the owner can read the
@@ -195,7 +195,7 @@ class TellsMore(Service):
         return replace(response, headers=(*response.headers, ("X-Told", " ".join((*UNLISTED, *self.codes)))))
 
 
-def test_what_only_the_service_names_does_not_leave(tmp_path):
+def test_no_file_has_codes_or_keys_that_only_the_service_names(tmp_path):
     """Codes that could still be executed, and accounts and keys of others, are in no file.
 
     Names of members stay readable.
@@ -243,7 +243,7 @@ def test_nothing_leaves_when_the_suite_itself_fails(spill, tmp_path):
     assert "spilled <token>" in result.output
 
 
-def test_what_a_library_logs_is_a_text_of_a_service():
+def test_log_lines_of_libraries_are_masked():
     """A library may log a header or a body as it came, so arguments of a log line are shown as shapes.
 
     The library's own words stay.

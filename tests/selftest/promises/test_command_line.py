@@ -86,7 +86,7 @@ def test_a_dead_server_is_unreachable():
     assert cases["listAccounts.exists"] == ("skipped", f"not-exercised: {why}")
 
 
-def test_what_is_selected_counts_although_nothing_is_reached(tmp_path):
+def test_an_unreachable_run_counts_the_selected_requirements(tmp_path):
     """The headline of a CI job and its annotation count the selected requirements and name the cause."""
     selected = ["executePix.bank.type", "executePix.digit.type", "executePix.id.type"]
     run = run_with_files(tmp_path, None, "-k", " or ".join(selected))
@@ -164,7 +164,7 @@ def pytest_that_sends_nothing(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("option", ["--collect-only", "--fixtures", "--setup-plan", "--help", "--plan"])
-def test_what_only_lists_opens_and_writes_nothing(option, pytest_that_sends_nothing):
+def test_options_that_only_list_send_and_write_nothing(option, pytest_that_sends_nothing):
     """No token is fetched, no request is sent, no folder is made, and the link `latest` stays."""
     status, printed = pytest_that_sends_nothing(option)
 
@@ -200,8 +200,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("options", REFUSED)
-def test_wrong_options_are_one_line(options, pytest_that_sends_nothing, monkeypatch):
-    """Exit status 4, and the line says what to use instead. No token is fetched and nothing is sent."""
+def test_wrong_options_print_one_line(options, pytest_that_sends_nothing, monkeypatch):
+    """The line says what to use instead, and the exit status is 4. No token is fetched and nothing is sent."""
     monkeypatch.delenv("PIX_TOKEN", raising=False)
     status, printed = pytest_that_sends_nothing(*options.split())
     lines = [line for line in printed.err.splitlines() if line and "pytest debug information" not in line]

@@ -116,7 +116,7 @@ def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
 @pytest.mark.parametrize(
     "body", [NESTED, b'{"code": 0, "data": [%b1]}' % (b"1," * MAX_VALUES)], ids=["nested", "many values"]
 )
-def test_a_limit_of_the_suite_is_no_fault_and_hides_none(body):
+def test_json_that_the_suite_cannot_read_fails_nothing(body):
     """A rule about JSON that the suite cannot read comes to no conclusion. The rule about the status still fails."""
     conclusions = {id: judge(id, answer("executePix", body)).conclusion for id in RULES_OF_EXECUTION}
     status_judgement = judge("executePix.serverError", answer("executePix", body, status=500))
@@ -317,8 +317,11 @@ def test_deletions_go_on_if_lists_are_short(tmp_path):
 
 
 @pytest.mark.usefixtures("small_weight")
-def test_a_run_past_the_weight_is_incomplete_and_says_why(tmp_path):
-    """Nothing fails. A requirement that no answer shows any more is not exercised, with the name of the limit."""
+def test_a_run_with_too_many_long_answers_is_incomplete(tmp_path):
+    """Nothing fails.
+
+    A requirement whose answers the suite no longer reads is not exercised, with the name of the limit.
+    """
     service = AnswersAtLength(token=TOKEN_VARIABLES["PIX_TOKEN"])
     result = run_over_http(service, tmp_path, "executePix or listAccounts or getBalance")
 

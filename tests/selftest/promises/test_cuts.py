@@ -10,7 +10,7 @@ from spec.interface import operations
 from tests.selftest.proof.directly import run_tests_in_memory
 
 
-def test_a_limit_of_requests_is_one_note():
+def test_one_note_names_the_operations_that_limits_requests_cut_short():
     """The note names the operations that were cut short, and every requirement that was left untested names the
     limit.
     """

@@ -159,7 +159,7 @@ def test_closed_descriptors_take_no_file(tmp_path):
     assert checksums.returncode == 0
 
 
-def test_an_odd_machine_changes_nothing(tmp_path):
+def test_the_settings_of_the_machine_do_not_change_the_verdict(tmp_path):
     """Character sets, warnings, terminals, time zones, umask and folders of the machine do not change the verdict."""
     process, document = run_in_own_process(
         tmp_path, LANG="C", LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii:strict", PYTHONWARNINGS="error",
@@ -219,8 +219,8 @@ def test_the_first_failure_ends_the_tests_and_not_the_count(tmp_path):
     assert set(untested.values()) == {"pytest stopped before its test: stopping after 1 failures"}
 
 
-def test_the_summary_names_no_page_that_is_not_there(tmp_path):
-    """Without pytest-html there is no page, so the summary names conformance.json."""
+def test_without_pytest_html_the_summary_names_conformance_json(tmp_path):
+    """There is no page without pytest-html."""
     result = run_with_files(tmp_path, Service, "-k", "listAccounts", "-p", "no:pytest_html.plugin")
 
     assert f"report: {tmp_path}/report/conformance.json\n" in result.output

@@ -80,7 +80,7 @@ def hostile_result(tmp_path_factory):
 
 
 def test_a_run_against_a_hostile_service_is_bounded_and_has_a_verdict(hostile_result):
-    """It sends fewer than 50 requests, needs less than PEAK_MB, and nothing fails."""
+    """The run sends fewer than 50 requests and needs less than PEAK_MB. Nothing fails."""
     assert hostile_result.document["verdict"] == "partial", hostile_result.output[-2000:]
     assert hostile_result.document["traffic"]["requests"] < 50
     assert hostile_result.peak_mb < PEAK_MB
@@ -105,8 +105,8 @@ class Dies(Service):
         return self.respond(request) if self.answered <= 20 else None
 
 
-def test_a_service_that_dies_leaves_what_was_learned():
-    """The twenty answers before the end are judged. Exit status 7."""
+def test_answers_before_the_end_of_the_service_are_judged():
+    """The service answers twenty requests and ends. The exit status is 7."""
     trial = try_in_memory(Dies())
 
     assert trial.exit_status == 7
@@ -116,7 +116,7 @@ def test_a_service_that_dies_leaves_what_was_learned():
 
 
 def test_a_redirect_takes_no_token_to_another_port(tmp_path):
-    """Nothing at all is sent to the address of a redirect."""
+    """The redirect leads to another port, which would get the token."""
     with (
         SocketService() as elsewhere,
         SaysOneAnswer(response_bytes(Response(307, b"", (("Location", elsewhere.base_url),)))) as service,

@@ -72,8 +72,8 @@ WERE_THERE = {"EMAIL": EMAIL, "PHONE": PHONE}
 
 
 @pytest.mark.parametrize("make", [DuplicatesAreWelcome, Service])
-def test_a_key_that_was_there_before_the_run_is_not_registered(make, tmp_path):
-    """Its type is out of scope, on a sandbox, too."""
+def test_a_key_in_the_list_before_the_run_is_not_registered(make, tmp_path):
+    """The requirements of its key type are out of scope, on a sandbox, too."""
     service = with_keys(make(), **WERE_THERE)
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
@@ -97,7 +97,10 @@ LISTS = {
 @pytest.mark.parametrize("shown_part", LISTS.values(), ids=LISTS)
 @with_lists_and_without
 def test_no_key_is_lost_that_was_there_before(allow, shown_part, tmp_path):
-    """The list does not prove that the key was absent, and the service grants its registration again. The key stays."""
+    """The list shows one page, no key, or masked keys, and the service grants their registration again.
+
+    The run does not delete them.
+    """
     service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
     whole_list = service.list_pix_keys
     service.list_pix_keys = lambda request, account: shown_part(whole_list(request, account)["keys"])
@@ -107,8 +110,8 @@ def test_no_key_is_lost_that_was_there_before(allow, shown_part, tmp_path):
     assert keys_before <= keys_of_first_account(service)
 
 
-def test_a_key_that_any_list_showed_before_the_run_stays(tmp_path):
-    """A disposable key stays, too, although the later lists do not show it."""
+def test_a_key_in_any_list_before_the_run_is_not_deleted(tmp_path):
+    """The service shows the keys in its first list only. Even disposable keys stay."""
     service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
     lists_before = itertools.count()
     whole_list = service.list_pix_keys
@@ -185,8 +188,8 @@ def test_no_key_stays_that_the_run_made_up(changes, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["IdsVaryInTheList", "HidesMostOfTheKey", "hex"])
-def test_a_made_key_is_deleted_where_the_answer_or_the_list_tells_it(name, tmp_path):
-    """The key may have any form.
+def test_a_random_key_is_deleted_if_the_answer_or_the_list_gives_it(name, tmp_path):
+    """The key that the service makes may have any form.
 
     Identifiers that differ in every list are no keys, and a masked key is not a part of another key.
     """
@@ -229,11 +232,8 @@ def test_a_masked_text_is_no_key(key_at, changes, tmp_path):
     assert str(status.message) == ""
 
 
-def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(tmp_path):
-    """Others have RANDOM keys made at the same time.
-
-    None of theirs is deleted, and the run's own key is listed as left.
-    """
+def test_a_random_key_is_left_if_others_are_made_at_the_same_time(tmp_path):
+    """The run cannot tell its own key from those of others, so it deletes none and lists its own as left."""
     service = VARIANTS.specimens["OthersHaveRandomKeysMade"].make()
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
@@ -263,8 +263,8 @@ class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
 
 @with_lists_and_without
 @pytest.mark.parametrize("masks", [True, False], ids=["masked", "shown"])
-def test_a_made_key_that_an_answer_names_may_be_an_old_one(masks, allow, tmp_path):
-    """The key stays unless a list shows for sure that it is new, and the run lists it as left."""
+def test_a_random_key_that_may_be_an_old_one_is_left(masks, allow, tmp_path):
+    """The answer names a key. It stays, and the run lists it as left, unless a list shows for sure that it is new."""
     service = GivesTheKeyThatIsThere()
     service.masks = masks
     model = run_of_keys(service, tmp_path, allow=allow)
@@ -278,7 +278,7 @@ def _uuids_among(keys):
     return {key for key in keys if UUID.fullmatch(key)}
 
 
-def test_a_random_key_without_a_value_is_the_last_one(tmp_path):
+def test_after_a_random_key_without_a_value_no_other_is_registered(tmp_path):
     """While the record holds a RANDOM key without a value, later runs register none, and the message says what to
     set.
     """
@@ -307,10 +307,7 @@ def test_a_random_key_without_a_value_is_the_last_one(tmp_path):
 
 @pytest.mark.parametrize(("is_disposable", "left"), [(True, []), (False, [MADE])])
 def test_a_key_that_is_made_for_another_type_is_deleted_or_told(is_disposable, left, tmp_path):
-    """The service makes a RANDOM key for a registration of another type.
-
-    A disposable one is deleted, any other is listed as left.
-    """
+    """The service answers a registration of another type with a RANDOM key. A disposable one is deleted."""
     service = EvpAndDigitsAreTheOneRandomKey()
     service.new_key = Service().new_key
     keys_before = keys_of_first_account(service)
@@ -411,7 +408,7 @@ class RegistersBehindNoContent(TakesAnything):
         return super().respond(request)
 
 
-def test_the_alert_about_an_effect_says_what_was_answered(tmp_path):
+def test_the_alert_about_a_registration_without_token_has_the_answer(tmp_path):
     """A registration without the token took effect, and the answer was a 204 and no refusal."""
     model = run_of_keys(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, **AS_A_SANDBOX)
 

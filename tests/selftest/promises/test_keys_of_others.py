@@ -78,7 +78,10 @@ def left_behind(result):
     ("make", "allow"), [(DeletesTheOldest, WITHOUT_FUZZ), (DeletesTheOldestForAnyAccount, WITH_FUZZ)]
 )
 def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, tmp_path):
-    """Neither generated requests nor others delete a key after that. It is an alert, and the exit status is not 0."""
+    """The service deletes another key than the request names.
+
+    After that no request deletes a key, generated ones included. The run has an alert, and its exit status is not 0.
+    """
     service = make()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=allow)
 
@@ -127,7 +130,7 @@ def test_nothing_is_deleted_without_key_at(tmp_path):
 
 
 def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
-    """A list with more pages does not prove that a key is absent. The verdict says so."""
+    """The list does not prove that a key was absent, and the verdict says so."""
     service = ShowsOnePage(pages=2)
     result = run_off_sandbox(service, tmp_path)
 
@@ -242,7 +245,7 @@ def test_cleanup_looks_at_the_other_account_too(tmp_path, monkeypatch):
 
 
 def test_a_key_that_another_account_of_the_profile_holds_is_not_registered(tmp_path):
-    """Its registration could move the key to the first account, and its deletion would take it from the second."""
+    """The registration could move the key to the first account, and the deletion would take it from the second."""
     service = MovesKeys()
     keys = [OWN, {"type": "EMAIL", "key": "tia@cliente.example", "disposable": True}]
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
@@ -303,7 +306,7 @@ def test_a_random_key_of_somebody_else_stays(make, tmp_path):
 
 
 @pytest.mark.parametrize("disposable", [True, False])
-def test_two_lists_tell_a_random_key_only_if_it_is_disposable(disposable, tmp_path):
+def test_a_random_key_from_two_lists_is_deleted_only_if_disposable(disposable, tmp_path):
     """`disposable` says that nobody else registers keys at the account. The answer to the registration has no value."""
     service = HoldsKeysOfACustomer()  # its Key is null
     result = run_off_sandbox(service, tmp_path, keys=[{"type": "RANDOM", "key": "", "disposable": disposable}])
@@ -313,8 +316,8 @@ def test_two_lists_tell_a_random_key_only_if_it_is_disposable(disposable, tmp_pa
     assert ("RANDOM, made by the service" in left_behind(result)) is not disposable
 
 
-def test_a_random_key_is_deleted_if_key_and_list_agree(tmp_path):
-    """It is deleted without `disposable`, too."""
+def test_a_random_key_is_deleted_if_answer_and_list_agree(tmp_path):
+    """The key need not be `disposable` for that."""
     service = HoldsKeysOfACustomer()
     service.registration_key = lambda registration: registration.key.key
     run_off_sandbox(service, tmp_path, keys=[{"type": "RANDOM", "key": ""}])
@@ -373,9 +376,9 @@ def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("make", [RegistersAtTheAccountOfTheToken, CutsKeys])
 def test_a_key_for_a_synthetic_account_is_looked_for_at_the_own_one(make, tmp_path):
-    """A key that the last lists show is deleted.
+    """If the last lists show the key, it is deleted.
 
-    A key that a service could read as another one is listed by its value.
+    A key that a service could read as another one is listed as left.
     """
     service = make()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ)

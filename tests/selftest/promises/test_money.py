@@ -341,7 +341,7 @@ def test_a_permission_alone_is_enough_for_a_run(permission, tmp_path):
 
 
 @pytest.mark.parametrize("codes", [CODES, ()], ids=["codes", "prepared alone"])
-def test_a_wrong_token_spends_one_code(codes, service, tmp_path):
+def test_with_a_wrong_token_at_most_one_code_is_sent(codes, service, tmp_path):
     """After the 401 no code is sent and no transfer is prepared. Without codes one prepared transfer shows the 401."""
     manual_run = ManualRun(service, tmp_path, token=WRONG_TOKEN)
     manual_run.execute_all(sandbox_profile(tmp_path, codes, prepare=HOW_TO_PREPARE))
@@ -375,7 +375,7 @@ def test_executions_end_with_the_second_401(service, manual_run):
 
 @pytest.mark.parametrize("answer", [None, 500, 302])
 def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(answer, tmp_path):
-    """Both count as executed, and their alerts stand first."""
+    """Both executions count as made, and the report begins with their alerts."""
     bank = FakeBank()
     bank.execute = lambda request: bank.respond(request) and (answer and Response(answer, b""))
     profile = profile_off_sandbox(tmp_path, transactions={"codes": list(CODES)})
@@ -393,8 +393,11 @@ def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(answer, tmp_path):
 
 
 @served_by(trouble.ExecutesForAnybody)
-def test_a_code_that_was_executed_without_the_token_is_spent(service, manual_run, tmp_path):
-    """Neither this run nor a later one executes it again. It counts as an execution, and no further code is offered."""
+def test_a_code_that_was_executed_without_the_token_is_not_sent_again(service, manual_run, tmp_path):
+    """Neither this run nor a later one executes the code again.
+
+    It counts as an execution, and no further code is offered with wrong tokens.
+    """
     manual_run.execute_all(sandbox_profile(tmp_path, CODES))
     ManualRun(service, tmp_path, name="two").execute(OTHER_CODE)
 
@@ -404,8 +407,8 @@ def test_a_code_that_was_executed_without_the_token_is_spent(service, manual_run
 
 
 @served_by(trouble.ExecutesForAnybody)
-def test_a_code_that_anybody_executed_takes_its_room(service, tmp_path):
-    """An execution without a token counts against limits.executions."""
+def test_an_execution_without_a_token_counts_against_limits_executions(service, tmp_path):
+    """With `limits.executions: 1` the next code is not sent, although no code was executed with the token."""
     manual_run = ManualRun(service, tmp_path, executions=1)
     manual_run.execute(CODE, credential="no header")
 
@@ -413,7 +416,7 @@ def test_a_code_that_anybody_executed_takes_its_room(service, tmp_path):
     assert service.executions == []
 
 
-def test_limits_executions_counts_what_was_executed(tmp_path):
+def test_only_executed_codes_count_against_limits_executions(tmp_path):
     """Offers with wrong tokens, and the codes of earlier runs, do not count against limits.executions.
 
     A note says how many codes are left out.
@@ -499,8 +502,8 @@ def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
     assert "code_at" not in str(report_notes(model))
 
 
-def test_what_the_embedded_sandbox_holds_is_gone_with_it():
-    """The embedded sandbox ends with the run, so no line lists keys or transfers as left."""
+def test_nothing_is_listed_as_left_on_the_embedded_sandbox():
+    """The embedded sandbox ends with the run, and its keys and transfers with it."""
     result = run_in_this_process("--environment=sandbox", "--no-report", "-k", "createPix.exists")
 
     assert "not cleaned up" not in result.output

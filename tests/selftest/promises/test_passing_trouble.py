@@ -47,11 +47,8 @@ BY_A_GATEWAY = "1 of the answers are those of a gateway (502, 503, 504): what th
 @pytest.mark.parametrize(
     ("path", "operation"), [("/v1/pix", "createPix"), ("/v1/transfer/internal", "transferInternal")]
 )
-def test_one_503_of_what_may_move_money_leaves_no_question(path, operation):
-    """The valid request is not sent again, because it may move money.
-
-    A harmless request shows that the endpoint exists.
-    """
+def test_after_a_503_to_a_transfer_an_empty_body_shows_the_endpoint(path, operation):
+    """The valid request is not sent again, because it may move money."""
     service = NotReady(path, 1)
     trial = try_in_memory(service, ids={f"{operation}.exists"})
     bodies = [request.body for request in service.received if request.path == path]
@@ -103,7 +100,7 @@ def result_after_outage(tmp_path_factory):
         )
 
 
-def test_an_outage_is_told_with_its_seconds(result_after_outage):
+def test_an_outage_is_named_with_its_seconds(result_after_outage):
     """The message names the outage, and neither a limit nor the profile."""
     messages = " ".join(
         [*result_after_outage.document["notes"], *result_after_outage.messages_with_verdict("not-exercised").values()]
@@ -114,7 +111,7 @@ def test_an_outage_is_told_with_its_seconds(result_after_outage):
     assert "limits.rate" not in result_after_outage.output
 
 
-def test_an_outage_alone_is_the_cause_of_what_it_kept(result_after_outage):
+def test_requirements_that_an_outage_left_untested_name_it(result_after_outage):
     """Every requirement of the operation that is not exercised has the outage as its reason."""
     reasons = {
         message
@@ -146,7 +143,7 @@ MEDIA_TYPE = Response(415, b"{}", (("Content-Type", "application/json"),))
     ("response", "answer_told"), [(CODE_44304, "200 with code 44304, not 0"), (MEDIA_TYPE, "415 application/json")]
 )
 @pytest.mark.parametrize("sandbox", [True, False], ids=["a sandbox", "no sandbox"])
-def test_refused_codes_are_told_by_the_answer(response, answer_told, sandbox, tmp_path):
+def test_the_note_about_refused_codes_gives_the_answer(response, answer_told, sandbox, tmp_path):
     """The note gives the answer and no guess.
 
     On a sandbox it asks if an earlier run executed the codes, because a sandbox has no journal.
@@ -225,7 +222,7 @@ REFUSED = unanswered(FailureKind.NO_CONNECTION, "listEntries")
     ],
     ids=["answered", "dropped again", "one that is not sent again", "two"],
 )
-def test_a_drop_counts_where_it_was_seen_again_alone(number, answer_when_sent_again, conclusion):
+def test_a_dropped_request_is_a_finding_if_it_is_dropped_alone_again(number, answer_when_sent_again, conclusion):
     """A request that is dropped and then answered alone is no finding, because a service may allow one connection.
 
     Of requests that cannot be sent again two drops count, because one may be the fault of the network.
@@ -259,8 +256,11 @@ def test_three_drops_alone_count_although_each_is_answered_then(numbers, outcome
     ],
     ids=["ended", "answered later", "dropped later"],
 )
-def test_a_drop_after_which_no_connection_is_accepted_shows_nothing(later, outcome):
-    """Somebody may have stopped the service, so the request could not be sent again."""
+def test_a_drop_before_all_connections_are_refused_is_inconclusive(later, outcome):
+    """Somebody may have stopped the service.
+
+    If a later request arrives, and the same request is then answered alone, the requirement holds.
+    """
     before = replace(ANSWERED, number=1, started=0.0)
     drop = replace(DROPPED, number=2, valid=False, started=1.0, elapsed_s=1.0)
     later_exchanges = [
@@ -330,10 +330,10 @@ def result_and_registrations_of_null(make, folder):
     return result, [request for request in service.received if b'"pixKey": null' in request.body]
 
 
-def test_a_service_that_ended_once_fails_in_nothing(tmp_path):
-    """The request could not be sent again, so nothing fails.
+def test_a_service_that_ended_once_has_no_failing_requirement(tmp_path):
+    """The request that it ended under cannot be sent again.
 
-    The first alert names it, and the other requests on the wire.
+    The first alert names that request, and the others on the wire.
     """
     result, _ = result_and_registrations_of_null(EndsAtAKeyOfNull, tmp_path)
     [cause] = [note for note in result.document["notes"] if "cannot be reached" in note]

@@ -118,13 +118,10 @@ class RefusesTheToken(Service):
         (HangsInTheMiddle, "getBalance", "warn", ""),  # those that hang first are perhaps not the valid one
     ],
 )
-def test_one_operation_that_is_not_answered_is_a_finding_about_it(
-    make, operation, verdict_on_connection, reason, tmp_path
-):
+def test_one_operation_without_answers_is_a_finding(make, operation, verdict_on_connection, reason, tmp_path):
     """The other operations are tested.
 
-    A service that hangs breaks no statement, because the document does not say how long an answer takes, so that is a
-    warning.
+    If the service hangs, the finding is a warning, because the document does not say how long an answer takes.
     """
     with make() as service:
         limits = {"timeout": 2, "parallel": 4}
@@ -146,9 +143,10 @@ def test_one_operation_that_is_not_answered_is_a_finding_about_it(
     )
 
 
-def test_an_operation_that_hangs_is_told_from_a_slow_moment():
-    """An operation hangs if at least two of its requests get no answer, one of them alone, and answered_later operations
-    answer after that. An execution has an unknown outcome instead.
+def test_an_operation_hangs_if_later_requests_are_answered():
+    """At least two of its requests must get no answer, one of them alone, and another operation must answer after both.
+
+    An execution without an answer has an unknown outcome instead.
     """
     hangs = {"failure": Failure(FailureKind.TIMEOUT, "late"), "response": None, "elapsed_s": 30.0}
     first, second = (replace(answer("getBalance", {}), started=at, **hangs) for at in (0.0, 40.0))
@@ -173,8 +171,8 @@ def test_a_target_that_executes_is_reached(service, manual_run):
     assert preflight(manual_run.client) == ""
 
 
-def test_a_target_that_answers_nothing_is_not_reached(tmp_path):
-    """The reads and a synthetic code are tried. The reason is that of the first request."""
+def test_a_target_that_drops_all_connections_is_unreachable(tmp_path):
+    """The preflight tries the reads and a synthetic code, and gives the reason of the first request."""
     with DropsOneOperation() as service:
         service.answer = lambda connection, request: reset_connection(connection)
         manual_run = ManualRun(service, tmp_path)
@@ -183,7 +181,7 @@ def test_a_target_that_answers_nothing_is_not_reached(tmp_path):
         assert {exchange.operation for exchange in manual_run.door.exchanges} == {*READS, "executePix"}
 
 
-def test_a_read_that_breaks_later_does_not_end_the_run(tmp_path):
+def test_one_read_that_stops_answering_does_not_end_the_run(tmp_path):
     """Another read is sent before the target counts as unreachable."""
     with DropsOneOperation() as service:
         manual_run = ManualRun(service, tmp_path)
@@ -212,11 +210,8 @@ def test_a_fault_of_the_set_up_is_said_first():
 
 
 @pytest.mark.parametrize(("form", "after"), [("login page", 30), ("another code", 90), ("401", 150)])
-def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(form, after):
-    """Requests that were granted are refused, and so is a read that was granted.
-
-    The run is incomplete, however much was granted before.
-    """
+def test_an_expired_token_is_named_whatever_the_refusal(form, after):
+    """Requests are refused that were granted before, and so is a read that was granted. The run is incomplete."""
     trial = try_in_memory(RefusesTheToken(REFUSALS_OF_THE_TOKEN[form], range(after)))
 
     assert any(note.startswith(EXPIRED) for note in trial.notes)

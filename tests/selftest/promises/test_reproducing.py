@@ -140,7 +140,7 @@ def test_every_line_of_a_run_sends_the_same_request(run_with_service):
     assert len({sort[1] for sort in sorts if "$(printf" in sort}) == 7  # six forms; beside the token what is no ASCII
 
 
-def test_what_moves_money_says_so(run_with_service):
+def test_lines_that_move_money_say_so(run_with_service):
     """The first line of an execution says that it moves money, and the second names the kind of transfer.
 
     Prepared codes are numbered after those of the profile.
@@ -191,11 +191,11 @@ def test_every_line_that_executes_says_so(code, spelling):
     ],
     ids=["token_env", "token_file", "token_command"],
 )
-def test_the_token_is_where_the_profile_has_it(auth, shown):
-    """The line reads the token from the variable or the file of the profile.
+def test_lines_read_the_token_from_the_source_in_the_profile(auth, shown):
+    """The source is the variable or the file that the profile names.
 
-    The arguments of token_command may be secrets, so the line has a variable. The path of a file belongs to another
-    machine, so that is a variable, too.
+    The arguments of token_command may be secrets, and the path of a file belongs to another machine, so for both the
+    lines have a variable.
     """
     secrets = Secrets()
     secrets.learn_secret("token", "token-4711-abc")
@@ -206,8 +206,8 @@ def test_the_token_is_where_the_profile_has_it(auth, shown):
     assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
 
 
-def test_an_answer_that_is_no_json_may_be_one_that_is_compressed():
-    """curl then accepts compressed answers, as the run does."""
+def test_curl_accepts_compressed_answers_if_one_was_no_json():
+    """The run accepts compressed answers, too."""
     exchange = answer("listAccounts", b"\x1f\x8b")
 
     assert "curl --compressed " in evidence(exchange, Resending(Display(Secrets()), SANDBOX_PROFILE))["curl"]
@@ -228,7 +228,7 @@ class BreaksOnOddBodies(Service):
 
 
 @needs_curl
-def test_the_lines_of_a_report_do_what_they_say(tmp_path):
+def test_the_lines_of_a_report_reproduce_the_status(tmp_path):
     """A person with the report, the token and the values of the profile gets the status that the line shows.
 
     An execution prepares its own transfer. No line has a path of the machine.

@@ -160,8 +160,8 @@ def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys)
     assert [entry.outcome for entry in journal_after.entries()] == ["prepared", "settled", "success", "success"]
 
 
-def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):
-    """Exit status 4, before any request."""
+def test_a_report_folder_that_cannot_be_written_ends_the_run(service, tmp_path):
+    """The run prints one line and ends with exit status 4 before any request."""
     (tmp_path / "report").write_text("in the way")
     profile = write_profile(tmp_path, service.base_url)
     result = run_in_this_process(f"--environment={profile}", f"--report-dir={tmp_path / 'report'}")
@@ -171,7 +171,7 @@ def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):
     assert result.output.strip() == f"ERROR: --report-dir: {tmp_path / 'report'} cannot be written: File exists"
 
 
-def test_a_full_disk_is_one_line(service, tmp_path):
+def test_a_full_disk_leaves_no_broken_file(service, tmp_path):
     """A file that cannot be written to its end does not exist. Neither the exit status nor the headline is green."""
     profile = write_profile(tmp_path, service.base_url)
     variables = {**TOKEN_VARIABLES, "PYTHONDONTWRITEBYTECODE": "1", "XDG_STATE_HOME": str(tmp_path / "state")}

@@ -119,7 +119,7 @@ def test_no_more_transfers_succeed_than_the_limit(service_and_model):
     assert counts == dict.fromkeys(PREPARING, LIMIT // len(PREPARING))
 
 
-def test_invalid_bodies_share_what_valid_ones_leave(service_and_model):
+def test_operations_share_limits_transfers_equally(service_and_model):
     """Each operation sends one valid body, and the same number of invalid ones."""
     service, _ = service_and_model
 
@@ -127,7 +127,7 @@ def test_invalid_bodies_share_what_valid_ones_leave(service_and_model):
 
 
 @pytest.mark.parametrize("limit", [2, 4])
-def test_one_operation_leaves_a_place_for_the_first_valid_body_to_each_other(limit, service, tmp_path):
+def test_each_operation_keeps_a_place_for_one_valid_body(limit, service, tmp_path):
     """`transactions.prepare` does not take the last places, even if it asks for more transfers than the limit."""
     manual_run = ManualRun(service, tmp_path, transfers=limit)
     manual_run.door.budget.share_transfers(PREPARING, PREPARING)
@@ -178,7 +178,7 @@ def test_a_limit_that_is_reached_changes_no_verdict(service_and_model):
     ]
 
 
-def test_what_stays_is_listed(service_and_model):
+def test_prepared_transfers_that_stay_are_listed(service_and_model):
     """Prepared transfers with an account of the profile are counted apart from those with a synthetic account."""
     service, model = service_and_model
     numbers_by_reason = {line.partition("executed: ")[2]: int(line.split()[0]) for line in map(str, model.not_executed)}
@@ -289,7 +289,7 @@ def test_invalid_bodies_name_nobody(bank):
 
 
 def test_no_amount_off_a_sandbox_is_above_that_of_the_profile(bank):
-    """Each number under `value` is above 0, and at most that of the profile's body for the operation."""
+    """Each number under `value` is above 0, and at most the value of the profile's body for the operation."""
     amounts = [
         (name, item)
         for name, value in bank.prepared
@@ -358,9 +358,10 @@ def test_generated_requests_name_no_code(service_and_profile):
     assert [name for name in header_names if "override" in name or name == "x-method"] == []
 
 
-def test_what_is_sent_without_the_token_is_harmless_with_it(service_and_profile):
-    """An operation may need no token, so each request that writes and comes without the token names a synthetic key
-    or account.
+def test_requests_without_the_token_name_only_synthetic_keys_and_accounts(service_and_profile):
+    """An operation may need no token, so a request without it may take effect.
+
+    This holds for each request that writes.
     """
     service, _ = service_and_profile
     writes = [
@@ -391,8 +392,11 @@ def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_p
 # -- a code twice, on a sandbox ---------------------------------------------------------------------------------------
 
 
-def test_a_code_is_executed_twice_only_where_the_run_prepared_it(tmp_path):
-    """On a sandbox one prepared code is executed twice. If money moves again, that is observed and said first."""
+def test_only_a_prepared_code_is_executed_twice(tmp_path):
+    """A sandbox alone gets the second execution.
+
+    If money moves again, that is observed, and is the first line of the report.
+    """
     service = FakeBank()
     service.check_prepared = lambda transfer: None
     transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE}

@@ -144,9 +144,7 @@ def result_off_sandbox(make, folder, selected, **changes):
 
 
 def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
-    """Each malformed deletion was answered like a valid one for an unknown account, so the run is partial and does
-    not count them.
-    """
+    """The service answers each malformed deletion like a valid one for an unknown account. The run is partial."""
     result = result_off_sandbox(BreaksOnMalformedJson, tmp_path, "deletePixKey")
     message = result.messages_with_verdict("out-of-scope")[SERVER_ERROR]
 
@@ -220,10 +218,10 @@ class TakesNoKeyForAll(RefusesMalformedJsonFirst):
         return {}
 
 
-def test_a_deletion_of_all_keys_took_no_other_key_than_it_named(tmp_path):
-    """On a sandbox a deletion that names no key goes to the account of the profile.
+def test_on_a_sandbox_a_deletion_of_all_keys_fails_nothing(tmp_path):
+    """A deletion that names no key goes to the account of the profile.
 
-    If it deletes all keys, no requirement fails.
+    The service takes it for a deletion of all keys.
     """
     result = result_in_memory(TakesNoKeyForAll(), tmp_path, "deletePixKey")
 

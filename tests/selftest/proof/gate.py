@@ -83,7 +83,7 @@ def judge_lawful(specimen: Specimen, trial: Trial) -> Difference:
 
 
 def died(trial: Trial) -> tuple[str, ...]:
-    """The reasons reasons a trial says nothing about the service."""
+    """The reasons why a trial says nothing about the service."""
     reasons = [f"exit status {trial.exit_status}"] if trial.exit_status not in _VERDICTS else []
     reasons += [] if trial.requests else ["nothing was sent"]
     return (*reasons, *trial.errors)

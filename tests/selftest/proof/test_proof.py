@@ -129,10 +129,9 @@ def _difference_of_fault(specimen: Specimen, parallel: int | None, trial: Trial)
     [pytest.param(name, specimen, id=specimen.name) for name, chosen in CHOSEN.items() for specimen in chosen],
 )
 def test_a_service_gets_the_verdicts_that_it_declares(registry, specimen, message_for_matrix):
-    """Exactly the requirements that a mutant names fail, and exactly those of a borderline service warn.
-
-    Of a variant nothing fails, and every requirement that the profile permits is exercised. A parallel fault does not
-    show while one request is sent at a time.
+    """A mutant fails exactly the requirements that it names, and a borderline service gets warnings for exactly
+    those that it names.  A variant fails nothing, and every requirement that the profile permits is exercised. A
+    parallel fault does not show while one request is sent at a time.
     """
     judge = (
         (lambda specimen, _, trial: judge_lawful(specimen, trial)) if registry == "variants" else _difference_of_fault
@@ -187,7 +186,7 @@ def test_the_plain_sandbox_passes_in_a_run():
 @pytest.mark.parametrize(
     "specimen", [pytest.param(specimen, id=specimen.name) for specimen in FIRST_OF_EACH_OPERATOR.values()]
 )
-def test_a_run_shows_what_memory_shows(specimen):
+def test_a_run_over_http_gives_the_verdicts_of_the_run_in_memory(specimen):
     """For one specimen of each operator a run of pytest over HTTP gives the declared verdicts.
 
     It sends one request at a time, except for parallel specimens.
@@ -249,10 +248,8 @@ def test_a_mutant_that_changes_nothing_turns_the_gate_red():
     assert difference_of_silent.lines() == ["declares no requirement that fails or warns"]
 
 
-def test_what_nobody_looked_at_turns_the_gate_red():
-    """A requirement that is not exercised must be named by `hides`, and a requirement that `hides` names must not be
-    exercised.
-    """
+def test_the_gate_is_red_if_a_requirement_is_not_exercised():
+    """Requirements that `hides` names are the ones that must not be exercised."""
     exercised = {id: RequirementResult(id, Verdict.PASS, "") for id in ("executePix.digit.present", "executePix.json")}
     not_exercised = {id: RequirementResult(id, Verdict.NOT_EXERCISED, "") for id in ("executePix.json",)}
     hiding = replace(WITHOUT_DIGIT, hides=("executePix.json",))

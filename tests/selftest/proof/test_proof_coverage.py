@@ -56,7 +56,7 @@ def test_a_requirement_without_a_mutant_turns_the_gate_red():
 
 
 @pytest.mark.parametrize("registry", REGISTRIES, ids=["mutants", "variants", "borderline"])
-def test_the_choice_leaves_out_what_is_alike_alone(registry):
+def test_the_default_choice_covers_every_operator_and_requirement(registry):
     """The default choice has one service of each operator, and one that breaks each requirement, without the slow ones.
 
     A parallel fault does not stand for one that shows alone.

@@ -58,8 +58,8 @@ def test_random_answers_that_the_schema_allows_fail_in_nothing_else(tmp_path):
     assert trial.errors == ()
 
 
-def test_a_request_that_ends_the_service_is_told(tmp_path, monkeypatch):
-    """Prism does not survive a path that is no UTF-8. Nobody starts it again, so the request fails nothing."""
+def test_a_request_that_ends_the_service_fails_nothing(tmp_path, monkeypatch):
+    """Prism does not survive a path that is no UTF-8, and nobody starts it again. The report names the request."""
     for name in ("PIX_SANDBOX_TOKEN", "PIX_TOKEN"):
         monkeypatch.setenv(name, TOKEN)
     with prism(tmp_path / "prism.log") as base_url:

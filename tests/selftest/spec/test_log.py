@@ -46,7 +46,7 @@ def test_the_last_answer_to_a_request_that_was_sent_again_counts():
 
 
 def test_a_request_that_was_not_sent_has_a_purpose_too():
-    """A test without an answer can say which limit not_sent the request back."""
+    """Its purpose lets a test without an answer say which limit kept the request back."""
     not_sent = Exchange(
         0, "listAccounts", READ.request, failure=Failure(FailureKind.LIMIT, "limits.requests"), purpose=WITH_TOKEN
     )

@@ -70,7 +70,7 @@ def test_a_code_stands_in_the_journal_by_its_digest_alone(journal, tmp_path):
 
 
 def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(journal):
-    """One line more than the count is right. Half a line is cut_last_line, because nothing was sent for it."""
+    """A journal may have one line more than the count says. Half a line is cut off, because nothing was sent for it."""
     count_file = journal.path.with_suffix(".count")
     count_before = count_file.read_bytes()
     journal.write(OTHER_CODE, "unknown")

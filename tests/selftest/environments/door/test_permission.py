@@ -15,7 +15,7 @@ EXECUTE = f"{BASE}/v1/execute/pix"
 
 
 def check_permission(method, url, allow=("read", "execute"), *, credential="valid", with_token=True):
-    """Raise ForbiddenError if a request may not be check_permission with these permissions."""
+    """Raise ForbiddenError if a request may not be sent with these permissions."""
     request = requests.Request(method, url).prepare()
     sending = Sending(request, Intent("", credential=credential), with_token=with_token)
     permission = Permission(BASE, frozenset(allow), Secrets({"code": (CODE,)}))

@@ -126,8 +126,11 @@ def test_a_real_code_does_not_go_again():
     assert (watched.fetched, watched.monitor.excused) == (1, {2})
 
 
-def test_a_request_that_waited_carries_the_token_of_now():
-    """The token is replaced under the scheme that the request has. A request without_token the token stays without_token it."""
+def test_a_request_that_waited_gets_the_new_token():
+    """The token is replaced under the scheme that the request has.
+
+    A request that is meant to go without the valid token keeps its header.
+    """
     watched = Watched()
     sending, lower_case_scheme = watched.sending(), watched.sending(scheme="bearer")
     without_token = watched.sending()
@@ -136,6 +139,6 @@ def test_a_request_that_waited_carries_the_token_of_now():
     for request in (sending, lower_case_scheme, without_token):
         watched.monitor.renew(request)
 
-    assert [sending.request.headers["Authorization"] for sending in (sending, lower_case_scheme, without_token)] == [
+    assert [request.request.headers["Authorization"] for request in (sending, lower_case_scheme, without_token)] == [
         f"Bearer {SECOND_TOKEN}", f"bearer {SECOND_TOKEN}", f"Bearer {FIRST_TOKEN}",
     ]  # fmt: skip

@@ -105,7 +105,7 @@ class TestWhatAProfileSays:
         assert profile.pix_keys == (profiles.PixKey("RANDOM", ""), profiles.PixKey("EMAIL", "qa@example.com", True))
         assert profile.known_failures[0].until == date(2027, 1, 31)
 
-    def test_what_yaml_would_change_is_text(self):
+    def test_yaml_values_stay_as_they_are_written(self):
         """A date, a number with leading zeros or colons, and NO are kept as they are written."""
         body = "{json: {date: 2026-12-01, account: 0001, time: 10:30, state: NO, value: 1.50, paid: true}}"
         profile = loaded_profile(f"{GOOD}requests: {{transferP2p: {body}}}\n")
@@ -162,8 +162,8 @@ class TestAnInvalidProfile:
         """Text that is not YAML, or YAML that JSON cannot express, is refused with a message."""
         assert refusal_message(text)
 
-    def test_every_problem_is_told(self):
-        """The message has the first problem, an unknown key, and the number of the others."""
+    def test_the_message_has_all_problems_of_a_profile(self):
+        """The first problem and an unknown key are named, and the others are counted."""
         with pytest.raises(ProfileError) as caught:
             loaded_profile(f"{GOOD}limits: {{timeuot: 3, rate: 0}}\naccounts: [..]\nallow: [raed]\n")
 
@@ -241,7 +241,7 @@ class TestAddresses:
         assert {address: loaded_profile(GOOD, address).base_url for address in of_profile} == ADDRESSES["taken"]
 
     def test_an_exact_address(self):
-        """With base_url_is_exact the address may end in /v1. A proxy may end in it, too."""
+        """With `base_url_is_exact` the address may end in /v1. A proxy may end in it, too."""
         exact = "auth: {token_env: A}\nbase_url_is_exact: true\nbase_url: https://bank.example/pix/V1\n"
 
         assert loaded_profile(exact).base_url == "https://bank.example/pix/V1"
@@ -252,7 +252,7 @@ class TestAddresses:
         )
 
     def test_further_addresses(self):
-        """Addresses that a pipeline may be given have the form of base_url."""
+        """`also_at` has addresses that a pipeline may be given. They have the form of base_url."""
         profile = loaded_profile(f"{GOOD}also_at: [HTTPS://Preview.bank.example/a/]")
 
         assert profile.also_at == ("https://preview.bank.example/a",)
@@ -301,8 +301,8 @@ def test_an_edited_address_is_no_sandbox(address):
 
 
 @pytest.mark.parametrize("address", ["https://aaa.example", "https://zzz.example", "https://bank.example/pix"])
-def test_another_address_than_that_of_the_profile_is_told(address):
-    """`redirected` is None if --base-url gives the same address in another form."""
+def test_redirected_is_the_address_of_base_url_option(address):
+    """`redirected` is None if --base-url gives the address of the profile, perhaps in another form."""
     assert loaded_profile(GOOD, address).redirected == ""
     assert loaded_profile(GOOD, "HTTPS://BANK.example/").redirected is None
     assert loaded_profile(GOOD).redirected is None
@@ -346,7 +346,7 @@ WHOLE = {
         ({"allow": ["read"]}, ["TX-1", "TX-2"], []),
     ],
 )
-def test_what_makes_a_run_of_everything_incomplete(changes, sent_before, reasons):
+def test_permissions_without_what_they_need_are_listed(changes, sent_before, reasons):
     """A permission needs something that the profile does not have, or codes that no earlier run sent."""
     profile = loaded_profile(json.dumps(WHOLE | changes))
 

@@ -130,8 +130,8 @@ def test_a_text_is_required_without_a_default():
             text_field(body, "a", default)
 
 
-def test_text_of_any_script_is_written_as_it_is():
-    """Letters are written as UTF-8 and not as escapes."""
+def test_letters_are_written_in_utf_8():
+    """The JSON of the sandbox has no escapes in their place."""
     service = Service(token=TOKEN)
 
     assert service.render(200, {"a": "ção"}).body == '{"a": "ção"}'.encode()

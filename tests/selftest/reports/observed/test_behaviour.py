@@ -40,7 +40,7 @@ def test_a_behaviour_in_words():
     )
 
 
-def test_a_run_says_what_all_tests_observed():
+def test_the_message_has_the_observations_of_all_tests():
     """The message and `observed` are made from the merged behaviour.
 
     A name that may be data is hidden, and an urgent observation is a note.
@@ -89,16 +89,16 @@ def behaviour_with(*values, situation="", requirement=UNKNOWN):
     ],
     ids=["answers", "an answer, so not its body", "places of a body", "one answer in common"],
 )
-def test_what_has_nothing_in_common_drifts(was, now, places):
-    """Answers drift as a whole. If an answer is the same, its body drifts place by place."""
+def test_answers_drift_as_a_whole_unless_one_stays(was, now, places):
+    """If an answer is the same in both runs, only the places of its body that differ drift."""
     assert [
         (drift.place, drift.was, drift.now) for drift in drifts(behaviour_with(*was), behaviour_with(*now))
     ] == places
     assert len(drifts(behaviour_with(*now), behaviour_with(*was))) == len(places)
 
 
-def test_what_one_side_did_not_exercise_is_no_drift():
-    """A requirement or a situation that only one run exercised does not drift."""
+def test_a_situation_that_one_run_did_not_exercise_does_not_drift():
+    """Nor does a requirement."""
     was = behaviour_with(JSON, situation="a") | behaviour_with(
         words_as_facts("milliseconds"), requirement="executePix.date.unit"
     )

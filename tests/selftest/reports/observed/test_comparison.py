@@ -70,7 +70,7 @@ def lists_with_changes(comparison):
     return {name: getattr(comparison, name) for name in CHANGES if getattr(comparison, name)}
 
 
-def test_a_requirement_whose_standing_changed_is_in_one_list():
+def test_each_change_of_a_requirement_has_its_list():
     """A requirement with the same standing is in no list. A known failure stands like a warning."""
     changes = {
         **dict.fromkeys(["holds fails", "untested fails", "known fails"], "newly_failing"),
@@ -88,7 +88,7 @@ def test_a_requirement_whose_standing_changed_is_in_one_list():
     assert lists_by_pair == {pair: {change: (MASKED,)} if change else {} for pair, change in changes.items()}
 
 
-def test_what_only_one_run_is_about_did_not_change():
+def test_requirements_of_one_run_only_are_no_change():
     """Two versions of the suite have different requirements."""
     removed_requirement = {"id": "executePix.gone", "level": "documented", "verdict": "fail"}
     document_with_more = RUN | {"requirements": [*RUN["requirements"], removed_requirement]}
@@ -122,7 +122,7 @@ def test_comparable_runs_have_the_same_environment_origin_selection_and_permissi
     assert compare(now, was).comparable
 
 
-def test_the_line_counts_what_changed():
+def test_the_line_of_a_comparison_counts_changes():
     """Changes stand in the order of importance. The text names each requirement with its statement."""
     before = changed_document(requirements={NAME_TYPE: {"verdict": "fail"}}, started=RUN["started"])
     now = changed_document(requirements={MASKED: {"verdict": "fail"}})
@@ -160,7 +160,7 @@ SECOND = PLACE | {"place": "/code"}
     ],
     ids=str,
 )
-def test_the_last_line_says_what_became_worse(before, after, line):
+def test_the_last_line_counts_what_became_worse(before, after, line):
     """Failures come first. Drift counts if a place drifts in only one run, or drifts to something else."""
     was = earlier_run(**{"started": RUN["started"]} | before)
 
@@ -203,8 +203,8 @@ def test_a_name_and_a_version_of_another_run_have_a_closed_form():
 PLANTED = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"
 
 
-def test_a_run_says_what_changed(tmp_path):
-    """Terminal, page and conformance.json say it, and nothing planted in the other run gets through.
+def test_a_run_shows_changes_since_the_run_before(tmp_path):
+    """Terminal, page and conformance.json show them, and nothing planted in the other run gets through.
 
     A worse comparison does not change the exit status. The next run in the folder is compared with this one.
     """

@@ -68,7 +68,7 @@ def write_file(tmp_path):
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path):
-    """Without a file there is no record."""
+    """Without a file the record is empty."""
     path = tmp_path / "staging.observed.yaml"
     write_record(path, RECORD)
 
@@ -78,7 +78,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path):
     assert read_record(tmp_path / "other.observed.yaml") is None
 
 
-def test_what_a_run_did_not_exercise_stays():
+def test_a_record_keeps_requirements_that_the_run_did_not_exercise():
     """Requirements and situations of the old record stay. The order is that of the requirements."""
     new_behaviour = behaviour(
         [
@@ -94,8 +94,8 @@ def test_what_a_run_did_not_exercise_stays():
     assert list(whole) == [id for id in requirements() if id in (CODES, UNKNOWN, SIZE)]
 
 
-def test_what_a_run_did_not_see_of_an_answer_stays():
-    """The facts of items stay if the list was empty this time. All else is as the run saw it."""
+def test_a_record_keeps_facts_of_items_if_the_list_was_empty():
+    """Everything else is replaced by the observations of the run."""
     full, empty = (words_as_facts("404") | facts_of({"keys": keys}) for keys in (["a"], []))
     was = behaviour([(UNKNOWN, "", full)])
 
@@ -131,7 +131,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("content", "reason"), BAD.values(), ids=BAD)
-def test_what_is_no_record_is_one_line(content, reason, write_file):
+def test_a_file_that_is_no_record_is_refused_in_one_line(content, reason, write_file):
     """The line names the file, what is wrong and what to do, and repeats nothing of the content."""
     path = write_file(content)
     with pytest.raises(UnreadableError) as error:

@@ -53,7 +53,7 @@ def error_of(path, capsys):
 
 
 @pytest.mark.parametrize(("content", "reason"), BAD.values(), ids=BAD)
-def test_what_cannot_be_read_is_one_line_and_exit_4(content, reason, write_file, capsys):
+def test_an_unreadable_earlier_run_is_one_line_and_exit_4(content, reason, write_file, capsys):
     """The line names the file and what is wrong, and repeats nothing of the content.
 
     A run that looks for its predecessor ignores the file.
@@ -79,8 +79,8 @@ def make_large_file(path):
     ],
     ids=["a FIFO", "too large", "missing"],
 )
-def test_what_is_no_file_is_not_read(make, reason, tmp_path, capsys):
-    """A FIFO, a file that is too large, and a missing file are one line. Nothing blocks."""
+def test_fifos_and_large_or_missing_files_are_not_read(make, reason, tmp_path, capsys):
+    """Each is one line, and nothing blocks."""
     make(tmp_path / "conformance.json")
 
     assert error_of(tmp_path, capsys) == f"error: {tmp_path}: {reason}{EXPECTED}\n"

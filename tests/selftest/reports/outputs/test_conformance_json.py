@@ -43,8 +43,8 @@ def references(schema):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_schema_stands_alone(name):
-    """It is a schema of JSON Schema 2020-12, and each reference leads to one of its own definitions."""
+def test_each_schema_refers_only_to_itself(name):
+    """Each published schema is one of JSON Schema 2020-12."""
     schema = json.loads((FOLDER / name).read_text("utf-8"))
     own = {f"#/$defs/{definition}" for definition in schema.get("$defs", {})}
 
@@ -88,7 +88,7 @@ def test_a_member_that_is_left_out_is_never_null():
 
 
 def test_files_of_earlier_formats_are_valid():
-    """Such a file lacks the members that were added later."""
+    """A file of an earlier format lacks the members that were added later."""
     document = json.loads(document_with().model_dump_json(by_alias=True))
     for added_member in ("redirected", "sandbox"):
         del document["environment"][added_member]
@@ -97,7 +97,7 @@ def test_files_of_earlier_formats_are_valid():
     assert schema_deviations(document) == []
 
 
-def test_what_has_another_form_is_not_valid():
+def test_unknown_names_and_members_are_not_valid():
     """A name or a member that the suite does not write is not valid."""
     document = json.loads(document_with().model_dump_json(by_alias=True))
     faults = {
@@ -134,7 +134,7 @@ def test_half_of_a_surrogate_pair_costs_no_report():
     ("name", "content"),
     [("comparable.schema.json", RUN), ("record.schema.json", RECORD.model_dump())],
 )
-def test_what_is_read_is_what_the_schema_says(name, content):
+def test_the_model_reads_exactly_the_files_that_are_valid(name, content):
     """The model reads what is valid against its schema. A content without one of its members is not valid."""
     model, _ = MODELS[name]
     validator = jsonschema_rs.validator_for(json.loads(schema_text(name)))

@@ -98,10 +98,8 @@ def test_an_incomplete_run_says_why():
     [{"unreachable": "the connection is refused"}, {"errors": ["the suite failed at x: KeyError: 'y'"]}],
     ids=str,
 )
-def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
-    """If no requirement explains a red job, its summary has the environment, the target, and the alerts with their
-    advice. Nothing in them is Markdown.
-    """
+def test_the_summary_of_a_red_job_has_alerts_if_no_requirement_explains_it(state):
+    """It also has the environment and the target. Nothing in the alerts is Markdown."""
     alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
     run_document = document_of(run_with_results(*PASSING, profile=PROFILE, notes=[alert], **state))
     lines = step_summary(run_document).splitlines()
@@ -114,8 +112,8 @@ def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
 
 
 @pytest.mark.parametrize("selection", [None, OPERATORS])
-def test_a_selection_is_said_if_there_was_one(selection):
-    """The summary does not repeat its words, because the operator wrote them."""
+def test_the_summary_says_that_requirements_were_selected(selection):
+    """The summary does not repeat the words of the selection, because the operator wrote them."""
     names_a_part = "only a part of the requirements was selected" in step_summary(
         document_with_words_of_others(*PASSING, selection=selection)
     )

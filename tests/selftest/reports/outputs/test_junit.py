@@ -110,7 +110,7 @@ def test_a_failure_says_all_in_its_text():
     }  # fmt: skip
 
 
-def test_what_xml_cannot_hold_is_escaped():
+def test_control_characters_are_escaped_in_xml():
     """A selection, a reason of the profile or a message may have control characters."""
     run_document = document_of_results((DIGIT, "fail", "a\x00b\ud800\u200b"), selection="\x07 bell")
 

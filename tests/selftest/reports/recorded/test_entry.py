@@ -205,7 +205,7 @@ TOKENS = [
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_a_token_is_known_by_what_it_was_granted(token, tmp_path):
+def test_a_token_that_was_granted_something_is_valid(token, tmp_path):
     """A token is valid if it was granted something, whatever it looks like. After that an empty 200 fails."""
     assert failing_ids(run_of_entries(tmp_path, entry(token=token), empty_execution(token=token))) == [
         "executePix.json"
@@ -341,8 +341,8 @@ def test_a_body_in_another_form_is_judged(form, tmp_path):
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_a_broken_content_coding_is_told(coding, tmp_path):
-    """All bytes are recorded, so the service broke them, and the message says so."""
+def test_a_broken_content_coding_is_a_fault_of_the_service(coding, tmp_path):
+    """All bytes are recorded, so the recording did not break them. The message names the coding."""
     raw = {"gzip": GZIP, "deflate": DEFLATE}[coding]
     damaged = raw[:20] + b"\xff" * 9 + raw[29:]
     length = {"content_length": str(len(damaged))} if coding == "deflate" else {}

@@ -26,8 +26,8 @@ ANSWERS = [
 
 @given(st.permutations(ANSWERS * 2))
 @settings(deadline=None, max_examples=5)
-def test_what_is_remembered_of_a_form_is_what_each_answer_shows(answers):
-    """In whatever order the answers come, each has the deviations that it has alone."""
+def test_equal_answers_have_equal_deviations_in_any_order(answers):
+    """Each answer has the deviations that it has alone."""
     forms = Forms()
     exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
     deviations_alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]

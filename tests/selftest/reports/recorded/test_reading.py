@@ -185,7 +185,7 @@ NOT_JUDGED = {
 
 @pytest.mark.parametrize("reason", NOT_JUDGED)
 def test_an_entry_that_is_not_judged_has_a_note(reason, tmp_path):
-    """One note for each reason. A fault of the recording makes the verdict incomplete."""
+    """Each reason has one note. A fault of the recording makes the verdict incomplete."""
     run = run_of_entries(tmp_path, entry(), NOT_JUDGED[reason], NOT_JUDGED[reason])
 
     assert [str(note.text) for note in result_of_run(run).notes] == [
@@ -228,7 +228,7 @@ def execution_without_digit():
 
 @pytest.mark.slow
 def test_three_bad_answers_of_two_thousand_are_one_finding(tmp_path):
-    """The finding says how many there are and where the first one is. The report shows them."""
+    """The finding counts them and names the first one. The report shows all three."""
     entries = [entry()] * 2_000
     entries[1_233] = entries[1_500] = entries[1_999] = execution_without_digit()
     run = run_of_entries(tmp_path, *entries)
@@ -331,7 +331,7 @@ def test_a_recording_is_judged_without_a_token_and_two_are_compared(tmp_path):
     ],
 )
 def test_a_wrong_command_line_prints_one_line(options, line, tmp_path, monkeypatch):
-    """Exit status 4, before a file is read."""
+    """The exit status is 4, and no file is read."""
     monkeypatch.chdir(tmp_path)
     path = "absent/*.har" if options else str(har(tmp_path))
     result = run_in_this_process(f"--recorded={path}", "--no-report", *options)

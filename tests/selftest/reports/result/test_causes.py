@@ -79,7 +79,7 @@ def test_two_errors_of_json_are_two_findings():
     assert requirements_by_cause(ids, (nan, nan, *missing)) == [[*ids[:2]], [*ids[2:]]]
 
 
-def test_one_place_is_one_finding():
+def test_deviations_at_one_place_are_one_finding():
     """Deviations at one place of the same answers have one cause, such as a misspelled name in lower case, or a
     server error with its stack trace. In different answers they have two causes.
     """
@@ -198,8 +198,8 @@ def run():
         ),
     ],
 )
-def test_an_incomplete_run_ends_with_what_it_lacks(why, step):
-    """If a limit of the profile cut the run short, the last line names that limit."""
+def test_the_last_line_of_an_incomplete_run_names_the_limit(why, step):
+    """The line stands there if a limit of the profile cut the run short."""
     run = run_with_results(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
     run.profile = replace(run.profile, path=Path("/tmp/a b.yaml"))
 

@@ -70,7 +70,7 @@ def notes_about(*exchanges):
     ids=["refused", "not found", "failing", "not ready", "certificate", "granted", "nothing sent"],
 )
 def test_the_token_is_named_if_it_may_be_the_cause(statuses, reason):
-    """One note covers all operations. There is none if an operation succeeded."""
+    """If no operation succeeded, one note about the token covers all of them."""
     notes = notes_about(*(answer(operation, {"code": 0}, status=status) for operation, status in statuses.items()))
 
     assert notes == (f"no operation succeeded ({reason}" if reason else "")

@@ -12,7 +12,7 @@ from reports.result.provenance import CHECKOUT, ci_job, commit_of, profile_diges
 from tests.selftest.hand_made import SANDBOX_PROFILE
 
 
-def test_what_a_profile_says_changes_its_digest():
+def test_the_digest_of_a_profile_follows_its_settings():
     """The digest depends on address, permissions and limits."""
     changed_profiles = (
         replace(SANDBOX_PROFILE, allow=frozenset({"read"})),
@@ -45,7 +45,7 @@ def git(folder, *arguments):
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_the_commit_says_what_was_changed(tmp_path, monkeypatch):
+def test_the_commit_says_if_files_were_changed(tmp_path, monkeypatch):
     """A changed file adds `+dirty`, an untracked file does not.
 
     A folder inside another work tree has no commit, and without git there is none.

@@ -119,7 +119,7 @@ TROUBLE = {
 LEADS_TO = {"non-conformant": "documented fail, ", "not-robust": "robust fail, "}
 
 
-def test_if_two_verdicts_apply_a_run_takes_the_first():
+def test_the_verdict_of_a_run_is_the_first_in_order_that_applies():
     """TROUBLE has the verdicts in their order.
 
     Trouble of the suite never hides a failure, and a partial run is never conformant.
@@ -172,7 +172,7 @@ def test_coverage_and_counts_by_level():
     assert counts(rows) == {"documented": {"fail": 1, "out-of-scope": 1, "untestable": 1}, "implied": {"warn": 1}}
 
 
-def test_fail_on_decides_what_a_deviation_is():
+def test_fail_on_decides_which_levels_fail():
     """`fail_on` also decides which requirements may stay untested. The level not-shown never fails a run."""
     levels = ("documented", "implied", "example", "robustness", "not-shown")
     only_robust = replace(SANDBOX_PROFILE, fail_on=frozenset({"robustness"}))
@@ -191,8 +191,8 @@ def test_fail_on_decides_what_a_deviation_is():
     )
 
 
-def test_a_requirement_takes_the_first_verdict():
-    """Of several tests the strongest verdict counts, with the messages and exchanges of the tests that have it.
+def test_a_requirement_takes_the_strongest_verdict_of_its_tests():
+    """The result has the messages and exchanges of the tests with that verdict.
 
     Out of scope takes the shortest reason, because the test that needs least is enough.
     """
@@ -245,7 +245,7 @@ def test_a_known_failure_does_not_fail_a_run(entry, verdict, message, note, verd
     assert result_of_run(run).verdict == verdict_of_run
 
 
-def test_what_a_known_failure_keeps_from_being_exercised_is_listed_too():
+def test_known_failures_may_list_requirements_that_are_not_exercised():
     """A requirement that `known_failures` lists does not make the run incomplete if it is not exercised."""
     profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4"),))
     run = run_with_results((DOCUMENTED, "not-exercised"), ("executePix.id.type", "pass"), profile=profile)

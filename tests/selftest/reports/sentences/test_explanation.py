@@ -60,9 +60,9 @@ def run_with_options(tmp_path):
 
 @pytest.fixture
 def line_of_last_run(tmp_path):
-    """Writes the file of a last run with odd characters, and gives the line that tells of it.
+    """Writes the file of a last run with odd characters.
 
-    No character of the file ends the line, and no value of the profile is shown_selection.
+    Gives the line about that run, in which no character ends the line, and no value of the profile is shown.
     """
     odd_selection = "seen for ac-0001\x1b[31m\r\n##[error] red\u202e"
     run = Run(

@@ -168,7 +168,7 @@ class TestTheFirstMinute:
         ids=["partial", "non-conformant", "drifted", "incomplete"],
     )
     def test_every_page_says_what_a_pass_means(self, verdict, state, run):
-        """Every verdict of a run has this sentence, which also says what a pass does not mean."""
+        """The sentence also says what a pass does not mean, and stands on the page of every verdict."""
         run.grants.granted, run.record = {"executePix"}, record_of("staging", {})
         run.profile = replace(run.profile, drift="fail")
         vars(run).update(state)
@@ -200,7 +200,7 @@ class TestEvidence:
         assert len(page.ids) == len(set(page.ids))
 
     def test_the_page_names_the_interface_document(self):
-        """It has the title, the day and the digest, so that a reader can tell if it is the one at hand."""
+        """The page has its title, day and digest, so that a reader can compare them with the document at hand."""
         text = Page(shared_run("clean").text("report.html")).text
         named = interface_document()
 
@@ -208,7 +208,7 @@ class TestEvidence:
         assert f"Interface document SHA-256{named['sha256']}" in text
 
     def test_the_page_has_every_requirement(self):
-        """Each requirement that passes names the exchanges that show it."""
+        """A requirement that passes has the exchanges that show it."""
         clean = shared_run("clean")
 
         assert set(requirements()) <= set(Page(clean.text("report.html")).ids)
@@ -217,8 +217,9 @@ class TestEvidence:
 
 class TestTheFile:
     def test_the_page_is_one_file_for_its_owner(self):
-        """It fetches nothing, its title has the verdict, and it has neither a variable of the CI job nor the path of
-        the checkout.
+        """The page fetches nothing, and its title has the verdict.
+
+        It has neither a variable of the CI job nor the path of the checkout.
         """
         file = shared_run("failing").folder / "report.html"
         source = file.read_text("utf-8")

@@ -43,8 +43,8 @@ def test_a_translated_sentence_is_not_marked():
         ({}, ""),
     ],
 )
-def test_names_and_types_are_in_no_language(places, html):
-    """They are marked as not to be translated. Words of the suite are translated."""
+def test_names_and_types_are_marked_as_not_translated(places, html):
+    """Words of the suite are translated."""
     assert filtered("observed", places, "registerPixKey.pixKeyType.numeric") == html
 
 
