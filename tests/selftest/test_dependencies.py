@@ -118,8 +118,8 @@ for file, tree in TREES.items():
         DEFINED_IN.setdefault(defined, set()).add(file)
 
 
-def test_every_private_name_stands_in_the_table():
-    """ARCHITECTURE.md names it beside the file that uses it."""
+def test_architecture_names_every_private_name():
+    """The table has the name beside the file that uses it."""
     missing = {
         (name, file)
         for file in TREES
@@ -139,7 +139,7 @@ def test_a_library_with_private_names_has_an_upper_bound(library):
     assert {str(bound) for bound in requirement.specifier} == {f">={lower}", f"<{upper}"}
 
 
-def test_the_newest_pytest_is_no_longer_kept_out():
+def test_pytest_9_2_is_permitted():
     """pytest 9.2 changed the test ids of a decorator that nothing uses any more."""
     assert USED["pytest"].specifier.contains("9.2.0")
 

@@ -174,7 +174,7 @@ def test_self_tests_at_the_top_are_about_the_tree():
     assert names == {f"test_{name}.py" for name in ABOUT_THE_TREE}
 
 
-def test_no_exception_is_left_that_has_a_self_test_of_its_own():
+def test_the_list_of_modules_without_a_test_is_current():
     """mirror.py names no module that has its own test, and none that does not exist."""
     modules_in_tables = {**mirror.WITH_A_NEIGHBOUR, **mirror.BY_WHOLE_RUNS}
     with_own_test = [module for module in modules_in_tables if (ROOT / mirror.own_test(module)).exists()]

@@ -72,7 +72,7 @@ def test_other_options_are_taken(options):
     refuse_options(config(**options))
 
 
-def test_options_given_names_only_the_given_ones():
+def test_options_given_has_only_options_of_the_command_line():
     """`--explain` without an id counts as given."""
     assert options_given(config(explain="", plan=False), {"--explain": "explain", "--plan": "plan"}) == ["--explain"]
 

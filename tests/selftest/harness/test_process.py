@@ -27,7 +27,7 @@ NAMES = {"headers": {"X-Api-Key": {"env": "PIX_API_KEY"}}, "journal_key_env": "P
 
 @pytest.mark.parametrize("name", TRACING)
 def test_a_variable_that_has_secrets_written_down_is_refused(name, service, tmp_path, monkeypatch, capsys):
-    """Exit status 4 and one line. Nothing is sent or written."""
+    """The run ends with exit status 4 and one line. Nothing is sent or written."""
     log = tmp_path / "keys.log"
     for variable, value in {**TOKEN_VARIABLES, name: str(log)}.items():
         monkeypatch.setenv(variable, value)

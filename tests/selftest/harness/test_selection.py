@@ -120,8 +120,8 @@ def requirements_by_traffic(names):
 
 @pytest.mark.slow
 def test_a_selected_requirement_sends_only_what_it_needs():
-    """It sends to its own operation and its prerequisites, at most what --plan says, and gets the verdict of a whole
-    run.
+    """A selection of one requirement sends to the operation of the requirement and its prerequisites, at most what
+    --plan says. The requirement gets the verdict of a whole run.
     """
     names = [row.id for row in requirements().values() if not row.untestable] if EXHAUSTIVE else SAMPLE
     whole_run = trial_of_plain_sandbox("sandbox").rows

@@ -20,7 +20,7 @@ from tests.selftest.shared_runs import PYTEST_OPTIONS, run_in_this_process, run_
 
 
 def test_the_default_run_needs_no_set_up(tmp_path):
-    """Exit status 0; the last lines name the verdict and the report.
+    """The exit status is 0, and the last lines name the verdict and the report.
 
     Only the owner can read the files. -v shows no variable of a CI system, because some of them name people.
     """
@@ -64,7 +64,7 @@ def test_the_files_have_a_line_for_every_requirement():
 
 
 def test_a_failure_is_printed_once():
-    """The suite prints it. Without -v pytest does not print it a second time."""
+    """The suite prints the failure. Without -v pytest does not print it a second time."""
     output = shared_run("failing").output
     lines_with_failure = [line for line in output.splitlines() if "executePix.digit.type" in line]
 
@@ -73,7 +73,7 @@ def test_a_failure_is_printed_once():
 
 
 def test_a_dead_server_is_unreachable():
-    """Exit status 7. The reports have no failure, and say why nothing was tested."""
+    """The exit status is 7. The reports have no failure, and say why nothing was tested."""
     run = shared_run("unreachable")
     why = "the target cannot be reached: the connection is refused"
     cases = results_in_file(run.folder)
@@ -100,7 +100,10 @@ def test_an_unreachable_run_counts_the_selected_requirements(tmp_path):
 
 @pytest.mark.parametrize(("selection", "status"), [("-k=executePix and createPix", 5), ("tests/nowhere.py", 4)])
 def test_a_selection_without_a_test_has_no_verdict(selection, status, tmp_path):
-    """Exit status 5 if no test matches. If the path does not exist, pytest says so with exit status 4."""
+    """If no test matches, the exit status is 5.
+
+    If the path does not exist, pytest says so, and the exit status is 4.
+    """
     run = run_with_files(tmp_path, Service, selection)
 
     assert run.status == status

@@ -308,7 +308,7 @@ def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
 
 
 @pytest.mark.usefixtures("small_weight")
-def test_deletions_go_on_if_lists_are_short(tmp_path):
+def test_with_short_lists_keys_are_deleted_to_the_end(tmp_path):
     """The same run deletes keys after more lists if the lists are short."""
     short = ListsAtLength(values=0)
     run_over_http(short, tmp_path, OF_KEYS, **off_sandbox(tmp_path))

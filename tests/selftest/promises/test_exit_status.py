@@ -57,7 +57,7 @@ UNSTARTED = {
 
 @pytest.mark.parametrize("reason", UNSTARTED)
 def test_a_start_that_fails(reason, tmp_path):
-    """Exit status 4, one line, and no file."""
+    """The run prints one line, writes no file and ends with exit status 4."""
     variables, python, options, line = UNSTARTED[reason]
     process, _ = run_in_own_process(tmp_path, *options, python=python, **variables)
     lines = process.stderr.strip().splitlines()
@@ -252,7 +252,7 @@ def test_output_of_other_plugins_is_printed(tmp_path):
     ids=["environments", "reports", "spec"],
 )
 def test_a_fault_of_the_suite_in_a_command(command, module, name):
-    """Exit status 3 and one line with the place of the exception, and nothing of its text."""
+    """The command ends with exit status 3. Its one line has the place of the exception and not its text."""
     program = f"""if True:
         import {module} as broken, runpy, sys
         def breaks(*_, **__):

@@ -197,7 +197,7 @@ def test_after_a_registration_that_replaced_a_key_nothing_is_registered(deletes,
 
 
 def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
-    """The run cannot tell it from a key that a request took. No requirement fails."""
+    """The run cannot tell a deletion by the customer from one by a request. No requirement fails."""
     service = HoldsKeysOfACustomer()
     register = service.register
 

@@ -122,7 +122,7 @@ def test_requirements_that_an_outage_left_untested_name_it(result_after_outage):
     assert {re.sub(r"\d+ s", "N s", reason) for reason in reasons} == {"no answer but 503 for N s: run it again"}
 
 
-def test_a_service_that_is_killed_is_the_cause_alone(tmp_path):
+def test_a_killed_service_is_the_only_reason(tmp_path):
     """Every requirement that is not exercised has the killed service as its reason."""
     with IsKilled() as service:
         result = run_suite(write_profile(tmp_path, service.base_url, limits={"timeout": 5, "parallel": 1}))
@@ -195,7 +195,7 @@ class DropsRegistrations(Service):
         return super().serve(request, connection)
 
 
-def test_registrations_that_are_dropped_are_the_cause_alone():
+def test_dropped_registrations_are_the_only_reason():
     """The messages do not ask for another body or for a line of the profile."""
     trial = try_in_memory(DropsRegistrations(), ids=ids_of("registerPixKey or deletePixKey"))
     messages = {str(trial.rows[name].message) for name in trial.not_exercised}

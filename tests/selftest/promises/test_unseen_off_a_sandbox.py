@@ -165,7 +165,7 @@ def test_a_server_error_behind_the_look_up_is_found_by_deletions_on_a_sandbox(tm
     assert SERVER_ERROR in result.messages_with_verdict("fail")
 
 
-def test_malformed_deletions_that_are_answered_otherwise_tested_something(tmp_path):
+def test_malformed_deletions_with_their_own_answer_count_as_tested(tmp_path):
     """The service reads the body first, so a malformed deletion gets 400 and a valid one for an unknown account 404."""
     result = result_off_sandbox(RefusesMalformedJsonFirst, tmp_path, "deletePixKey or registerPixKey")
 

@@ -262,7 +262,7 @@ def test_the_gate_is_red_if_a_requirement_is_not_exercised():
     assert not judge_lawful(hiding, Trial(0, exercised | not_exercised, 1, ())).lost
 
 
-def test_a_fault_that_shows_alone_turns_the_gate_red():
+def test_the_gate_is_red_if_a_parallel_fault_shows_without_parallel_requests():
     """A parallel fault must not show while one request is sent at a time."""
     rows = {"executePix.digit.present": RequirementResult("executePix.digit.present", Verdict.FAIL, "")}
     difference = judge_alone(WITHOUT_DIGIT, Trial(1, rows, 1, ()), EMPTY_TRIAL)

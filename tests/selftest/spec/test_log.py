@@ -89,7 +89,7 @@ def executions(*sent: tuple[str, int, Execution]) -> Log:
     ],
 )
 def test_a_refusal_with_done_was_executed_if_the_code_is_of_the_run_alone(offered, purpose, is_certain):
-    """That is certain only if the run prepared the code and had not sent it before."""
+    """The execution is certain only if the run prepared the code and had not sent it before."""
     log = executions((offered, 401, Execution.OFFERED), ("TX-1", 409, purpose))
 
     assert bool(executed_and_refused(log)) is is_certain

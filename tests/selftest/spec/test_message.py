@@ -38,8 +38,8 @@ def test_texts_are_joined_once_each():
     assert str(joined(["a", "b"], " or ")) == "a or b"
 
 
-def test_texts_in_a_row_are_names_that_stand_as_they_are():
-    """A text in a row is not translated; a message in a row is."""
+def test_texts_in_a_row_are_not_translated():
+    """They are names. A message in a row is translated."""
     row = in_a_row(["a", say("b")], ", ")
 
     assert isinstance(row, Message)

@@ -72,8 +72,8 @@ def test_the_head_of_an_answer():
     )
 
 
-def test_answers_are_alike_apart_from_path_digits_and_words_that_vary():
-    """An answer with another status or another word is told apart, and a missing answer is like no other."""
+def test_answers_that_differ_in_path_digits_or_random_words_are_alike():
+    """An answer with another status or another word differs, and a missing answer is like no other."""
     first = refusal(404, b"no /v1/execute/pix/TX-1 at 10:00, request 4711", path="/v1/execute/pix/TX-1")
     alike = refusal(404, b"no /v1/execute/pix/TX-2 at 11:30, request 815", path="/v1/execute/pix/TX-2")
     in_other_words = refusal(404, b"no such code at 11:30, request 815", path="/v1/execute/pix/TX-2")

@@ -81,7 +81,7 @@ def test_each_requirement_has_one_rule_at_most():
 
 
 def test_the_docstring_of_a_rule_is_its_requirement():
-    """Word for word as in the requirement; a rule for several requirements has braces where their texts differ."""
+    """The texts agree word for word. A rule for several requirements has braces where their texts differ."""
     docstrings = {id: getattr(rule, "func", rule).__doc__ for id, rule in RULES.items()}
     patterns = {id: re.sub(r"\\{\w+\\}", ".+", re.escape(docstring)) for id, docstring in docstrings.items()}
 

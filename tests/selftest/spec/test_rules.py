@@ -76,7 +76,7 @@ def broken(rule, *, body=None, data=None, changes=None, **options):
 
 @pytest.mark.parametrize("case", CASES["deviations"], ids=lambda case: case["rule"])
 def test_the_message_of_a_deviation(case):
-    """What is expected, and what came back, without a value of the service."""
+    """The message says what is expected and what came back, without a value of the service."""
     exchange = broken(case["rule"], **case["answer"])
 
     judgement = judge(case["rule"], exchange)

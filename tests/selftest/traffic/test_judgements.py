@@ -85,8 +85,8 @@ def test_every_form_that_is_let_in_is_named():
 
 
 @pytest.mark.parametrize(("make", "is_alone"), [(execution, True), (registration, False)])
-def test_an_execution_says_nothing_of_another_code(make, is_alone):
-    """An execution is never sent again, so nobody knows if it deviates only while other requests are in flight."""
+def test_an_execution_of_another_code_is_no_repetition(make, is_alone):
+    """A code is executed once, so nobody knows if the deviation shows only while other requests are in flight."""
     beside = make(status=201, beside=1)
     alone = make(**{"path": "/v1/execute/pix/TX-2"} if make is execution else {})
     requirement = f"{beside.operation}.status"

@@ -67,8 +67,8 @@ def stable_behaviour(behaviour):
 
 
 @pytest.mark.slow
-def test_a_service_that_differs_is_seen_to_differ_in_that_alone():
-    """A conforming service differs in things that the document does not show. Exactly these requirements drift."""
+def test_exactly_the_requirements_of_a_difference_drift():
+    """The service conforms, and differs from the sandbox in things that the document does not show."""
     behaviour = behaviour_of_service(DoesOtherwise())
 
     assert drifting_requirements(behaviour_of_sandbox(), behaviour) == DoesOtherwise.SEEN_IN
@@ -160,7 +160,7 @@ def test_after_a_503_the_repetition_is_observed():
     assert observed_in_log("executePix.unknownCode", Log([unknown, once_more])).exchanges == [unknown]
 
 
-def test_a_deletion_for_nobody_stands_for_its_class():
+def test_a_deletion_for_a_synthetic_account_stands_for_its_class():
     """On a sandbox some bodies go to two accounts. An unreadable body shows more at the account that exists."""
 
     def deletion(what, account, status, number):
@@ -288,7 +288,7 @@ def test_a_number_of_few_digits_is_observed_as_it_is(number, text):
 
 
 def test_a_status_that_may_name_a_person_is_another_text():
-    """Only a single word in capitals, or a documented word, is told."""
+    """A status is observed as it is only if it is one word in capitals or a documented word."""
     words = ("PENDING", "done", "ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica")
 
     assert [word_of(word) for word in words] == [*words[:2], *["another text"] * 6]

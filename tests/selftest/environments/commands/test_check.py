@@ -242,8 +242,8 @@ def test_another_address_than_the_embedded_sandbox_is_only_read(check_command, s
     assert lines[1].startswith("--base-url: PROFILE is for the embedded sandbox, this run only reads; keys, codes")
 
 
-def test_the_address_of_the_profile_is_not_said_twice(check_command, service):
-    """--base-url with the address of the profile prints no line."""
+def test_base_url_with_the_address_of_the_profile_prints_no_line(check_command, service):
+    """A line about another address would say the same address twice."""
     _, lines = check_command(service, options=[f"--base-url={service.base_url}"])
 
     assert not [line for line in lines if line.startswith("--base-url")]

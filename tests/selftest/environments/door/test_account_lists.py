@@ -78,8 +78,8 @@ def test_without_an_account_no_list_after_a_change_is_of_before():
     assert ListHistory("").begin_changes().list(OLD, account=OTHER).keys_before == {}
 
 
-def test_before_the_first_change_the_list_of_another_account_is_read_anew():
-    """Of several lists of another account the last one before the first change counts."""
+def test_the_last_list_of_another_account_before_the_first_change_counts():
+    """Before the first change of a key, a later list of that account replaces an earlier one."""
     assert ListHistory().list(OLD, account=OTHER).list(SECOND, account=OTHER).keys_before == {OTHER: {SECOND}}
 
 
@@ -188,8 +188,11 @@ def test_a_masked_key_that_a_deletion_may_have_named_is_not_gone():
     assert not_fitting != set()
 
 
-def test_a_deletion_before_a_whole_list_did_not_take_the_key():
-    """A key that a list shows after the deletion was not taken by that deletion."""
+def test_a_key_that_is_listed_after_a_deletion_was_not_deleted_by_it():
+    """Two later lists lack the key, so it is gone.
+
+    A deletion of another key may have taken it only if no list shows the key after that deletion.
+    """
     history = ListHistory().list(OLD).begin_changes().delete(NEW).list(OLD).list().list()
 
     assert gone_after(history) == ({OLD}, False)
@@ -212,8 +215,8 @@ def test_a_list_with_more_pages_proves_no_key_gone(before, now):
     assert gone_after(history) == (set(), False)
 
 
-def test_a_key_that_stands_twice_and_then_once_is_gone_once():
-    """Two different keys may look alike to whoever reads the list."""
+def test_of_two_equal_texts_one_is_gone_if_a_list_shows_one():
+    """Two different keys may have the same masked text."""
     assert gone_after(ListHistory().list(OLD, OLD).begin_changes().list(OLD).list(OLD)) == ({OLD}, False)
 
 

@@ -160,8 +160,8 @@ def test_one_failed_handshake_does_not_make_the_target_unreachable():
     ("kind", "times"), [(FailureKind.NO_CONNECTION, 3), (FailureKind.DROPPED, 1), (FailureKind.TIMEOUT, 0)]
 )
 def test_a_request_without_an_answer_is_sent_again(kind, times, backoff):
-    """It is sent three times more after a refused connection, once more after a dropped one, and not again after a
-    timeout.  An execution whose connection was dropped is not sent again.
+    """After a refused connection a request is sent three times more, after a dropped one once, and after a timeout
+    not at all.  An execution whose connection was dropped is not sent again.
     """
     sending, execution = request_to(), request_to("executePix", code="TX-1")
     for request in (sending, execution):

@@ -99,7 +99,7 @@ def test_a_stopped_run_cuts_the_requests_on_the_wire(tmp_path):
 
 
 def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
-    """Not even requests that clean up are sent, and a code is not entered in the journal."""
+    """This holds for requests that clean up, too. A code that is not sent is not entered in the journal."""
     manual_run.door.ending.stop()
     with pytest.raises(LimitError, match=STOPPED):
         manual_run.door.ending.refuse(SimpleNamespace(cleans_up=True))

@@ -62,8 +62,8 @@ def test_without_the_permission_of_an_operation_nothing_is_sent_to_it():
         check_permission("GET", f"{EXECUTE}/{MARK}1", allow=("read",))
 
 
-def test_a_credential_that_tells_the_token_needs_fuzz():
-    """A wrong token that shows most of the token, such as the token cut short, needs the permission `fuzz`."""
+def test_a_wrong_token_that_shows_the_token_needs_fuzz():
+    """Such a wrong token has most of the token, such as the token cut short."""
     credential = next(iter(RESTORABLE))
     with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
         check_permission("GET", f"{BASE}/v1/accounts", credential=credential)

@@ -518,7 +518,7 @@ def test_the_values_of_keys_that_are_the_runs_own(status, is_value, history):
     assert PROFILE_KEY not in history.keys.values
 
 
-def test_the_keys_of_runs_are_those_of_this_one_and_of_earlier_ones(history):
+def test_keys_of_runs_are_those_of_this_run_and_of_earlier_runs(history):
     """`of_runs` gives the keys with a known value that this run or an earlier one registered."""
     history.list().register(MADE_UP).register("", key_type="RANDOM")
     later = RecordedKeys(history.record, owned=()).list(MADE_UP).register("pixconf-2@example.com", status=400)
@@ -656,8 +656,11 @@ def test_an_impossible_value_of_a_key_is_not_learned(value, history):
     assert (key.type, key.value) == ("EMAIL", MADE_UP)
 
 
-def test_a_key_whose_value_is_learned_is_one_that_the_service_made(history):
-    """The key becomes a listed RANDOM key and keeps its state. The record has the new value in place of the old one."""
+def test_a_key_with_a_learned_value_is_a_random_key(history):
+    """The service made another key than the run sent.
+
+    The key counts as listed and keeps its state, and the record has the new value in place of the old one.
+    """
     history.list().register(MADE_UP).list()
     [key] = history.keys.not_cleaned_up()
     history.keys.learn_value(key, "made-1")
@@ -810,7 +813,7 @@ def test_without_a_list_of_before_nothing_is_known_to_be_new():
     assert history.states == {None: KeyState.REFUSED}
 
 
-def test_the_list_of_another_account_says_nothing_of_a_key_that_was_sent(history):
+def test_the_list_of_another_account_is_no_evidence_about_a_key(history):
     """The key is at its own account, so the other list neither misses nor shows it."""
     history.list().list(account=OTHER_ACCOUNT).register(PROFILE_KEY).list(account=OTHER_ACCOUNT)
     [key] = history.keys.not_cleaned_up()

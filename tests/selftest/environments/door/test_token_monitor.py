@@ -117,7 +117,7 @@ def test_without_a_success_a_refusal_is_no_expiry():
     assert watched.asked == []
 
 
-def test_a_real_code_does_not_go_again():
+def test_a_real_code_is_not_sent_again_with_a_new_token():
     """The token is fetched, and the execution is not sent a second time."""
     watched = Watched()
     watched.see(200)

@@ -57,7 +57,7 @@ def test_a_line_that_is_no_header_is_a_limit_of_the_suite(service, manual_run):
 
 @pytest.mark.parametrize(("service", "status"), [(BlankBeforeColon, 0), (NoHeader, 6)], indirect=["service"])
 def test_a_strange_header_line_fails_no_run(service, status, tmp_path):
-    """What the library reads is tested. What it cannot read is not exercised."""
+    """Requirements of an answer that http.client reads pass. Those of one that it cannot read are not exercised."""
     result = run_suite(write_profile(tmp_path, service.base_url), "-k", "listAccounts")
 
     assert result.status == status, result.output

@@ -182,8 +182,8 @@ def test_each_code_gets_rows_of_the_table_of_wrong_tokens(codes):
 
 @each_token
 @pytest.mark.parametrize("has_a_body", [True, False])
-def test_each_form_goes_as_documented_before_any_goes_in_another_spelling(has_a_body, token):
-    """A service that refuses an unusual spelling of the header hides no form of the token."""
+def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token):
+    """A service that refuses an unusual spelling of the header would hide what it does with the token."""
     names = [form.name for form in forms(load("sandbox"), token)]
     table = [row for row in rows(names, has_a_body=has_a_body) if row.credential != NO_HEADER]
 

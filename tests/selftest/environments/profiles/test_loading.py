@@ -309,7 +309,7 @@ def test_redirected_is_the_address_of_base_url_option(address):
 
 
 @pytest.mark.parametrize("line", ["accounts: 7", "allow: [fly]", "insecure: perhaps"])
-def test_a_problem_elsewhere_is_none_of_the_option(line):
+def test_a_problem_of_another_line_is_not_blamed_on_base_url(line):
     """The message names the line of the profile, although --base-url was given."""
     assert refusal_message(f"{GOOD}{line}", "https://other.example").startswith(f"3: {line.partition(':')[0]}")
 

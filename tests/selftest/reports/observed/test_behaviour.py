@@ -98,7 +98,7 @@ def test_answers_drift_as_a_whole_unless_one_stays(was, now, places):
 
 
 def test_a_situation_that_one_run_did_not_exercise_does_not_drift():
-    """Nor does a requirement."""
+    """A requirement that only one run exercised does not drift, either."""
     was = behaviour_with(JSON, situation="a") | behaviour_with(
         words_as_facts("milliseconds"), requirement="executePix.date.unit"
     )

@@ -231,7 +231,7 @@ def test_a_run_shows_changes_since_the_run_before(tmp_path):
 
 
 def test_a_run_that_cannot_be_read_is_a_usage_error(tmp_path):
-    """Exit status 4 and one line, before the token is fetched."""
+    """The suite prints one line before the token is fetched, and ends with exit status 4."""
     path = tmp_path / "conformance.json"
     trace_of_token_command = tmp_path / "fetched"
     path.write_text("[NaN]")

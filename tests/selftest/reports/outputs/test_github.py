@@ -99,7 +99,7 @@ def test_an_incomplete_run_says_why():
     ids=str,
 )
 def test_the_summary_of_a_red_job_has_alerts_if_no_requirement_explains_it(state):
-    """It also has the environment and the target. Nothing in the alerts is Markdown."""
+    """The summary also has the environment and the target. Nothing in the alerts is Markdown."""
     alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
     run_document = document_of(run_with_results(*PASSING, profile=PROFILE, notes=[alert], **state))
     lines = step_summary(run_document).splitlines()

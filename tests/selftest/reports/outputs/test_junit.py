@@ -96,7 +96,7 @@ reproduce:
 curl x"""
 
 
-def test_a_failure_says_all_in_its_text():
+def test_the_text_of_a_failure_is_complete():
     """GitLab shows the text of the element and no attribute: the message, expected, got, and how to reproduce it."""
     run_document = document_of_results((DIGIT, "fail", WRONG), (NAME, "pass"))
     reproducible = run_document.findings[0].model_copy(update={"reproduce": "curl x"})

@@ -79,7 +79,7 @@ def test_a_conforming_service_passes(recorder, tmp_path):
 
 
 @pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
-def test_a_deletion_that_is_no_envelope_is_found(recorder, tmp_path):
+def test_an_answer_to_a_deletion_without_an_envelope_is_found(recorder, tmp_path):
     """mitmproxy records no body of a DELETE request. The answer is judged nevertheless, and a note says so."""
     entries = entries_of(recorder)
     deletion = next(recorded for recorded in entries if recorded["request"]["method"].upper() == "DELETE")
@@ -159,7 +159,7 @@ WRITTEN_ELSEWHERE = {
 
 
 @pytest.mark.parametrize("recording", WRITTEN_ELSEWHERE)
-def test_a_request_that_is_written_otherwise_is_judged(recording, tmp_path):
+def test_a_request_in_an_unusual_form_is_judged(recording, tmp_path):
     """A field in an unusual form is read, or ignored, and the entry is judged."""
     run = run_of_entries(tmp_path, entry(), WRITTEN_ELSEWHERE[recording])
 
@@ -457,8 +457,8 @@ PLACES = [
 
 @given(st.sampled_from(PLACES), ANYTHING)
 @settings(deadline=None)
-def test_whatever_stands_in_an_entry_is_read(place, value):
-    """The entry becomes an exchange or a reason, and never an error, so one entry never ends a run."""
+def test_no_value_in_an_entry_ends_a_run(place, value):
+    """The test draws values. The entry becomes an exchange or a reason, and never an error."""
     exchange = exchange_of(entry_with(place, value), 1, BASE)
 
     assert isinstance(exchange, RecordedExchange | Message)
@@ -472,7 +472,7 @@ def test_whatever_stands_in_an_entry_is_read(place, value):
 
 
 def test_each_path_that_leads_to_nothing_is_named(tmp_path):
-    """Exit status 4, even if another path leads to a file."""
+    """The exit status is 4, even if another path leads to a file."""
     paths = [har(tmp_path, entry()), tmp_path / "absent.har", tmp_path / "none-*.har"]
     result = run_in_this_process(*(f"--recorded={path}" for path in paths), f"--base-url={BASE}", "--no-report")
 

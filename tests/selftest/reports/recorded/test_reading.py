@@ -124,8 +124,8 @@ DIALECTS = {
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_dialect_says_the_same(dialect, tmp_path):
-    """Every recorder writes the same conforming execution in its own way."""
+def test_files_of_all_recorders_are_read_alike(dialect, tmp_path):
+    """Every recorder writes the same conforming execution in its own dialect."""
     run = run_of_entries(tmp_path, json.loads(json.dumps(DIALECTS[dialect])))
 
     results = {requirement.id: result.verdict for requirement, result in result_of_run(run).results}

@@ -253,7 +253,7 @@ def test_known_failures_may_list_requirements_that_are_not_exercised():
     assert result_of_run(run).verdict == "partial"
 
 
-def test_a_reason_is_said_once():
+def test_a_reason_is_not_repeated():
     """The limit is named once, although the message of the answer names it, too."""
     limit = say("limits.{setting} ({most}) is spent", setting="requests", most=40)
     in_words = say("no success to judge: {answer}", answer=limit)

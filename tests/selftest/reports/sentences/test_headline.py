@@ -133,7 +133,7 @@ def test_permissions_in_words():
     assert {str(permitted(allow)): allow for allow in words.values()} == words
 
 
-def test_a_run_says_how_long_a_failure_is_known():
+def test_a_report_names_the_last_day_of_a_known_failure():
     """The last day stands in the headline, at the requirement and at its finding."""
     known = KnownFailure("executePix.digit.type", "fixed in 2.4", until=date(2999, 1, 31))
     wrong = finding("type", "/data/digit", name="digit", types="string", type="integer")

@@ -39,7 +39,7 @@ def requests_by_name(lines):
     return {name: int(count) for name, count in re.findall(r"^  (\w+) +(\d+)  ", "\n".join(lines), re.MULTILINE)}
 
 
-def test_the_plan_names_what_moves_money_without_its_codes(lines_of_plan):
+def test_the_plan_names_executions_without_their_codes(lines_of_plan):
     """The plan names codes, accounts and keys by their places in the profile."""
     lines = lines_of_plan("executePix", transactions={"codes": CODES})
 
@@ -113,7 +113,7 @@ def test_an_account_and_a_code_have_any_form(lines_of_plan, name, sandbox):
         ),
     ],
 )  # fmt: skip
-def test_the_plan_lists_what_few_exchanges_show(changes, line, lines_of_plan):
+def test_the_plan_lists_statements_that_few_exchanges_show(changes, line, lines_of_plan):
     """One node of several may be at fault. The line names the key of the profile that would raise the number."""
     assert f"  {line}" in lines_of_plan(**changes)
 

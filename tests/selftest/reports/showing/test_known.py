@@ -50,8 +50,8 @@ def test_the_longest_value_is_named_where_several_start():
     ]  # fmt: skip
 
 
-def test_a_value_is_known_whole_in_any_letter_case_however_short():
-    """Within a longer text a short value is not found."""
+def test_a_short_value_is_known_if_it_is_the_whole_text():
+    """Letter case makes no difference. Within a longer text a short value is not found."""
     registry = registry_of("Ab1")
 
     assert registry.whole("aB1") == "<token>"

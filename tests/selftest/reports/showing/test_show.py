@@ -108,8 +108,8 @@ def test_an_error_message_stays_readable(display, text, shown):
 
 
 @pytest.mark.parametrize("name", ["Any", "An", "Do", "Um", "Uma", "La", "Es", "To", "In", "Banco"])
-def test_a_word_that_may_be_a_name_alone_is_on_no_list(display, name):
-    """A message may be a name and nothing else, so these words are shown as shapes."""
+def test_words_that_may_be_names_are_on_no_list(display, name):
+    """A message may be a name and nothing else, so a word that may be a name is shown as a shape."""
     assert display.text(name) == shape(name)
 
 
@@ -127,7 +127,7 @@ def test_a_result_shows_names_types_and_structure(display):
     }}  # fmt: skip
 
 
-def test_a_refusal_says_why(display):
+def test_the_reason_of_a_refusal_stays_readable(display):
     """Words of the list are shown. Personal members other than `message` are shown by their shape."""
     body = {"code": "ACCOUNT_NOT_FOUND", "error": "invalid_token", "Message": "conta of Maria", "name": "Conta"}
     shown = json.loads(display.body(json.dumps(body).encode()))

@@ -125,8 +125,11 @@ def test_an_accepted_key_that_no_list_shows_is_lost():
     assert [exchange.number for exchange in lost_registrations(log, profile_with())] == [2]
 
 
-def test_a_key_that_a_list_showed_before_is_left_alone():
-    """If the run registered the key later, an earlier run had left it, and it was deleted."""
+def test_the_type_of_a_key_in_the_first_list_is_left_alone():
+    """The run does not register a key that was there.
+
+    If it registers the key later, an earlier run had left it, and it was deleted.
+    """
     profile = profile_with()
     before = [list_of_keys(item(EMAIL)), registration_of(PHONE, "PHONE")]
 
@@ -171,7 +174,7 @@ def test_a_service_needs_more_if_the_documented_registration_stays_refused():
         (KEY_AT, {"last": EMAIL, "keys": []}, set()),
     ],
 )  # fmt: skip
-def test_the_marks_of_a_key_are_what_stands_beside_it(key_at, data, marks):
+def test_the_marks_of_a_key_are_the_members_beside_it(key_at, data, marks):
     """Marks are the members of the key's own object and of the objects around it, from the first * of key_at on."""
     listing = Listing(answer("listPixKeys", {"code": 0, "data": data}), key_at)
 

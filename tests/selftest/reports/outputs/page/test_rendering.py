@@ -177,8 +177,8 @@ class TestTheFirstMinute:
 
         assert "A requirement passes if it was tested and no answer deviates from it. A pass says nothing about" in text
 
-    def test_where_nothing_was_tested_nothing_is_said_of_a_pass(self, run):
-        """A page without a tested requirement has no sentence about a pass."""
+    def test_a_page_without_tested_requirements_does_not_explain_a_pass(self, run):
+        """The sentence about a pass is left out."""
         add_result(run, DIGIT, Verdict.NOT_EXERCISED)
 
         assert "A pass says nothing" not in page_of_run(run).text
