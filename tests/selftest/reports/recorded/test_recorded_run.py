@@ -29,6 +29,6 @@ def test_an_endpoint_exists_if_one_recorded_answer_shows_it():
     assert verdict_of(EXISTS, "no-endpoint", held=0, broken=1) == Verdict.FAIL
 
 
-def test_a_field_is_missing_however_many_answers_have_it():
+def test_a_field_that_one_of_many_answers_lacks_is_missing():
     """A requirement of every answer fails with one deviating answer."""
     assert verdict_of("executePix.digit.present", "missing", held=999, broken=1) == Verdict.FAIL
