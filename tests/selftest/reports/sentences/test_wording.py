@@ -46,10 +46,10 @@ def test_levels_are_counted_apart():
     assert str(level_by_level(["implied", "documented", "implied"])) == "1 documented and 2 implied"
 
 
-def test_a_line_is_never_a_command_of_github():
-    """GitHub takes a command at the start of a line, or after two number signs.
+def test_a_line_is_never_a_command_of_a_ci_system():
+    """GitHub takes a command at the start of a line, others after two number signs.
 
-    So line breaks become blanks, and number signs are parted.
+    So a text becomes one line, and number signs are parted.
     """
     assert one_line("a\n::error::b\r\n##[error]c") == "a ::error::b # #[error]c"
 
