@@ -220,7 +220,7 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     | pass | not strict | passes, with a message |
     """
     if result.verdict == Verdict.FAIL and entry.until and entry.is_past(today):
-        return result, say("its last day {day} has passed", day=Date(entry.until.isoformat()))
+        return result, say("the last day of this known failure, {day}, has passed", day=Date(entry.until.isoformat()))
     if result.verdict == Verdict.FAIL:
         return replace(result, known_failure=entry.reason, known_until=entry.until), ""
     if result.verdict != Verdict.PASS:
