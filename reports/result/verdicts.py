@@ -205,8 +205,8 @@ def with_known_failures(
     return marked, notes
 
 
-_DELETE = say("passes; delete the entry")
-_PASSES = say("known_failures lists it, and it passes; delete the entry")
+_DELETE = say("passes: delete its entry")
+_PASSES = say("known_failures lists this requirement, and it passes: delete its entry")
 
 
 def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:

@@ -71,7 +71,7 @@ def test_a_known_failure_in_every_report(until, status, tmp_path):
     entries = [{"id": MASKED, "reason": REASON, "until": until}, {"id": PASSING, "reason": REASON}]
     ended = record(tmp_path, FailsInManyWays, "-k", "executePix.document", known_failures=entries)
     row = next(row for row in ended.document["requirements"] if row["id"] == MASKED)
-    delete = f"known_failures: {PASSING}: passes; delete the entry"
+    delete = f"known_failures: {PASSING}: passes: delete its entry"
     is_known = not status
 
     assert (ended.status, row["verdict"], row.get("known_failure")) == (status, "fail", REASON if is_known else None)
