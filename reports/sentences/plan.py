@@ -79,8 +79,8 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
             yield from _purposes(exchanges)
     yield f"  {'total':<17} {len(plan.exchanges):>5}  about; at most limits.requests ({profile.limits.requests}) in all"
     yield "  What a list shows of the keys, which is not described, changes a few of these numbers."
-    yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
-    yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
+    yield "  A request is repeated if the service asks for it (429, 502, 503, 504), once if a connection drops or if a"
+    yield "  finding has to be reproduced, an execution only if the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."
 
 
@@ -180,7 +180,7 @@ def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
         amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
         yield f"  invalid and generated bodies: with synthetic accounts ({MARK}…), {amount}"
     if not profile.is_sandbox and "fuzz" in profile.allow and plan.to("registerPixKey", "deletePixKey", *PREPARING):
-        yield "unseen outside a sandbox: malformed bodies, if a service looks their account up first: it is synthetic"
+        yield "unseen outside a sandbox: malformed bodies, if a service first looks up their synthetic account"
 
 
 def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
