@@ -36,7 +36,7 @@ def test_a_variable_that_has_secrets_written_down_is_refused(name, service, tmp_
     assert status == 4
     assert service.received == []
     assert not log.exists()
-    assert capsys.readouterr().err == f"error: {name} has tokens and codes written down; unset it\n"
+    assert capsys.readouterr().err == f"error: {name} makes libraries write tokens and codes down; unset it\n"
 
 
 @pytest.mark.parametrize("command", ["check", "cleanup", "journal"])

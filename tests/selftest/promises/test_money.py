@@ -261,7 +261,7 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
 
     codes = {"codes": [CODE, OTHER_CODE]}
     own = {**codes, "prepare": HOW_TO_PREPARE}
-    question = "did an earlier run execute them? transactions.prepare makes new ones for each run"
+    question = "did an earlier run execute these codes? transactions.prepare makes new codes for each run"
 
     assert question in str(notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=codes))
     assert question not in str(notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=own))

@@ -158,7 +158,7 @@ def test_the_note_about_refused_codes_gives_the_answer(response, answer_told, sa
         changes = {} if sandbox else {"sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
         started_journal(tmp_path)
         result = run_suite(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix or listAccounts")
-    question = "; did an earlier run execute them? transactions.prepare makes new ones for each run"
+    question = "; did an earlier run execute these codes? transactions.prepare makes new codes for each run"
     messages = result.messages_with_verdict("not-exercised")
 
     line = f"1 of 1 transaction codes were refused: {answer_told}" + (question if sandbox else "")

@@ -475,8 +475,8 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
     assert skipped.failure.message.endswith(" (refused)")
     assert service.executions == [CODE, OTHER_CODE]
     for code, reason in (
-        (CODE, "this code was executed at 20"),
-        ("TX-OF-NOBODY", "no such code in transactions.codes"),
+        (CODE, "the journal says that this code was executed at 20"),
+        ("TX-OF-NOBODY", "the code is not in transactions.codes"),
     ):
         with pytest.raises(ProfileError, match=f"^--resend-code: {reason}(?!.*{code})"):
             code_to_resend(profile, code)

@@ -79,7 +79,7 @@ def test_a_known_failure_in_every_report(until, status, tmp_path):
     entries = [{"id": MASKED, "reason": REASON, "until": until}, {"id": PASSING, "reason": REASON}]
     result = run_with_files(tmp_path, FailsInManyWays, "-k", "executePix.document", known_failures=entries)
     row = next(row for row in result.document["requirements"] if row["id"] == MASKED)
-    delete = f"known_failures: {PASSING}: passes; delete the entry"
+    delete = f"known_failures: {PASSING}: passes: delete its entry"
     is_known = not status
 
     assert result.status == status
@@ -92,7 +92,9 @@ def test_a_known_failure_in_every_report(until, status, tmp_path):
     assert (REASON in result.text(PAGE)) is is_known
     assert delete in result.text(PAGE)
     assert delete in result.document["notes"]
-    assert (f"known_failures: {MASKED}: its last day {until} has passed" in result.document["notes"]) == (not is_known)
+    assert (
+        f"known_failures: {MASKED}: the last day of this known failure, {until}, has passed" in result.document["notes"]
+    ) == (not is_known)
 
 
 def test_the_document_of_a_run_is_built_once(tmp_path):

@@ -101,15 +101,15 @@ def test_an_account_and_a_code_have_any_form(lines_of_plan, name, sandbox):
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"transactions": {"codes": CODES}}, "executePix, an execution: 2 of 6, raised by transactions.prepare"),
+        ({"transactions": {"codes": CODES}}, "executePix, an execution: 2 of 6, more with transactions.prepare"),
         (
             {"transactions": {"codes": [*CODES, "SBX-CPF-1"]}, "limits": {"executions": 2}},
-            "executePix, an execution: 2 of 6, raised by limits.executions (2)",
+            "executePix, an execution: 2 of 6, more with limits.executions (2)",
         ),
-        ({"transactions": {"codes": CODES}}, "executePix, an execution that is repeated: 0, raised by transactions.prepare"),
+        ({"transactions": {"codes": CODES}}, "executePix, an execution that is repeated: 0, more with transactions.prepare"),
         (
             {"sandbox": None, "allow": ["read", "register-keys"]},
-            "registerPixKey, a key of the type EMAIL: 1 of 6, raised by allow: delete-keys",
+            "registerPixKey, a key of the type EMAIL: 1 of 6, more with allow: delete-keys",
         ),
     ],
 )  # fmt: skip
@@ -130,8 +130,7 @@ def test_each_operation_that_is_not_permitted_is_listed_with_its_permission(line
     assert requests_by_name(lines).keys() == {*READS, "total"}
     assert "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow" in lines
     assert (
-        "  generated and malformed requests: need fuzz in allow, but for registrations with an empty or cut-off"
-        in lines
+        "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off" in lines
     )
     assert "  none is registered" in lines
     assert "transfers: at most 0 may succeed (limits.transfers: 2000; bodies: 0)" in lines
@@ -153,9 +152,7 @@ def test_the_plan_names_sandbox_deleted_keys_and_most_transfers(sandbox, lines_o
 
     assert f"{STAGING}, {'a' if sandbox else 'not a'} sandbox, " in lines[0]
     assert fates_of_keys == [
-        "deleted where Key or key_at tells its value"
-        if sandbox
-        else "deleted where Key and the list agree on its value",
+        "deleted if Key or key_at tells its value" if sandbox else "deleted if Key and the list agree on its value",
         "deleted each time, unless a list showed it before the run",
         "deleted each time, unless a list showed it before the run" if sandbox else "stays: it is not disposable",
     ]
@@ -164,21 +161,21 @@ def test_the_plan_names_sandbox_deleted_keys_and_most_transfers(sandbox, lines_o
 
 
 def test_the_plan_prints_the_forms_of_wrong_tokens(lines_of_plan):
-    """Forms that show the token are printed if fuzz is permitted.
+    """Forms from which the token can be restored are printed if fuzz is permitted.
 
     Forms for which limits.wrong_tokens has no room are named.
     """
     base = ["read", "register-keys", "execute"]
     selection = "executePix.token or registerPixKey.token"
     with_fuzz, without_fuzz = (lines_of_plan(selection, allow=allow) for allow in ([*base, "fuzz"], base))
-    line_of_form = "  the token lengthened; tells the token, so it needs fuzz"
+    line_of_form = "  the token lengthened; the token can be restored from it, so it needs fuzz"
 
     assert (
-        "wrong tokens, at most 45 to each of executePix and registerPixKey (limits.wrong_tokens), and as many that name "
-        "nobody; to others in requests that change nothing:"
+        "wrong tokens, at most 45 to each of executePix and registerPixKey (limits.wrong_tokens), and as many with "
+        "synthetic identifiers; to other operations in requests that change nothing:"
     ) in without_fuzz
     assert line_of_form in with_fuzz
-    assert "tells the token" not in "\n".join(without_fuzz)
+    assert "the token can be restored" not in "\n".join(without_fuzz)
     assert "  executePix: 31 requests with one, and 14 without any" in without_fuzz
     assert "  registerPixKey: 30 requests with one, and 18 without any" in without_fuzz
     assert "no room" not in "".join(with_fuzz)
@@ -186,7 +183,7 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(lines_of_plan):
     left_out = "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined"
     assert left_out in lines_of_plan(selection, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
     assert (
-        "  number 1 of transactions.codes: 41 times with no valid token first, when a lax service executes it"
+        "  number 1 of transactions.codes: 41 times without the valid token first; a service that ignores tokens executes it then"
         in without_fuzz
     )
     assert "wrong tokens: none" in lines_of_plan(selection, allow=base, limits={"wrong_tokens": 0})
@@ -200,7 +197,7 @@ def test_the_plan_lists_headers_in_the_place_of_a_token(lines_of_plan):
     with_fuzz, without_fuzz = (
         lines_of_plan("executePix.token", allow=["read", "execute", *more]) for more in (["fuzz"], [])
     )
-    [line] = [line for line in with_fuzz if line.startswith("  written, or with: ")]
+    [line] = [line for line in with_fuzz if line.startswith("  in other ways: ")]
 
     assert ", a loopback address as that of the client, " in line
     assert "a loopback address" not in "\n".join(without_fuzz)
