@@ -112,7 +112,7 @@ def test_a_command_that_takes_too_long_is_ended(monkeypatch):
 
 
 def test_a_command_is_run_twice_at_most():
-    """A refresh runs the command a second time, and no further refresh runs it again."""
+    """A refresh runs the command a second time, and no further refresh runs it again, even if the second one failed."""
     target = open_target(profile_with_auth(shell_command("echo x >> runs; wc -l < runs")))
     failing = open_target(
         profile_with_auth(shell_command("echo x >> others; test $(wc -l < others) != 2 && cat others"))

@@ -151,7 +151,7 @@ def test_classes_that_were_not_sent_are_named(service_and_model):
     assert {messages[f"transferP2p.{ending}"] for ending in ROBUSTNESS} == {message}
 
 
-def test_on_a_sandbox_there_is_room_for_every_class(tmp_path):
+def test_on_a_sandbox_limits_transfers_leaves_room_for_every_class(tmp_path):
     """Without limits.transfers in the profile every class of bodies is sent, whatever the service accepts."""
     service = AcceptsEverything()
     limits = {"requests": 2000, "timeout": 60}

@@ -63,7 +63,7 @@ def test_without_the_permission_of_an_operation_nothing_is_sent_to_it():
 
 
 def test_a_wrong_token_that_shows_the_token_needs_fuzz():
-    """Such a wrong token has most of the token, such as the token cut short."""
+    """The token can be restored from such a wrong token, as from the token cut short."""
     credential = next(iter(RESTORABLE))
     with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
         check_permission("GET", f"{BASE}/v1/accounts", credential=credential)

@@ -755,8 +755,8 @@ def test_a_refused_key_of_a_synthetic_account_is_gone_if_a_list_lacks_it(account
     assert bool(history.states) is is_left
 
 
-def test_a_refused_key_of_another_account_is_not_gone_by_this_list(history):
-    """The key's own account may have it, and its list was not read."""
+def test_a_list_without_a_refused_key_of_another_account_proves_nothing(history):
+    """The account of the key may have it, and the list of that account was not read."""
     history.list().register(MADE_UP, account=OTHER_ACCOUNT, status=400).list()
 
     assert history.states == {MADE_UP: KeyState.REFUSED}

@@ -83,7 +83,10 @@ def test_a_form_that_a_new_token_does_not_have_is_another_token():
     ],
 )
 def test_a_wrong_signed_token_has_only_the_flaws_of_its_name(name, flaws, claims):
-    """All other claims are those of the right token, so only a service that checks that part refuses it."""
+    """The flaws are the checks of a service that the token fails.
+
+    All claims but the named one are those of the right token.
+    """
     wrong_token = wrong_tokens(SIGNED)[name]
 
     assert SignsItsToken().flaws_of(wrong_token) == flaws

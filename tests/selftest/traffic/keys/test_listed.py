@@ -152,7 +152,10 @@ def test_a_key_type_is_refused_wrongly_if_another_one_is_accepted_before_and_aft
 
 
 def test_a_service_needs_more_if_the_documented_registration_stays_refused():
-    """The first difference is further fields, headers and a query."""
+    """A registration with a difference, such as further fields, headers and a query, is accepted.
+
+    Repeated without the difference three times, it is refused each time.
+    """
     refused = registration_of(EMAIL, "EMAIL", **REFUSED)
     different = registration_of(EMAIL, "EMAIL", Registering.WITH_A_DIFFERENCE, valid=False)
     repeated = registration_of(EMAIL, "EMAIL", Registering.WITHOUT_THE_DIFFERENCE, **REFUSED)
