@@ -30,7 +30,7 @@ from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.money.preparing import prepare
 from tests.traffic.neighbours import neighbours_of_executions
-from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, wrong_token_rows
+from tests.traffic.refused_credentials import ASKED_AGAIN, rows_for_code, send_first_code_again, wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
 
 _EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
@@ -178,7 +178,7 @@ def execute(traffic: Traffic) -> None:
 @scenario(serves=[_TOKEN], needs="execute")
 def ask_in_the_end(traffic: Traffic) -> None:
     """Send the code that was executed first without a token and with a wrong one, as right behind its execution."""
-    ask_again(traffic.client.with_purpose(Execution.AFTER_EXECUTION))
+    send_first_code_again(traffic.client.with_purpose(Execution.AFTER_EXECUTION))
 
 
 def _why_no_code(preparation: Exchange) -> Text:
@@ -301,7 +301,7 @@ class _Sender:
             return {}
         rows = wrong_token_rows(self._traffic, _EXECUTE)
         places = [place for place in range(1, ordinary) if not self._is_beside(place, ordinary)] or [0]
-        return {place: of_code(rows, turn, len(places)) for turn, place in enumerate(places)}
+        return {place: rows_for_code(rows, turn, len(places)) for turn, place in enumerate(places)}
 
     def _rows_to_offer(self, rows: list[Row]) -> list[Row]:
         """The rows to offer the next code with. After a code that was perhaps spent the next one is offered with the
@@ -324,7 +324,7 @@ class _Sender:
         """Ask for the code that was executed first, once."""
         if self._has_yet_to_ask and self._door.guard.first_executed:
             self._has_yet_to_ask = False
-            ask_again(self._traffic.client.with_purpose(Execution.AFTER_EXECUTION))
+            send_first_code_again(self._traffic.client.with_purpose(Execution.AFTER_EXECUTION))
 
     def _offer(self, code: str, rows: Sequence[Row]) -> bool:
         """Send a code with each of these, the first right behind the execution before, until one breaks the service. On

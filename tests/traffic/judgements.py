@@ -37,7 +37,7 @@ from tests.traffic.execution import Execution, Preparation, answers_to_real_code
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
 from tests.traffic.keys.refused_types import documented_request_is_not_enough
 from tests.traffic.money.preparing import amounts_of
-from tests.traffic.refused_credentials import MOST_CITED, credentials_of, let_in_words
+from tests.traffic.refused_credentials import MOST_CITED, credentials_in_words, let_in_words
 from tests.traffic.scenario import Traffic
 
 # -- the token ----------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[
         if seen:
             return deviates(finding(name, credentials=let_in_words(seen), answer=answer_in_words(seen[0])), *seen)
     if unread := [seen for seen in refusable if is_granted(seen) and seen.response and seen.response.broken]:
-        return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_of(unread)), *unread)
+        return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_in_words(unread)), *unread)
     return holds(*refusable[:MOST_CITED])
 
 

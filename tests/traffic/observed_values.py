@@ -42,7 +42,7 @@ from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.execution import Execution, Preparation
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import OTHER_TYPES, body_sent, type_sent
-from tests.traffic.robustness import Invalid, Unreadable, without_the_token
+from tests.traffic.robustness import Invalid, Unreadable, unreadable_requests
 from tests.traffic.undescribed import Reading
 
 _REGISTER, _EXECUTE = "registerPixKey", "executePix"
@@ -173,7 +173,7 @@ def need_of_the_token_for_a_write(exchange: Exchange, log: Log) -> str | None:
 def _need_by_unreadable_body(exchange: Exchange, log: Log) -> str:
     """REQUIRED or NOT_REQUIRED, by a request with an unreadable body and the same with the token; empty if they do not
     tell."""
-    [with_token] = without_the_token(log, exchange.operation, VALID)
+    [with_token] = unreadable_requests(log, exchange.operation, VALID)
     return need_of_the_token(exchange, with_token)
 
 

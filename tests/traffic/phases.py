@@ -41,8 +41,8 @@ from tests.traffic.existence import find_out
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
 from tests.traffic.property import Generation
-from tests.traffic.refused_credentials import credentials_of
-from tests.traffic.robustness import ask_for_unknown_accounts, ask_without_the_token, send_invalid
+from tests.traffic.refused_credentials import credentials_in_words
+from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 from tests.traffic.trust.asking import ask_at_the_start, ask_in_place_of_a_token
@@ -50,13 +50,13 @@ from tests.traffic.undescribed import prepare_transfers, read, read_again, read_
 
 IN_ORDER: tuple[Scenario, ...] = (ask_at_the_start, register, execute, prepare_transfers)
 """What needs the first second; the keys, then the executions, then the transfers that are only prepared."""
-AT_ONCE: tuple[Scenario, ...] = (read, send_invalid, ask_without_the_token)
+AT_ONCE: tuple[Scenario, ...] = (read, send_invalid, send_unreadable)
 SIDE_BY_SIDE: tuple[Scenario, ...] = (read_beside_refusals,)
 WITH_STAND_INS: tuple[Scenario, ...] = (ask_in_place_of_a_token,)
 """Wrong tokens that name nobody: behind all that a lock would keep from being answered."""
 IN_THE_END: tuple[Scenario, ...] = (read_again, ask_in_the_end, find_out)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
-LAST: tuple[Scenario, ...] = (ask_for_unknown_accounts, ask_where_answers_disagree)
+LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
 """What other answers are compared with: it takes no place in limits.transfers from them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *IN_THE_END, *LAST)
 
@@ -122,7 +122,7 @@ def send_all(
     if world is not None:
         world.look_for_shorter_sequences()
     for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
-        tried = credentials_of([seen for seen in traffic.log.targeted(name) if seen.credential != VALID])
+        tried = credentials_in_words([seen for seen in traffic.log.targeted(name) if seen.credential != VALID])
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
         client.door.note(NoteAbout.CUT, why, name)
     return RunTraffic(traffic, generation, world)

@@ -22,7 +22,7 @@ from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
 from tests.traffic.at_times import MAY_MISS_A_PATH
 from tests.traffic.execution import Preparation
-from tests.traffic.invalid import unauthorized
+from tests.traffic.invalid import unreadable_request
 from tests.traffic.money.preparing import filled, prepare_one
 from tests.traffic.scenario import ENOUGH, Traffic, scenario
 from tests.traffic.together import Send
@@ -161,7 +161,7 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
         partial(client.send, "getBalance", synthetic(), purpose=purpose),
     ]
     if traffic.permitted("registerPixKey"):
-        unreadable_registration = unauthorized("registerPixKey", VALID)
+        unreadable_registration = unreadable_request("registerPixKey", VALID)
         requests.append(partial(unreadable_registration.send, client.with_purpose(purpose)))
     return requests
 
