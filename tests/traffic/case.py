@@ -291,9 +291,9 @@ def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
 def _may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> bool:
     """True if no number in a body may name somebody, and its amounts are permitted."""
     for path, leaf in leaves:
+        is_number_of_somebody = _is_number(leaf) and leaf != 0  # zero names nobody
         is_amount = AMOUNT in path
-        # Zero names nobody.
-        if _is_number(leaf) and leaf and not is_amount and _may_name_somebody(path):
+        if is_number_of_somebody and not is_amount and _may_name_somebody(path):
             return False
     return _are_permitted_amounts(operation, leaves, profile)
 

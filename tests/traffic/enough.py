@@ -15,7 +15,6 @@ from environments.profiles.model import Profile
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.log import Log
-from tests.traffic.execution import Execution, answers_to_real_codes
 from tests.traffic.keys.purposes import (
     Registering,
     registrations_for,
@@ -23,6 +22,7 @@ from tests.traffic.keys.purposes import (
     type_sent,
     valid_deletions,
 )
+from tests.traffic.money.executions import Execution, answers_to_real_codes
 from tests.traffic.scenario import ENOUGH, Traffic
 
 _KEY_OF_TYPE = "a key of the type {}"

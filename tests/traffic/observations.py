@@ -21,8 +21,8 @@ from spec.message import Text
 from spec.observed import ObservedValues, answer_that_stands
 from spec.requirements import requirements
 from tests.traffic import observed_values as values
-from tests.traffic.execution import Execution, Preparation
 from tests.traffic.keys.purposes import Registering
+from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.robustness import Invalid, Unreadable
 from tests.traffic.undescribed import Reading
 

@@ -39,9 +39,9 @@ from spec.log import Log
 from spec.message import Text, joined
 from spec.observed import answer_of, answer_that_stands, indistinguishable, is_evidence, is_refused
 from tests.harness.selection import MAY_BE_OPEN
-from tests.traffic.execution import Execution, Preparation
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import OTHER_TYPES, body_sent, type_sent
+from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.robustness import Invalid, Unreadable, unreadable_requests
 from tests.traffic.undescribed import Reading
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import product
 from typing import Any
 
 from environments.door.permission import synthetic
@@ -56,10 +57,11 @@ _INVALID_CREDENTIALS = (NO_HEADER, ANOTHER)
 """Credentials that unreadable requests have besides the valid one."""
 
 
-@scenario(
-    serves=[*(f"*.{what}" for what in SURVEYS), *(f"registerPixKey.{what}" for what in INVALID_BODIES)],
-    needs="fuzz",
-)
+_SURVEYS_OF_ALL = [f"*.{end_of_id}" for end_of_id in SURVEYS]
+_SHOWN_BY_REGISTRATIONS = [f"registerPixKey.{end_of_id}" for end_of_id in INVALID_BODIES]
+
+
+@scenario(serves=[*_SURVEYS_OF_ALL, *_SHOWN_BY_REGISTRATIONS], needs="fuzz")
 def send_invalid(traffic: Traffic) -> None:
     """Send the invalid requests whose answers are observed."""
     cases: list[Case] = []
@@ -86,11 +88,12 @@ def send_unreadable(traffic: Traffic) -> None:
 
 _NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING)
 """Operations whose malformed requests name an account that nobody has, except on a sandbox."""
+_ROBUST_WITH_AN_ACCOUNT = [f"{name}.{end_of_id}" for name, end_of_id in product(_NAME_AN_ACCOUNT, ROBUSTNESS)]
 _TIMES_OF_A_REFERENCE = 2
 """Requests for an unknown account to each operation. The words in which their answers differ are not compared."""
 
 
-@scenario(serves=[f"{operation}.{what}" for operation in _NAME_AN_ACCOUNT for what in ROBUSTNESS], needs="fuzz")
+@scenario(serves=_ROBUST_WITH_AN_ACCOUNT, needs="fuzz")
 def send_for_unknown_accounts(traffic: Traffic) -> None:
     """Send requests of the documented form to each operation, for accounts that nobody has. On a sandbox none are sent.
 

@@ -21,8 +21,8 @@ from spec.observed import is_evidence
 from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
 from tests.traffic.at_times import MAY_MISS_A_PATH
-from tests.traffic.execution import Preparation
 from tests.traffic.invalid import unreadable_request
+from tests.traffic.money.executions import Preparation
 from tests.traffic.money.preparing import filled, prepare_one
 from tests.traffic.scenario import ENOUGH, Traffic, scenario
 from tests.traffic.together import Send
@@ -169,7 +169,7 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
 # -- questions to the log -------------------------------------------------------------------------------------------
 
 
-def visit(log: Log, operation: str) -> list[Exchange]:
+def reads_or_orders(log: Log, operation: str) -> list[Exchange]:
     """The reads or the orders that were sent to one operation. Of the reads the one with the token is first.
 
     Raises NotExercised if no account is supplied.
@@ -183,8 +183,8 @@ def visit(log: Log, operation: str) -> list[Exchange]:
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
-    """The visit, and every other valid request to the operation that is not generated."""
-    visits = visit(traffic.log, operation)
+    """The reads_or_orders, and every other valid request to the operation that is not generated."""
+    visits = reads_or_orders(traffic.log, operation)
     answers = visits + [exchange for exchange in traffic.log.valid(operation) if exchange not in visits]
     # What was sent comes first, because its answer is the reason why later requests were kept back.
     return sorted(answers, key=lambda exchange: exchange.number == 0)

@@ -20,7 +20,7 @@ from tests.selftest.exchanges import EXECUTION, answer, execution, failed, regis
 from tests.selftest.proof.directly import of_the_sandbox, run_in_memory
 from tests.selftest.recorded_runs import TARGETED, record, recorded
 from tests.selftest.services.unshown import DoesOtherwise
-from tests.traffic.execution import Execution, Preparation
+from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
 from tests.traffic.observations import observed as observed_in_log
 from tests.traffic.observed_values import format_of, need_of_the_token, number_of, word_of

@@ -26,7 +26,7 @@ from spec.interface import OPENAPI
 from spec.message import message_of, say
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import RUNS, recorded
-from tests.traffic.execution import Execution
+from tests.traffic.money.executions import Execution
 
 ROOT = Path(__file__).parents[4]
 PORTUGUESE = "pt-BR"

@@ -4,7 +4,7 @@ import pytest
 
 from spec.log import Log
 from tests.selftest.exchanges import EXECUTION, execution
-from tests.traffic.execution import repeated_executions
+from tests.traffic.money.executions import repeated_executions
 
 
 @pytest.mark.parametrize(
