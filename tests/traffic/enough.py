@@ -112,7 +112,7 @@ def few_exchanges(traffic: Traffic) -> Iterator[str]:
         shown = len(situation.exchanges(log))
         if situation.name == _RANDOM and profile.is_sandbox and profile.deletes_keys:
             continue  # such a key goes again once a list shows its value, and the lists of a plan are empty
-        if traffic.is_about(situation.operation) and 0 < shown < ENOUGH:
+        if traffic.subjects_among(situation.operation) and 0 < shown < ENOUGH:
             line = situation.line(profile)
             yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH}, raised by {line}"
     if profile.is_sandbox and traffic.reach.spends_codes and profile.transactions.prepare is None:

@@ -2,11 +2,11 @@
 
 1. Preflight: `check_target`.
 2. Alone and in order: the keys, then the executions, then transfers that are only prepared, then sequences of all
-   three. Within this, wrong tokens, two registrations and two executions go side by side.
+   three. Within this phase wrong tokens, two registrations and two executions go at the same moment as another request.
 3. Together: all that names nobody, or only reads.
-4. Side by side on purpose; then what may stand in for a token, together.
+4. In pairs that leave at the same moment; then stand-ins, together: what a service may take for a token.
 5. What the answers leave open, and what may have changed since; and the generated requests, together.
-6. Clean up.
+6. Clean up: keys that the run registered are deleted.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from environments.door.door import NoteAbout
 from environments.door.limits import WANT_THE_TOKEN
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
+from reports.result.verdicts import RunVerdict
 from spec.exchange import VALID
 from spec.interface import PREPARING
 from spec.message import say
@@ -165,8 +166,6 @@ def _note_lockouts(traffic: Traffic) -> None:
 
 _NEW_LINE = "\r\x1b[K"
 """Carriage return, and a line without text (ECMA-48, EL)."""
-_UNREACHABLE = 7
-"""The exit status of a run whose target cannot be reached."""
 _SHOWN_IN_PLACE_S, _SHOWN_IN_A_LOG_S = 0.25, 15
 """Seconds between two lines of progress: on a terminal, in the place of the line before; elsewhere below it."""
 
@@ -178,7 +177,7 @@ def check_target(session: Session) -> None:
     if reason:
         run.unreachable = foreign(reason)
         why = f"{run.base_url} cannot be reached: {reason}; this is no verdict on the service"
-        pytest.exit(foreign(why), returncode=_UNREACHABLE)
+        pytest.exit(foreign(why), returncode=RunVerdict.UNREACHABLE.exit_status)
 
 
 def send_showing_progress(session: Session, tests: pytest.Session) -> None:

@@ -78,7 +78,7 @@ def send_unreadable(traffic: Traffic) -> None:
     """
     operations = list(filter(traffic.permitted, MAY_BE_OPEN))
     if not traffic.reach.wants("general.otherTokens"):
-        operations = traffic.is_about(*operations)
+        operations = traffic.subjects_among(*operations)
     cases = []
     for operation in operations:
         for credential in (*_INVALID_CREDENTIALS, VALID):
@@ -103,7 +103,7 @@ def send_for_unknown_accounts(traffic: Traffic) -> None:
     if profile.is_sandbox:
         return
     cases = []
-    for operation in traffic.is_about(*_NAME_AN_ACCOUNT):
+    for operation in traffic.subjects_among(*_NAME_AN_ACCOUNT):
         for _ in range(_TIMES_OF_A_REFERENCE):
             cases.append(_request_for_an_unknown_account(operation, profile))
     _send_cases(traffic, safe_cases(cases, profile), Reference.UNKNOWN_ACCOUNT)
