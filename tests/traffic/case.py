@@ -221,8 +221,11 @@ def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str
     if body_in_profile is not None and isinstance(body_in_profile.json, dict):
         members: Members = _without_names_of_anybody(body_in_profile.json, accounts)
         return members
-    payers = dict.fromkeys(_PAYERS & documented.keys(), accounts[0]) if accounts else {}
-    return {**documented, **payers}
+    filled_in = dict(documented)
+    if accounts:
+        for payer in _PAYERS & documented.keys():
+            filled_in[payer] = accounts[0]
+    return filled_in
 
 
 def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:

@@ -117,7 +117,9 @@ class _Executions:
         self._rows_by_place: dict[int, list[Row]] = {}  # by place of a code, the wrong tokens to offer it with
         self._rows_offered: dict[str, Sequence[Row]] = {}  # by code, the wrong tokens that it was offered with
         self._service_is_broken = False  # True once an offer as documented broke the service
-        self._first_code_is_awaited = self._wants(_TOKEN)  # True until it was sent again without the valid token
+        self._first_code_is_to_be_sent_again = self._wants(
+            _TOKEN
+        )  # True until it was sent again without the valid token
 
     def send_unknown_code(self) -> None:
         """Send a code that does not exist, with the valid token."""
@@ -140,7 +142,7 @@ class _Executions:
 
     def send_real_codes(self) -> None:
         """Send each real code that there is room for, unless no selected requirement needs one."""
-        self._door.budget.keep_to_ask_again(EXECUTE, ASKED_AGAIN if self._first_code_is_awaited else 0)
+        self._door.budget.keep_to_ask_again(EXECUTE, ASKED_AGAIN if self._first_code_is_to_be_sent_again else 0)
         if not self._traffic.reach.spends_codes:
             return
         plan = self._plan_of_codes()
@@ -326,17 +328,21 @@ class _Executions:
 
     def _send_first_code_again(self) -> None:
         """Send the code that was executed first without the valid token, if that was not done yet."""
-        if self._first_code_is_awaited and self._door.guard.first_executed:
-            self._first_code_is_awaited = False
+        if self._first_code_is_to_be_sent_again and self._door.guard.first_executed:
+            self._first_code_is_to_be_sent_again = False
             send_first_code_again(self._traffic.client.with_purpose(Execution.AFTER_EXECUTION))
 
     def note_code_perhaps_spent(self) -> None:
-        """Note the first code that was perhaps spent, after all codes: a later one may have shown another reason."""
-        for spent in perhaps_spent(self._log)[:1]:
+        """Note the first code that was perhaps spent by a wrong token.
+
+        It is called after all codes, because the answer to a later code may show that the reason was another one.
+        """
+        spent = perhaps_spent(self._log)
+        if spent:
             note = say(
                 "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were sent "
                 "with it before",
-                number=spent.number,
+                number=spent[0].number,
             )
             self._door.note(NoteAbout.SET_UP, note)
 
@@ -400,7 +406,7 @@ class _Executions:
         refused = []
         for answer in self._log.of(EXECUTE, Execution.PREPARED):
             is_refused = refused_or_lost(answer) in ABOUT_THE_REQUEST
-            if is_refused and not is_refused_and_done(answer):
+            if is_refused and not is_refused_and_done(answer):  # a code that is DONE was executed all the same
                 refused.append(answer)
         return len(refused) == 1
 

@@ -138,12 +138,15 @@ _NO_SUCCESS = say("no valid request succeeded: that answers are alike without a 
 
 
 def none_granted(refusable: list[Exchange], code: str, *others: CodeAndExchanges) -> Judgement:
-    """The judgement that none of these requests got the protected result.
+    """The judgement that none of these requests, which must be refused, got what only a valid token may get.
 
-    `code` is that of the finding if one was granted. A refusal that carries the result has a finding of its own. The
-    first finding counts for which there are exchanges; `others` are looked at last.
+    The first of these findings counts that some exchange shows:
 
-    A 200 that cannot be read is inconclusive, because it may be the result.
+    1. The finding of this code: a request was granted.
+    2. A refusal carries the result that it refuses.
+    3. `others`, in their order.
+
+    If there is none, a 200 that cannot be read makes the judgement inconclusive, because it may be the result.
     """
     with_result = []
     for exchange in refusable:

@@ -285,7 +285,7 @@ def _by_credential(exchange: Exchange, log: Log) -> Text | None:
     """The phrase of the wrong credential of a request; None if the answer may depend on something else."""
     if exchange.operation == _EXECUTE and exchange.purpose is not Execution.UNKNOWN_CODE_REFUSED:
         return None  # with a real code the answer may depend on whether it was executed before
-    if exchange.operation in MAY_BE_OPEN:
+    if exchange.operation in MAY_BE_OPEN:  # it writes, and may need no token: only its unreadable requests count
         if exchange.purpose is not Unreadable.IS_THE_TOKEN_WANTED:
             return None
         if _need_by_unreadable_body(exchange, log) != REQUIRED:
@@ -374,14 +374,19 @@ def by_code_and_account_type(exchange: Exchange, log: Log) -> Text | None:
 
 
 def status_in_result(exchange: Exchange, log: Log) -> str | None:
-    """The status of an execution result. For a supplied code only the word "seen", because its situation has the
-    status."""
+    """The status of an execution result.
+
+    For a supplied code only the word "seen", because the phrase of its situation (`by_code_and_status`) has the status.
+    """
     return _value_or_seen(exchange, _status_in_result(exchange))
 
 
 def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
-    """The account type of an execution result. For a supplied code only the word "seen", because its situation has the
-    type."""
+    """The account type of an execution result.
+
+    For a supplied code only the word "seen", because the phrase of its situation (`by_code_and_account_type`) has the
+    type.
+    """
     return _value_or_seen(exchange, _account_type_in_result(exchange))
 
 

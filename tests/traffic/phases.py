@@ -105,26 +105,36 @@ def send_all(
     items: Sequence[pytest.Item],
     reproduction: Reproduction,
 ) -> RunTraffic:
-    """Send everything that these tests judge, through this client. The seed decides what is drawn."""
+    """Send everything that these tests judge, through this client. The seed decides what is drawn.
+
+    A test says by its fixtures which traffic it judges: `traffic` (the scenarios), `generation` (generated requests)
+    or `world` (sequences).
+    """
     items_in_scope = in_scope(items, profile)
     traffic = Traffic(client, profile, reach_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
     _share_transfers(traffic)
-    surveyed = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
-    generation = Generation(client, profile, reproduction, surveyed)
+    sent_by_scenarios = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
+    generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
     world = None
     if profile.accounts and any(uses(item, "world") for item in items_in_scope):
         reach = reach_of(ids_tested(items_in_scope, "traffic", "world"), profile)
         world = World(client, profile, reach, reproduction)
-    for item in items_in_scope:
-        if uses(item, "generation"):
-            operation = item.callspec.params["operation"]  # type: ignore[attr-defined]
-            generation.draw(operation, seed, examples_of(config, profile, 0))
-    if world is not None:
-        world.draw(seed, examples_of(config, profile))
     run_traffic = RunTraffic(traffic, generation, world)
+    _draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
     _note_lockouts(traffic)
     return run_traffic
+
+
+def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
+    """Draw the sequences, and note which operations the tests want generated requests to: these are drawn later."""
+    profile = run_traffic.traffic.profile
+    for item in items:
+        if uses(item, "generation"):
+            operation = item.callspec.params["operation"]  # type: ignore[attr-defined]
+            run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
+    if run_traffic.world is not None:
+        run_traffic.world.draw(seed, examples_of(config, profile))
 
 
 def _share_transfers(traffic: Traffic) -> None:

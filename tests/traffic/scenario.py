@@ -47,7 +47,11 @@ class Scenario:
 
 
 def scenario(*, serves: Sequence[str], needs: str = "") -> Callable[[Callable[[Traffic], None]], Scenario]:
-    """Decorator that makes a scenario of a function that sends requests."""
+    """Decorator that makes a scenario of a function that sends requests.
+
+    `serves` are ids of requirements, in which `*` stands for anything. `needs` is a permission of the profile beyond
+    those of the operations; empty if the scenario needs none.
+    """
 
     def declare(send: Callable[[Traffic], None]) -> Scenario:
         """The scenario that the decorated function becomes."""

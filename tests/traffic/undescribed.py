@@ -103,7 +103,8 @@ def _send_granted_orders_again(traffic: Traffic) -> None:
 def read(traffic: Traffic) -> None:
     """Send each read with the token and without it, unless it needs an account and there is none.
 
-    Reads also show whether an account or the token is valid.
+    A read that one node of several may not know (MAY_MISS_A_PATH) is sent more often. Reads also show whether an
+    account or the token is valid.
     """
     sends: list[Send] = []
     for operation in filter(traffic.permitted, READS):
@@ -151,7 +152,7 @@ def read_beside_refusals(traffic: Traffic) -> None:
 
 
 def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
-    """Three requests that a service refuses for different reasons:
+    """Up to three requests that a service refuses for different reasons:
 
     - the same read without the token
     - the balance of an account that nobody has
