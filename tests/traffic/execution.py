@@ -1,7 +1,11 @@
 """The executions of a run: GET /v1/execute/pix/{transactionId}, the rule of the interface document.
 
 Each real code is executed once. Some codes are offered before: they are sent with wrong tokens, which must not execute
-them. `money/executions.py` has the purposes of these requests, and says what the log shows.
+them. A row is such a wrong token, with the unusual ways in which its request is written. `money/executions.py` has the
+purposes of these requests, and says what the log shows.
+
+A companion is a valid request at the same moment as one that must be refused. A neighbour is a request right before an
+execution, on the same connection. Both may change the answer of a service that is at fault.
 """
 
 from __future__ import annotations

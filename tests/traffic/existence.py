@@ -168,8 +168,8 @@ def _is_sibling(candidate: Exchange, exchange: Exchange) -> bool:
 
     In the place of a real code the sibling has a synthetic one.
     """
-    sent = (exchange.request.method, exchange.request.body)
-    if (candidate.request.method, candidate.request.body) != sent:
+    method_and_body = (exchange.request.method, exchange.request.body)
+    if (candidate.request.method, candidate.request.body) != method_and_body:
         return False
     segments = urlsplit(exchange.request.url).path.split("/")
     sibling_segments = urlsplit(candidate.request.url).path.split("/")

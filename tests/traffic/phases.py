@@ -146,7 +146,8 @@ def _share_transfers(traffic: Traffic) -> None:
 
 def _send_in_phases(run_traffic: RunTraffic) -> None:
     """Send the traffic of a run, phase after phase."""
-    traffic, generation, world = run_traffic.traffic, run_traffic.generation, run_traffic.world
+    traffic, generation = run_traffic.traffic, run_traffic.generation
+    world = run_traffic.world
     generation.begin()  # it draws in a thread of its own while other requests wait for their answers
     traffic.send(IN_ORDER)
     if world is not None:  # after the executions, because it executes a transfer twice if there is room left
