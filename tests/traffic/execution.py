@@ -251,7 +251,9 @@ class _Executions:
         if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
             return {}
         table = wrong_token_rows(self._traffic, EXECUTE)
-        places = [place for place in range(1, plan.before_pair) if not self._is_beside(place, plan)] or [0]
+        places = [place for place in range(1, plan.before_pair) if not self._is_beside(place, plan)]
+        if not places:
+            places = [0]
         rows_by_place = {}
         for turn, place in enumerate(places):
             rows_by_place[place] = rows_for_code(table, turn, len(places))

@@ -303,7 +303,7 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     if has_own_account and profile.is_sandbox:  # elsewhere a service may take them for a deletion of all keys
         yield from _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
     yield from _with_each_body(case, TEXTS, NO_OBJECTS)
-    if has_own_account:
+    if has_own_account:  # no reader takes these for a request, so they may go there
         yield from _with_each_body(for_own_account, UNREADABLE)
     yield from _with_each_body(for_own_account, _odd_objects(members))
     yield replace(for_own_account, where="pixKey", what="a synthetic key")
