@@ -274,7 +274,8 @@ as documented, the one between them with more."""
 def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgement:
     """The judgement that prepared codes are executed as documented, and not only with more than that.
 
-    More is a body, further headers and a query (`Execution.PREPARED_WITH_MORE`). `prepare` is how the profile has transfers prepared; None if it has none prepared.
+    More is a body, further headers and a query (`Execution.PREPARED_WITH_MORE`). `prepare` is how the profile has
+    transfers prepared; None if it has none prepared.
     """
     answers = answers_to_real_codes(log)
     successes = list(filter(succeeded, answers))
