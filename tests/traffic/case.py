@@ -179,7 +179,7 @@ def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: 
     if isinstance(value, list):
         return [_with_leaves_changed(element, change, member) for element in value]
     is_text = isinstance(value, str) and value not in _TEXTS_KEPT
-    return change(value, member) if is_text or _is_number(value) else value
+    return change(value, member) if is_text or _is_json_number(value) else value
 
 
 # -- bodies and path parameters that name nobody -----------------------------------------------------------------------
@@ -286,15 +286,15 @@ def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
             continue
         names_keys = case.operation in ("registerPixKey", "deletePixKey")
         leaves = list(leaves_of(_value_for_a_lenient_reader(case.body))) if case.body else []
-        if case.body and not _may_be_sent(case.operation, leaves, profile):
+        if case.body and not _body_may_be_sent(case.operation, leaves, profile):
             continue
         yield _with_synthetic_account(case, profile) if names_keys and _key_may_stay(leaves) else case
 
 
-def _may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> bool:
+def _body_may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> bool:
     """True if no number in a body may name somebody, and its amounts are permitted."""
     for path, leaf in leaves:
-        is_number_of_somebody = _is_number(leaf) and leaf != 0  # zero names nobody
+        is_number_of_somebody = _is_json_number(leaf) and leaf != 0  # zero names nobody
         is_amount = AMOUNT in path
         if is_number_of_somebody and not is_amount and _may_name_somebody(path):
             return False
@@ -312,7 +312,7 @@ def _are_permitted_amounts(operation: str, leaves: Iterable[_Leaf], profile: Pro
         return True
     greatest = greatest_amount(operation, profile)
     amounts = [leaf for path, leaf in leaves if AMOUNT in path]
-    are_permitted = all(0 < number <= greatest for number in amounts if _is_number(number))
+    are_permitted = all(0 < number <= greatest for number in amounts if _is_json_number(number))
     has_true = any(leaf is True for leaf in amounts)  # a service may read true as 1
     return are_permitted and not has_true
 
@@ -320,7 +320,7 @@ def _are_permitted_amounts(operation: str, leaves: Iterable[_Leaf], profile: Pro
 def greatest_amount(operation: str, profile: Profile) -> float:
     """The greatest amount of the profile for an operation off a sandbox."""
     leaves = leaves_of(documented_members(operation, profile))
-    amounts = [number for path, number in leaves if AMOUNT in path and _is_number(number)]
+    amounts = [number for path, number in leaves if AMOUNT in path and _is_json_number(number)]
     return max(amounts, default=_SMALLEST_AMOUNT)
 
 
@@ -360,6 +360,6 @@ def _value_for_a_lenient_reader(body: bytes) -> Any:
         return None
 
 
-def _is_number(value: Any) -> bool:
+def _is_json_number(value: Any) -> bool:
     """True for a number of JSON. Python counts booleans among the integers."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -25,7 +25,7 @@ _Judged = tuple[Case, Exchange, str, Judgement]
 """An exchange with its case, and the judgement of one requirement on it."""
 _Shown = dict[_Sign, list[tuple[Case, Exchange]]]
 """By sign, the cases that show it with their exchanges, the smallest first."""
-_MOST_CITED = 3
+_MOST_CITED_OF_A_PASS = 3
 """Exchanges that a passing result cites: enough for a reader to see what was sent."""
 
 
@@ -68,7 +68,7 @@ class Findings:
         results = []
         for requirement_id, numbers in passing.items():
             if requirement_id not in deviating:
-                cited = tuple(numbers[:_MOST_CITED])
+                cited = tuple(numbers[:_MOST_CITED_OF_A_PASS])
                 judged = len(numbers)
                 results.append(RequirementResult(requirement_id, Verdict.PASS, exchanges=cited, judged=judged))
         for requirement_id, findings in deviating.items():

@@ -160,7 +160,7 @@ class _Executions:
         )
         if codes_are_kept_back:
             return
-        self._send_first_code_again()
+        self._send_first_code_again_once()
         self._execute_pair()
 
     def _offer_and_execute(
@@ -272,7 +272,7 @@ class _Executions:
             if self._service_is_broken:
                 return False
             offer = self._send_offer(code, row, with_companion=row in rows_with_companion)
-            self._send_first_code_again()  # not before the first offer, which leaves right behind an execution
+            self._send_first_code_again_once()  # not before the first offer, which leaves right behind an execution
             was_sent = offer.number > 0
             if not was_sent:
                 continue
@@ -332,7 +332,7 @@ class _Executions:
             purpose = Execution.BREAKS_AGAIN
             self._send(synthetic(), credential=row.credential, written=row.written, purpose=purpose)
 
-    def _send_first_code_again(self) -> None:
+    def _send_first_code_again_once(self) -> None:
         """Send the code that was executed first without the valid token, if that was not done yet."""
         if self._first_code_is_to_be_sent_again and self._door.guard.first_executed:
             self._first_code_is_to_be_sent_again = False

@@ -55,7 +55,7 @@ class Existence(Purpose):
 def ask_what_is_open(traffic: Traffic) -> None:
     """Send what is needed to judge each endpoint, if the answers so far leave its existence open."""
     for operation in _operations_to_judge(traffic):
-        _judgement_by(_RequestedEvidence(traffic), operation)
+        _judgement_by(_EvidenceOnRequest(traffic), operation)
 
 
 def _operations_to_judge(traffic: Traffic) -> list[str]:
@@ -71,7 +71,7 @@ def _operations_to_judge(traffic: Traffic) -> list[str]:
 
 def endpoint_exists(traffic: Traffic, operation: str) -> Judgement:
     """The judgement that an endpoint exists, by the log."""
-    return _judgement_by(_Evidence(traffic), operation)
+    return _judgement_by(_EvidenceInLog(traffic), operation)
 
 
 def prefix_is_served(traffic: Traffic) -> Judgement:
@@ -96,7 +96,7 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
 # -- what there is to judge by ----------------------------------------------------------------------------------------
 
 
-class _Evidence:
+class _EvidenceInLog:
     """The exchanges in the log that may show whether an endpoint exists."""
 
     def __init__(self, traffic: Traffic) -> None:
@@ -131,7 +131,7 @@ class _Evidence:
         return [candidate for candidate in to_undocumented_paths if _is_sibling(candidate, exchange)][:2]
 
 
-class _RequestedEvidence(_Evidence):
+class _EvidenceOnRequest(_EvidenceInLog):
     """Evidence that is sent for if the log does not have it."""
 
     def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
@@ -196,7 +196,7 @@ _NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" f
 an account."""
 
 
-def _judgement_by(evidence: _Evidence, operation: str) -> Judgement:
+def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement that an endpoint exists. The first of these that there is decides:
 
     1. The endpoint is missing at times: it deviates.
@@ -228,7 +228,7 @@ def _judgement_by(evidence: _Evidence, operation: str) -> Judgement:
     return inconclusive(say("no valid request succeeded ({answer})", answer=answers_in_words(shown)), *shown)
 
 
-def _missing_at_times(evidence: _Evidence, operation: str) -> Judgement:
+def _missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement that the endpoint is not missing at times, such as at one node of several."""
     if operation not in MAY_MISS_A_PATH:
         return holds()
@@ -239,7 +239,7 @@ def _missing_at_times(evidence: _Evidence, operation: str) -> Judgement:
     return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.taken)
 
 
-def _judgement_by_difference(evidence: _Evidence, exchange: Exchange) -> Judgement:
+def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Judgement:
     """The judgement by an answer that is compared with those of the siblings. The exchange must have a response.
 
     | answer | the endpoint |
@@ -269,7 +269,7 @@ def _judgement_by_difference(evidence: _Evidence, exchange: Exchange) -> Judgeme
     if kind in ABOUT_THE_CALLER and not all_lead_to_one_page:
         token_or_address = say("the token may lack the scope; or set base_url to the address that the redirect names")
         return inconclusive(joined((_NOT_TOLD_APART, token_or_address)), exchange, siblings[0])
-    return _judgement_of_like_undocumented(evidence, exchange, siblings)
+    return _judgement_of_answer_like_siblings(evidence, exchange, siblings)
 
 
 def _page_of_redirect(response: Response) -> str:
@@ -277,7 +277,9 @@ def _page_of_redirect(response: Response) -> str:
     return urlsplit(response.header("Location")).path
 
 
-def _judgement_of_like_undocumented(evidence: _Evidence, exchange: Exchange, siblings: list[Exchange]) -> Judgement:
+def _judgement_of_answer_like_siblings(
+    evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]
+) -> Judgement:
     """The judgement by a refusal that its siblings get, too. It deviates only if the request is surely valid."""
     assert exchange.response is not None
     is_valid = _find_out_if_valid(evidence, exchange, siblings)
@@ -293,7 +295,7 @@ def _judgement_of_like_undocumented(evidence: _Evidence, exchange: Exchange, sib
     return deviates(finding("like-undocumented", status=exchange.response.status), exchange, siblings[0])
 
 
-def _invalid_request_told_apart(evidence: _Evidence, operation: str) -> tuple[Exchange, ...]:
+def _invalid_request_told_apart(evidence: _EvidenceInLog, operation: str) -> tuple[Exchange, ...]:
     """A harmless invalid request that is not answered like its siblings, and one of them; empty if there is none.
 
     An endpoint that exists may answer a valid request like an unknown path: there is no such key, or no such payee. An
@@ -318,7 +320,7 @@ def _are_answered(exchanges: Sequence[Exchange]) -> bool:
     return all(exchange.response for exchange in exchanges)
 
 
-def _find_out_if_valid(evidence: _Evidence, exchange: Exchange, siblings: list[Exchange]) -> bool:
+def _find_out_if_valid(evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]) -> bool:
     """True if a request is surely valid:
 
     - an execution, if the run prepared its code
@@ -344,7 +346,7 @@ def _find_out_if_valid(evidence: _Evidence, exchange: Exchange, siblings: list[E
     return account in map(_path_parameter_of, accepted)
 
 
-def _accepted_by_other_operations(evidence: _Evidence, operation: str) -> list[Exchange]:
+def _accepted_by_other_operations(evidence: _EvidenceInLog, operation: str) -> list[Exchange]:
     """The requests to other operations that succeeded. A page for people, such as one to log in, is no success."""
     accepted = []
     for exchange in evidence.not_generated():

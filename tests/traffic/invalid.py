@@ -77,7 +77,7 @@ MORE_QUERIES = {
 _EMPTY_HEADER = "an empty header"
 _LONG_TOKEN = "an over-long bearer"
 """A token of 4 kB."""
-CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
+ALL_CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
 """Credentials for one operation, listAccounts: a service reads the header in one place. `_credentials` says which of
 them the other operations get."""
 CONTENT_TYPES = {
@@ -263,7 +263,7 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
     apart, from the table of forms in `wrong_tokens.py`.
     """
     if operation == "listAccounts":
-        return CREDENTIALS
+        return ALL_CREDENTIALS
     if operation in WANT_THE_TOKEN:
         return [_EMPTY_HEADER]
     credentials = [NO_HEADER, ANOTHER, _EMPTY_HEADER]

@@ -138,7 +138,7 @@ def observed(requirement_id: str, log: Log) -> Observed:
     """What the log shows for a requirement of the table OBSERVATIONS."""
     observation = Observed()
     for situation in OBSERVATIONS[requirement_id]:
-        shown = _shown_in(situation, requirement_id, log)
+        shown = _values_shown_in(situation, requirement_id, log)
         for phrase, value, answer in shown:
             observation.values.setdefault(phrase, []).append(value)
             observation.exchanges.append(answer)
@@ -147,7 +147,7 @@ def observed(requirement_id: str, log: Log) -> Observed:
     return observation
 
 
-def _shown_in(situation: Situation, requirement_id: str, log: Log) -> list[tuple[Text, Facts | str, Exchange]]:
+def _values_shown_in(situation: Situation, requirement_id: str, log: Log) -> list[tuple[Text, Facts | str, Exchange]]:
     """The phrase of the situation, the value and the answer of each exchange that shows one, in order."""
     shown = []
     for exchange in situation.requests(requirement_id, log):

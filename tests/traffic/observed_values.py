@@ -191,7 +191,7 @@ def _need_by_unreadable_body(exchange: Exchange, log: Log) -> str:
 
 # -- invalid requests ---------------------------------------------------------------------------------------------
 
-_LARGE = frozenset({"very long", "a very long text", "long"})
+_LARGE_CLASSES = frozenset({"very long", "a very long text", "long"})
 """Classes of invalid requests that show whether a service limits the size of a request."""
 _COMPLETE = ("pixKey", "a synthetic key")
 """Class of a registration with every field. Registrations that lack a field are compared with it."""
@@ -204,7 +204,7 @@ _MISSING = "missing"
 def by_large_request(exchange: Exchange, log: Log) -> Text | None:
     """The operation, the part of the request that is large, and how."""
     _, how_it_is_unusual = exchange.unusual
-    if how_it_is_unusual not in _LARGE or not _stands_for_its_class(exchange, log):
+    if how_it_is_unusual not in _LARGE_CLASSES or not _stands_for_its_class(exchange, log):
         return None
     return joined((exchange.operation, *exchange.unusual), ", ")
 
@@ -253,7 +253,7 @@ def _complete_registration(log: Log) -> Exchange | None:
 
 # -- refusals -----------------------------------------------------------------------------------------------------
 
-_CREDENTIALS = {
+_PHRASES_OF_CREDENTIALS = {
     NO_HEADER: "without a token",
     ANOTHER: "with a wrong token",
     "an empty bearer": "with an empty bearer",
@@ -290,14 +290,14 @@ def _by_credential(exchange: Exchange, log: Log) -> Text | None:
             return None
         if _need_by_unreadable_body(exchange, log) != REQUIRED:
             return None  # the body is refused. Another requirement shows whether the operation wants the token
-    return _CREDENTIALS.get(exchange.credential)
+    return _PHRASES_OF_CREDENTIALS.get(exchange.credential)
 
 
 def _by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
     """The phrase of the unusual part of an invalid request; None if another requirement is about this part."""
     _, how_it_is_unusual = exchange.unusual
     is_other_account = exchange.operation == _REGISTER and exchange.unusual == _OTHER_ACCOUNT
-    if how_it_is_unusual in _LARGE or is_other_account:
+    if how_it_is_unusual in _LARGE_CLASSES or is_other_account:
         return None  # general.sizeLimit, registerPixKey.account.relation
     if how_it_is_unusual != _MISSING:
         return joined(exchange.unusual, ": ")
@@ -350,7 +350,7 @@ def code_of_refusal(exchange: Exchange, log: Log) -> str | None:
     code = code_of(exchange.response)
     if code is None:
         return None
-    return number_of(Decimal(code))
+    return number_as_shown(Decimal(code))
 
 
 # -- fields of the execution result -------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def status_before_execution(exchange: Exchange, log: Log) -> str | None:
     if not succeeded(exchange):
         return None
     data = data_of(exchange.response) or {}
-    return word_of(data["status"]) if "status" in data else "no status"
+    return status_as_shown(data["status"]) if "status" in data else "no status"
 
 
 def _by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
@@ -430,13 +430,13 @@ def _value_or_seen(exchange: Exchange, value: str | None) -> str | None:
 def _status_in_result(exchange: Exchange) -> str | None:
     """The status of an execution result; None if there is none."""
     value = _in_result(exchange, "status")
-    return None if value is _ABSENT else word_of(value)
+    return None if value is _ABSENT else status_as_shown(value)
 
 
 def _account_type_in_result(exchange: Exchange) -> str | None:
     """The account type of an execution result; None if there is none."""
     value = _in_result(exchange, "accountType")
-    return None if value is _ABSENT else number_of(value)
+    return None if value is _ABSENT else number_as_shown(value)
 
 
 def _in_result(exchange: Exchange, field: str) -> object:
@@ -445,14 +445,14 @@ def _in_result(exchange: Exchange, field: str) -> object:
     return (data or {}).get(field, _ABSENT)
 
 
-def word_of(value: object) -> str:
+def status_as_shown(value: object) -> str:
     """A status as it may be shown: the word itself if it is plain, else words that say what it is."""
     if not isinstance(value, str):
         return "no text"
     return value if is_plain_value(value) else "another text"
 
 
-def number_of(value: object) -> str:
+def number_as_shown(value: object) -> str:
     """A number as it may be shown: itself if it has few digits, else its power of ten."""
     if not is_integer(value) or not isinstance(value, Decimal):
         return "no integer"

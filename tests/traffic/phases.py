@@ -43,23 +43,28 @@ from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
 from tests.traffic.property import Generation
 from tests.traffic.refused_credentials import credentials_in_words
-from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable
+from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable_requests
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 from tests.traffic.trust.asking import ask_at_the_start, ask_in_place_of_a_token
-from tests.traffic.undescribed import prepare_transfers, read, read_again, read_beside_refusals
+from tests.traffic.undescribed import (
+    prepare_transfers,
+    send_reads,
+    send_reads_after_changes,
+    send_reads_beside_refusals,
+)
 
 IN_ORDER: tuple[Scenario, ...] = (ask_at_the_start, register, execute, prepare_transfers)
 """Scenarios that are sent alone and in this order: what needs the first second of a run; the keys; the executions; the
 transfers that are only prepared."""
-AT_ONCE: tuple[Scenario, ...] = (read, send_invalid, send_unreadable)
+AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_requests)
 """Scenarios that are sent together, because they name nobody, or only read."""
-SIDE_BY_SIDE: tuple[Scenario, ...] = (read_beside_refusals,)
+SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
 WITH_STAND_INS: tuple[Scenario, ...] = (ask_in_place_of_a_token,)
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
-IN_THE_END: tuple[Scenario, ...] = (read_again, send_first_code_at_the_end, ask_what_is_open)
+IN_THE_END: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
 """What other answers are compared with. It is sent last, so that it takes no place in limits.transfers from them."""
@@ -91,13 +96,13 @@ def send_and_clean_up(config: pytest.Config, session: Session, items: Sequence[p
     client, profile = session.client, session.profile
     items_to_send_for = [] if client.token_is_refused else items
     try:
-        return send_all(config, client, profile, session.run.seed, items_to_send_for, session.reproduction)
+        return send_everything(config, client, profile, session.run.seed, items_to_send_for, session.reproduction)
     finally:
         if profile.accounts and "register-keys" in profile.allow:
             Registrar(client, profile).finish()
 
 
-def send_all(
+def send_everything(
     config: pytest.Config,
     client: Client,
     profile: Profile,

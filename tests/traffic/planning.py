@@ -33,7 +33,7 @@ from spec.rules import Reproduction
 from tests.harness.options import PRINTING, explains, options_given
 from tests.harness.selection import group_of, ids_tested, permits, requirement_of, selection
 from tests.traffic.enough import few_exchanges
-from tests.traffic.phases import send_all
+from tests.traffic.phases import send_everything
 
 InPlaceOfTests = Callable[[pytest.Session], None]
 """Prints something about the collected tests instead of running them."""
@@ -131,12 +131,12 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     `resend` has the codes that may be sent although an earlier run sent them.
     """
     new_journal = config.getoption("new_journal")
-    door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend, new_journal=new_journal)
+    door = open_planned_door(profile, TOKEN, _PlanningWire(profile), resend=resend, new_journal=new_journal)
     client = Client(door)
     preflight(client)
     reproduction = Reproduction(door.exchanges, door.sent_again)
     seed = config.getoption("seed") or 0
-    traffic = send_all(config, client, profile, seed, items, reproduction).traffic
+    traffic = send_everything(config, client, profile, seed, items, reproduction).traffic
     operations_tested = (requirements()[requirement_id].operation for requirement_id in ids_tested(items, "sent"))
     denied = frozenset(name for name in operations_tested if name and not permits(profile, name))
     return Plan(
@@ -150,7 +150,7 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     )
 
 
-class _Wire:
+class _PlanningWire:
     """A wire that sends nothing.
 
     A valid request succeeds, with an answer as in the interface document. Any other request is refused.

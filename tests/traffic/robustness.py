@@ -71,7 +71,7 @@ def send_invalid(traffic: Traffic) -> None:
 
 
 @scenario(serves=["general.otherTokens", "*.refusal"], needs="fuzz")
-def send_unreadable(traffic: Traffic) -> None:
+def send_unreadable_requests(traffic: Traffic) -> None:
     """Send unreadable requests to operations that may be open: without a token, with a wrong one, with the valid one.
 
     If an operation needs the token, the answers differ.

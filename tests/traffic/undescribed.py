@@ -100,7 +100,7 @@ def _send_granted_orders_again(traffic: Traffic) -> None:
 
 
 @scenario(serves=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"])
-def read(traffic: Traffic) -> None:
+def send_reads(traffic: Traffic) -> None:
     """Send each read with the token and without it, unless it needs an account and there is none.
 
     A read that one node of several may not know (MAY_MISS_A_PATH) is sent more often. Reads also show whether an
@@ -123,12 +123,12 @@ def _send_read(traffic: Traffic, operation: str, purpose: Purpose, credential: s
 
 
 def _operations_read(traffic: Traffic) -> list[str]:
-    """The operations that `read` has sent."""
+    """The operations that `send_reads` has sent a read to."""
     return [operation for operation in READS if traffic.log.of(operation, Reading.WITH_TOKEN)]
 
 
 @scenario(serves=[f"{operation}.shape" for operation in READS])
-def read_again(traffic: Traffic) -> None:
+def send_reads_after_changes(traffic: Traffic) -> None:
     """Send each read once more if requests were sent that may have changed its answer."""
     if traffic.reach.operations & CHANGE_ACCOUNTS:
         for operation in _operations_read(traffic):
@@ -136,7 +136,7 @@ def read_again(traffic: Traffic) -> None:
 
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"])
-def read_beside_refusals(traffic: Traffic) -> None:
+def send_reads_beside_refusals(traffic: Traffic) -> None:
     """Send each read at the same moment as a request that must be refused: `_requests_to_refuse` says which.
 
     A service may mix up the answers to two such requests.

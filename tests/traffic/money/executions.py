@@ -72,11 +72,11 @@ def repeated_executions(log: Log) -> list[Exchange]:
     codes_executed: set[str] = set()
     repeated = []
     for exchange in log.attempts(EXECUTE):
-        is_repeated = exchange.credential == VALID and _code_of(exchange) in codes_executed
+        is_repeated = exchange.credential == VALID and _transaction_code_of(exchange) in codes_executed
         if is_repeated and grants_protected_result(exchange):
             repeated.append(exchange)
         if succeeded(exchange):
-            codes_executed.add(_code_of(exchange))
+            codes_executed.add(_transaction_code_of(exchange))
     return repeated
 
 
@@ -86,8 +86,8 @@ def executed_and_refused(log: Log) -> list[Exchange]:
     A code that was offered with a wrong token is left out, because that request may have executed it.
     """
     prepared = log.of(EXECUTE, Execution.PREPARED, Execution.PREPARED_WITH_MORE)
-    offered = _wrong_tokens_by_code(log)
-    not_offered = [execution for execution in prepared if _code_of(execution) not in offered]
+    wrong_tokens = _wrong_tokens_by_code(log)
+    not_offered = [execution for execution in prepared if _transaction_code_of(execution) not in wrong_tokens]
     return list(filter(is_refused_and_done, not_offered))
 
 
@@ -113,11 +113,11 @@ def perhaps_spent(log: Log) -> list[Exchange]:
         return []
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless = _wrong_tokens_before_a_success(log)
-    not_offered = [answer for answer in answers_to_real_codes(log) if _code_of(answer) not in wrong_tokens]
+    not_offered = [answer for answer in answers_to_real_codes(log) if _transaction_code_of(answer) not in wrong_tokens]
     refused_anyway = [answer for answer in not_offered if refused_or_lost(answer) is not None]
     spent = []
     for answer in refused:
-        had_harmless_tokens = wrong_tokens[_code_of(answer)] <= harmless
+        had_harmless_tokens = wrong_tokens[_transaction_code_of(answer)] <= harmless
         is_refused_anyway = any(indistinguishable(answer, reference) for reference in refused_anyway)
         if not had_harmless_tokens and not is_refused_anyway:
             spent.append(answer)
@@ -132,12 +132,13 @@ def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     """
     executions = answers_to_real_codes(log)
     wrong_tokens = _wrong_tokens_by_code(log)
-    offered = [execution for execution in executions if execution.response and _code_of(execution) in wrong_tokens]
+    answered = [execution for execution in executions if execution.response]
+    offered = [execution for execution in answered if _transaction_code_of(execution) in wrong_tokens]
     if len(offered) == len(executions):
         return [execution for execution in offered if refused_or_lost(execution) is RefusalKind.CONFLICT]
 
     refused = [execution for execution in offered if refused_or_lost(execution) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER]
-    confirmed = [success for success in successful_executions(log) if _code_of(success) not in wrong_tokens]
+    confirmed = [success for success in successful_executions(log) if _transaction_code_of(success) not in wrong_tokens]
     origins_confirmed = set(map(_is_of_prepared_code, confirmed))
     return [execution for execution in refused if _is_of_prepared_code(execution) in origins_confirmed]
 
@@ -146,7 +147,7 @@ def _wrong_tokens_by_code(log: Log) -> dict[str, set[_Credential]]:
     """By code that was offered, the wrong tokens that were sent with it."""
     wrong_tokens: dict[str, set[_Credential]] = {}
     for offer in log.sent(EXECUTE, Execution.OFFERED):
-        wrong_tokens.setdefault(_code_of(offer), set()).add((offer.credential, offer.written))
+        wrong_tokens.setdefault(_transaction_code_of(offer), set()).add((offer.credential, offer.written))
     return wrong_tokens
 
 
@@ -155,7 +156,7 @@ def _wrong_tokens_before_a_success(log: Log) -> set[_Credential]:
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless: set[_Credential] = set()
     for success in successful_executions(log):
-        harmless |= wrong_tokens.get(_code_of(success), set())
+        harmless |= wrong_tokens.get(_transaction_code_of(success), set())
     return harmless
 
 
@@ -164,6 +165,6 @@ def _is_of_prepared_code(execution: Exchange) -> bool:
     return execution.purpose is Execution.PREPARED
 
 
-def _code_of(execution: Exchange) -> str:
+def _transaction_code_of(execution: Exchange) -> str:
     """The transaction code that an execution names."""
     return execution.request.last_segment
