@@ -121,9 +121,7 @@ class _Executions:
         self._rows_by_place: dict[int, list[Row]] = {}  # by place of a code, the wrong tokens to offer it with
         self._rows_offered: dict[str, Sequence[Row]] = {}  # by code, the wrong tokens that it was offered with
         self._service_is_broken = False  # True once an offer as documented broke the service
-        self._first_code_is_to_be_sent_again = self._wants(
-            _TOKEN
-        )  # True until it was sent again without the valid token
+        self._first_code_is_to_be_sent_again = self._wants(_TOKEN)  # without the valid token, once it was executed
 
     def send_unknown_code(self) -> None:
         """Send a code that does not exist, with the valid token."""
@@ -186,32 +184,35 @@ class _Executions:
     # -- which codes there are ------------------------------------------------------------------------------------
 
     def _plan_of_codes(self) -> _CodePlan:
-        """The codes that there is room for. A note says if some are left out.
+        """The codes that there is room for.
 
         1. The pair has the first share of limits.executions.
         2. The supplied codes come next, unless the journal says that an earlier run sent them.
         3. The codes that the run prepares have the room that is left.
         """
-        limit = self._profile.limits.executions
-        room = limit - self._size_of_pair()
+        room = self._profile.limits.executions - self._size_of_pair()
         usable = self._door.guard.open(self._profile.transactions.codes)
         supplied = usable[:room]
         prepare_plan = self._profile.transactions.prepare
         most_prepared = prepare_plan.count if prepare_plan else 0
         number_to_prepare = min(most_prepared, room - len(supplied))
 
-        number_of_all = len(usable) + most_prepared
         before_pair = len(supplied) + number_to_prepare
-        left_out: Text = ""
-        if before_pair < number_of_all:
-            left_out = say(
-                "limits.executions ({limit}) leaves out {number} of {in_all} transaction codes",
-                limit=limit,
-                number=number_of_all - before_pair,
-                in_all=number_of_all,
-            )
-            self._door.note(NoteAbout.CUT, left_out, EXECUTE)
+        left_out = self._note_codes_left_out(before_pair, len(usable) + most_prepared)
         return _CodePlan(supplied, number_to_prepare + self._size_of_pair(), before_pair, left_out)
+
+    def _note_codes_left_out(self, number_sent: int, number_of_all: int) -> Text:
+        """Note how many codes there is no room for, and give the note; empty if there is room for all."""
+        if number_sent >= number_of_all:
+            return ""
+        note = say(
+            "limits.executions ({limit}) leaves out {number} of {in_all} transaction codes",
+            limit=self._profile.limits.executions,
+            number=number_of_all - number_sent,
+            in_all=number_of_all,
+        )
+        self._door.note(NoteAbout.CUT, note, EXECUTE)
+        return note
 
     def _size_of_pair(self) -> int:
         """The number of codes of the pair: 2, or 0 if there is no pair."""
@@ -363,10 +364,13 @@ class _Executions:
     def _execute_prepared_or_keep(self, code: str, place: int, plan: _CodePlan) -> None:
         """Execute a code that the run prepared, or keep it for the pair.
 
-        A code is kept for the pair only if all real codes so far were executed, and there was one.
+        A code is kept for the pair only if all real codes so far were executed, and there was one. If executions may
+        need more than is documented, this one has a body, more headers and a query.
         """
         is_for_pair = place >= plan.before_pair
-        if is_for_pair and successful_executions(self._log) and all(map(succeeded, answers_to_real_codes(self._log))):
+        one_succeeded = bool(successful_executions(self._log))
+        none_failed = all(map(succeeded, answers_to_real_codes(self._log)))
+        if is_for_pair and one_succeeded and none_failed:
             self._codes_of_pair.append(code)
             return
         self._send_neighbour(place)

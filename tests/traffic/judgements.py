@@ -420,6 +420,7 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     if not any(exchange.response for exchange in exchanges):
         answers = joined(map(answer_in_words, exchanges))
         return inconclusive(say("no answer to judge: {answers}", answers=answers))
+    # Reasons of judgements that are no deviation, such as "not seen again with nothing else in flight".
     remarks = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
     holding = [exchange for exchange, judgement in judgements if judgement.holds]
     return holds(*remarks, *holding[:1], why=joined([*remarks.values(), not_sent]))
