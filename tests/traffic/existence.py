@@ -28,7 +28,7 @@ from spec.answers import (
 from spec.exchange import VALID, Exchange, Purpose, Response, is_readable
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
-from spec.message import joined, say
+from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_passing
 from tests.harness.judging import NotExercised, require_permission, require_supplied
 from tests.harness.selection import MAY_BE_OPEN
@@ -188,12 +188,17 @@ def _path_parameter_of(exchange: Exchange) -> str | None:
 # -- the judgement ----------------------------------------------------------------------------------------------------
 
 _NOT_TOLD_APART = say("no answer of its own, so it cannot be told from an undocumented path")
+_ALWAYS_MISSING = say("every request with the valid token got 404, so perhaps only a gateway knows the path")
 _NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
     "executePix": "needs a code that transactions.prepare prepares",
     "deletePixKey": "needs requests.deletePixKey, and a key that is not RANDOM and not registered yet",
 }
-"""By operation, what a profile has to supply so that the run can send a request which is surely valid. All others need
-an account."""
+"""By operation, what a profile has to supply so that the run can send a request which is surely valid."""
+
+
+def _needed_for(operation: str) -> Text:
+    """What a request to the operation needs if the service is to accept it."""
+    return _NEEDED.get(operation, say("needs an account that exists"))
 
 
 def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
@@ -245,7 +250,8 @@ def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Ju
     | answer | the endpoint |
     |---|---|
     | method not allowed, or not implemented | does not exist |
-    | differs from those of the siblings | exists |
+    | differs from those of the siblings, but every valid request got 404 | may exist |
+    | differs from those of the siblings otherwise | exists |
     | is alike, and another caller may get another one | may exist |
     | is alike, to a request that may be invalid | may exist |
     | is alike, and an invalid request is answered otherwise than its siblings | exists |
@@ -264,6 +270,10 @@ def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Ju
     # A redirect may be that of a gateway, to log in. One that only adds a slash is the endpoint's own.
     is_its_own = kind is not RefusalKind.REDIRECT or f"{urlsplit(exchange.request.url).path}/" in pages
     if is_its_own and not indistinguishable(exchange, *siblings):
+        is_always_missing = _find_out_if_always_missing(evidence, exchange, siblings)
+        if is_always_missing:
+            why = joined((_ALWAYS_MISSING, _needed_for(exchange.operation)))
+            return inconclusive(why, exchange, siblings[0])
         return holds(exchange, siblings[0])
     all_lead_to_one_page = len(pages) == 1 and "" not in pages
     if kind in ABOUT_THE_CALLER and not all_lead_to_one_page:
@@ -277,6 +287,22 @@ def _page_of_redirect(response: Response) -> str:
     return urlsplit(response.header("Location")).path
 
 
+def _find_out_if_always_missing(evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]) -> bool:
+    """True if a request that must find its resource got 404, and so did every other one with the valid token.
+
+    A gateway that knows the path answers so, in words of its own, if the endpoint behind it is not there.
+    """
+    if refused_or_lost(exchange) is not RefusalKind.NOT_FOUND:
+        return False
+    is_valid = _find_out_if_valid(evidence, exchange, siblings)
+    if not is_valid:
+        return False
+    candidates = [*evidence.not_generated(exchange.operation), *evidence.harmless(exchange.operation)]
+    with_token = [candidate for candidate in candidates if candidate.credential == VALID]
+    refusal_kinds = {refusal_kind(candidate.response) for candidate in with_token if candidate.response}
+    return refusal_kinds <= {RefusalKind.NOT_FOUND}
+
+
 def _judgement_of_answer_like_siblings(
     evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]
 ) -> Judgement:
@@ -287,8 +313,8 @@ def _judgement_of_answer_like_siblings(
         registrations = valid_registrations(evidence.log) if exchange.operation == "deletePixKey" else []
         if registrations and not any(registration.response for registration in registrations):
             return inconclusive(nothing_to_delete(evidence.log), exchange, siblings[0])
-        needed = _NEEDED.get(exchange.operation, "needs an account that exists")
-        return inconclusive(joined((_NOT_TOLD_APART, needed)), exchange, siblings[0])
+        why = joined((_NOT_TOLD_APART, _needed_for(exchange.operation)))
+        return inconclusive(why, exchange, siblings[0])
     told_apart = _invalid_request_told_apart(evidence, exchange.operation)
     if told_apart:
         return holds(*told_apart)

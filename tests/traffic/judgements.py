@@ -290,7 +290,7 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
     why = say("no code was executed as documented ({answers})", answers=answers_in_words(refused))
     if prepare is None or prepare.count < _ENOUGH_PREPARED:
         why = say(
-            "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to "
+            "no code was executed as documented ({answers}): supply more codes, or set transactions.prepare.count to "
             "{count} or more",
             answers=answers_in_words(refused),
             count=_ENOUGH_PREPARED,
