@@ -188,6 +188,10 @@ def _path_parameter_of(exchange: Exchange) -> str | None:
 # -- the judgement ----------------------------------------------------------------------------------------------------
 
 _NOT_TOLD_APART = say("no answer of its own, so it cannot be told from an undocumented path")
+_LEADS_ELSEWHERE = say("the token may lack the scope; or set base_url to the address that the redirect names")
+_CALLER_IS_REFUSED = say(
+    "the token may lack the scope; or wrong tokens locked the caller out for a while: lower limits.wrong_tokens"
+)
 _ALWAYS_MISSING = say("every request with the valid token got 404, so perhaps only a gateway knows the path")
 _NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
     "executePix": "needs a code that transactions.prepare prepares",
@@ -277,8 +281,8 @@ def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Ju
         return holds(exchange, siblings[0])
     all_lead_to_one_page = len(pages) == 1 and "" not in pages
     if kind in ABOUT_THE_CALLER and not all_lead_to_one_page:
-        token_or_address = say("the token may lack the scope; or set base_url to the address that the redirect names")
-        return inconclusive(joined((_NOT_TOLD_APART, token_or_address)), exchange, siblings[0])
+        why_refused = _LEADS_ELSEWHERE if kind is RefusalKind.REDIRECT else _CALLER_IS_REFUSED
+        return inconclusive(joined((_NOT_TOLD_APART, why_refused)), exchange, siblings[0])
     return _judgement_of_answer_like_siblings(evidence, exchange, siblings)
 
 
