@@ -36,7 +36,8 @@ from reports.result.run_verdict import RunResult, result_of_run
 from reports.result.verdicts import RequirementResult, RunVerdict, counts, coverage
 from reports.sentences.headline import headline
 from reports.sentences.wording import grouped, published_moment
-from reports.showing.evidence import EXECUTES, MAY_MOVE, OFFERED, Evidence
+from reports.showing.evidence import ShownExchange
+from reports.showing.resending import EXECUTES, MAY_MOVE, OFFERED
 from spec.interface import READS, operations
 from spec.message import Date, Text, say
 from spec.requirements import Requirement
@@ -198,9 +199,9 @@ def _accepted_record(run: Run) -> AcceptedRecord | None:
     return AcceptedRecord(accepted=run.record.accepted, suite_version=run.record.suite_version)
 
 
-def _lines_that_resend_one(exchanges: Mapping[int, Evidence], numbers: Sequence[int]) -> str:
+def _lines_that_resend_one(exchanges: Mapping[int, ShownExchange], numbers: Sequence[int]) -> str:
     """Lines that send one of these exchanges again; empty if there are none. Those that move no money are preferred."""
-    lines_of_exchanges = [exchanges[number]["curl"] for number in numbers if number in exchanges]
+    lines_of_exchanges = [exchanges[number].lines_that_resend for number in numbers if number in exchanges]
     return min(filter(None, lines_of_exchanges), key=_risk, default="")
 
 
@@ -213,18 +214,18 @@ def _key_not_cleaned_up(key: LeftKey) -> KeyNotCleanedUp:
     return KeyNotCleanedUp(what=key.what, why=key.why, of_the_profile=key.of_the_profile, exchanges=key.exchanges)
 
 
-def _listed_exchange(exchange: Evidence, start: datetime) -> ListedExchange:
+def _listed_exchange(exchange: ShownExchange, start: datetime) -> ListedExchange:
     """One line about an exchange. `start` is when the run started."""
     return ListedExchange(
-        number=exchange["number"],
-        operation=exchange["operation"],
-        elapsed_ms=exchange["elapsed_ms"],
-        beside=exchange["beside"],
-        request=f"{exchange['request']['method']} {exchange['request']['url']}",
-        result=exchange["response"]["status"] if "response" in exchange else exchange.get("kind"),
-        at_ms=round((exchange["started"] - start.timestamp()) * 1000, 1),
-        part=exchange["part"] or None,
-        purpose=exchange["purpose"] or None,
+        number=exchange.number,
+        operation=exchange.operation,
+        elapsed_ms=exchange.elapsed_ms,
+        beside=exchange.beside,
+        request=f"{exchange.request.method} {exchange.request.url}",
+        result=exchange.response.status if exchange.response else exchange.failure_kind or None,
+        at_ms=round((exchange.started - start.timestamp()) * 1000, 1),
+        part=exchange.part or None,
+        purpose=exchange.purpose or None,
     )
 
 
@@ -249,16 +250,16 @@ def _proof_line() -> Text:
         return ""
 
 
-def latency(exchanges: Iterable[Evidence]) -> dict[str, Latency]:
+def latency(exchanges: Iterable[ShownExchange]) -> dict[str, Latency]:
     """Times of the answers of each operation, in the order of the interface document. Refusals count, too."""
-    answered = [exchange for exchange in exchanges if "response" in exchange]
-    by_operation = grouped(answered, lambda exchange: exchange["operation"])
+    answered = [exchange for exchange in exchanges if exchange.response]
+    by_operation = grouped(answered, lambda exchange: exchange.operation)
     return {operation: _latency(by_operation[operation]) for operation in operations() if operation in by_operation}
 
 
-def _latency(exchanges: Iterable[Evidence]) -> Latency:
+def _latency(exchanges: Iterable[ShownExchange]) -> Latency:
     """Times of these answers."""
-    times = sorted(exchange["elapsed_ms"] for exchange in exchanges)
+    times = sorted(exchange.elapsed_ms for exchange in exchanges)
     return Latency(
         count=len(times),
         min_ms=_nearest_rank(times, 0.0),

@@ -19,7 +19,7 @@ from math import isfinite
 
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from reports.recorded.entry import IN_PART, NOT_OURS
-from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, Sighting, Tally, TallyKey
+from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, ShownDeviation, Sighting, Tally, TallyKey
 from reports.result.grants import Grants
 from reports.result.run import Note, NoteKind, Recording, Run
 from reports.result.verdicts import RequirementResult, Verdict, deviation
@@ -56,8 +56,7 @@ def take_tally(run: Run, tally: Tally) -> None:
         _, requirement_id, *_ = key
         cited = [numbers.of(sighting) for sighting in sightings]
         for number, sighting in zip(cited, sightings, strict=True):
-            _, evidence = sighting.what
-            run.exchanges[number] = evidence | {"number": number}
+            run.exchanges[number] = replace(_deviation_of(sighting).exchange, number=number)
         finding = _finding(sightings[0], tally.times[key], _judged_answers(tally, requirement_id))
         findings.setdefault(requirement_id, []).append(replace(finding, exchanges=tuple(cited)))
     for id in requirements():
@@ -101,8 +100,6 @@ def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) ->
 
 def _finding(first: Sighting, times: int, answers: int) -> Finding:
     """The finding of the first sighting, with the number of answers that show it, and where it is first recorded."""
-    finding: Finding
-    finding, _ = first.what
     counted = say(
         "{times} of {answers}, first at entry {number} of {file}",
         times=f"{times:,}",
@@ -110,12 +107,18 @@ def _finding(first: Sighting, times: int, answers: int) -> Finding:
         number=f"{first.entry:,}",
         file=first.file,
     )
-    return replace(finding, shown_by=counted)
+    return replace(_deviation_of(first).finding, shown_by=counted)
+
+
+def _deviation_of(sighting: Sighting) -> ShownDeviation:
+    """The deviation that an entry shows. The entry must be the sighting of a deviation."""
+    assert sighting.deviation is not None
+    return sighting.deviation
 
 
 def _note(key: TallyKey, first: Sighting, tally: Tally) -> Note:
     """A note on entries that were not judged for one reason, or only in part."""
-    why = first.what
+    why = first.gap
     parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
     line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parameters)
     if why in IN_PART:
@@ -125,7 +128,7 @@ def _note(key: TallyKey, first: Sighting, tally: Tally) -> Note:
 
 def _unjudged(tally: Tally) -> Text:
     """Reason why a run that judges this recording is incomplete: a part of it is damaged. Empty if none is."""
-    is_damaged = any(sightings[0].what not in NOT_OURS for _, sightings in tally.of(GAP))
+    is_damaged = any(sightings[0].gap not in NOT_OURS for _, sightings in tally.of(GAP))
     return say("not all of the recording could be judged") if is_damaged else ""
 
 

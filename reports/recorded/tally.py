@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from heapq import nsmallest
 from itertools import chain
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from environments.profiles.model import Profile
 from environments.profiles.parts import SECRET_HEADER
@@ -22,7 +20,7 @@ from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
 from reports.recorded.entry import NO_BODY, NO_TOKEN, NOT_OURS, UNKNOWN, RecordedExchange, named
 from reports.recorded.forms import Forms, declines, grants_something
 from reports.sentences.wording import grouped
-from reports.showing.evidence import Evidence, outline
+from reports.showing.evidence import ShownExchange, ShownRequest, outline, shown_response
 from reports.showing.show import Display
 from spec.exchange import Exchange, Response
 from spec.findings import Finding
@@ -45,20 +43,27 @@ _MOST_SIGHTINGS = 3
 """Sightings of a key that are kept: as many as the page links."""
 _MOST_KEYS = 20
 """Keys of one requirement, or of one file, that are kept. A service may break a requirement in countless ways."""
-_MOST_HEADERS = 50
-"""Headers of a response that are looked at. A service may send thousands."""
 _PLACE = re.compile(r"/[0-9]+(?=/|$)")
 """A place in a JSON pointer. It differs from answer to answer."""
 _CREDENTIAL_PIECE = re.compile(r"[^\s;,=]{4,}")
 """A part of a secret header that may be a secret by itself, such as the value of a cookie."""
 
 
+@dataclass(frozen=True)
+class ShownDeviation:
+    """A deviation, and the exchange that shows it, as they may be shown."""
+
+    finding: Finding
+    exchange: ShownExchange
+
+
 class Sighting(NamedTuple):
-    """An entry that shows something."""
+    """An entry that shows a deviation, or has a gap."""
 
     file: str
     entry: int  # its number in the file, from 1
-    what: Any  # what may be shown of it: (Finding, Evidence) of a deviation, the reason of a gap
+    gap: Text = ""  # why the entry is not judged, or not as a whole; empty for a deviation
+    deviation: ShownDeviation | None = None
 
 
 @dataclass
@@ -118,7 +123,10 @@ class TallyMaker:
     def count_gap(self, why: Text, number: int) -> None:
         """Count an entry that is not judged, or not as a whole. A fault of the recording is counted by its file."""
         file = "" if why in NOT_OURS else self._file
-        self._count((GAP, file, str(why)), number, lambda: why)
+        key = (GAP, file, str(why))
+        self._count(key)
+        if self._has_room_for_sighting(key):
+            self.tally.first[key].append(Sighting(self._file, number, gap=why))
 
     def judge(self, exchange: RecordedExchange) -> None:
         """Judge an exchange, which has a response, and count what it shows."""
@@ -139,8 +147,11 @@ class TallyMaker:
         for id, findings in self._forms.deviations(exchange, response):
             tally.times[BROKEN, id] += 1
             for finding in findings:
-                show = partial(self._shown, finding, exchange, response)
-                self._count(_key_of(id, finding), exchange.number, show)
+                key = _key_of(id, finding)
+                self._count(key)
+                if self._has_room_for_sighting(key):  # asked first, because it is slow to make what may be shown
+                    shown_deviation = self._shown(finding, exchange, response)
+                    tally.first[key].append(Sighting(self._file, exchange.number, deviation=shown_deviation))
 
     def _with_credential_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
         """The exchange. Its credential is unknown until its token was granted something in this file.
@@ -157,28 +168,32 @@ class TallyMaker:
             return replace(exchange, credential=UNKNOWN, valid=False)
         return exchange
 
-    def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:
-        """Count an entry under a key. `show` is slow, and is called only for the first few entries of a key."""
-        sightings = self.tally.first.setdefault(key, [])
+    def _count(self, key: TallyKey) -> None:
+        """Count an entry under a key."""
         self.tally.times[key] += 1
-        if len(sightings) < _MOST_SIGHTINGS:
-            sightings.append(Sighting(self._file, number, show()))
+        self.tally.first.setdefault(key, [])
 
-    def _shown(self, finding: Finding, exchange: Exchange, response: Response) -> tuple[Finding, Evidence]:
+    def _has_room_for_sighting(self, key: TallyKey) -> bool:
+        """True if fewer sightings of a counted key are kept than the page links."""
+        return len(self.tally.first[key]) < _MOST_SIGHTINGS
+
+    def _shown(self, finding: Finding, exchange: Exchange, response: Response) -> ShownDeviation:
         """A deviation, and its exchange, as they may be shown. Values that the request names are hidden in the answer.
 
-        The exchange has no line of curl: the token is not known.
+        The exchange has no line of curl, because the token is not known.
         """
         display = Display(_secrets_of(exchange, self._profile))
-        body = display.body(response.start, response.header("Content-Type"), size=response.size)
-        evidence = outline(exchange)
-        evidence["request"] |= {
-            "headers": [["(recorded)", f"entry {exchange.number:,} of {self._file}"]],
-            "body": display.body(exchange.request.body),
-        }
-        evidence["response"] |= {"headers": display.headers(response.headers[:_MOST_HEADERS]), "body": body}
+        exchange_in_outline = outline(exchange)
+        request = ShownRequest(
+            method=exchange_in_outline.request.method,
+            url=exchange_in_outline.request.url,
+            headers=(("(recorded)", f"entry {exchange.number:,} of {self._file}"),),
+            body=display.body(exchange.request.body),
+        )
+        shown_exchange = replace(exchange_in_outline, request=request, response=shown_response(response, display))
         pointers = tuple(map(display.pointer, finding.pointers))
-        return replace(finding.map(display.foreign), pointers=pointers, requirement=""), evidence
+        shown_finding = replace(finding.map(display.foreign), pointers=pointers, requirement="")
+        return ShownDeviation(shown_finding, shown_exchange)
 
 
 def _key_of(id: str, finding: Finding) -> TallyKey:

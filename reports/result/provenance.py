@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from environments.profiles.model import Profile
-from reports.showing.evidence import Evidence
+from reports.showing.evidence import ShownExchange
 
 VERSION = "1.0.0"
 CHECKOUT = Path(__file__).parents[2]
@@ -123,14 +123,14 @@ _VERSION_HEADER = re.compile(
 """Names of headers that tell a version: Server, X-Powered-By, X-Version, X-App-Build, Api-Version and the like."""
 
 
-def service_version(exchanges: Iterable[Evidence]) -> list[tuple[str, str]]:
+def service_version(exchanges: Iterable[ShownExchange]) -> list[tuple[str, str]]:
     """Name and value of the headers that tell a version of the service, by name.
 
     A header with two values is left out, because a gateway or two versions answered side by side.
     """
     spellings: dict[str, dict[str, str]] = {}  # by name in lower case and by value, how the name is spelled
     for exchange in exchanges:
-        for name, value in exchange.get("response", {}).get("headers", ()):
+        for name, value in exchange.response.headers if exchange.response else ():
             if _VERSION_HEADER.fullmatch(name):
                 spellings.setdefault(name.lower(), {}).setdefault(value, name)
     versions = []

@@ -18,7 +18,7 @@ from reports.result.grants import Generated, Grants
 from reports.result.provenance import Suite, suite
 from reports.result.verdicts import RequirementResult
 from reports.sentences.wording import exchanges_in_words
-from reports.showing.evidence import Evidence
+from reports.showing.evidence import ShownExchange
 from spec.facts import Facts
 from spec.message import Text, message_of, say
 
@@ -135,7 +135,7 @@ class Run:
     accepted: str = ""  # what --accept wrote, in one line
     results: list[RequirementResult] = field(default_factory=list)  # one for each test and requirement
     observations: list[Observation] = field(default_factory=list)
-    exchanges: dict[int, Evidence] = field(default_factory=dict)  # by number
+    exchanges: dict[int, ShownExchange] = field(default_factory=dict)  # by number
     elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of tests, by requirement
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
     not_executed: list[Text] = field(default_factory=list)  # prepared transfers, in words

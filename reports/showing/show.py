@@ -23,7 +23,7 @@ import json
 import re
 import unicodedata
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
 
@@ -31,7 +31,7 @@ from environments.secret_values import Secrets
 from reports.sentences.wording import one_line
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.known import KnownValues
-from spec.exchange import COMMON_TYPES
+from spec.exchange import COMMON_TYPES, Headers
 from spec.facts import WORDS, is_name, is_plain_value, words_of
 from spec.json_text import folded, parts_of_pointer
 
@@ -203,10 +203,10 @@ class Display:
         rest = f"… ({size}{CUT}" if is_cut else ""
         return mark + shown + rest
 
-    def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
-        """The headers of an answer that may be shown, as pairs of name and value."""
+    def headers(self, headers: Headers) -> Headers:
+        """The headers of an answer that may be shown. A value has as much as may be shown of it."""
         listed = [(name, value) for name, value in headers if name.lower() in _HEADER_FORMS]
-        return [[name, self._header(name.lower(), value)] for name, value in listed]
+        return tuple((name, self._header(name.lower(), value)) for name, value in listed)
 
     def _header(self, name: str, value: str) -> str:
         """The value of a header, as it is if it has the form of this header."""

@@ -16,7 +16,7 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.profiles.model import Profile
 from reports.result.run import Run
-from reports.showing.evidence import Resending
+from reports.showing.resending import Resending
 from reports.showing.show import Display
 from spec.rules import Reproduction
 

@@ -6,7 +6,7 @@ and the lines that deviate are marked. Invisible characters are shown as escapes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
@@ -34,7 +34,7 @@ from reports.sentences.headline import (
     run_line,
 )
 from reports.sentences.wording import grouped, level_by_level
-from reports.showing.evidence import Evidence
+from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
 from reports.showing.json_tokens import is_json_like, tokens
 from reports.showing.show import BYTE_ORDER_MARK, CUT, printable
 from spec.findings import Finding
@@ -219,11 +219,14 @@ def marks_of(deviating: Iterable[ReportedRequirement], side: str, exchange: int 
     return marks
 
 
-def message(first_line: str, content: Evidence, marks: Marks) -> Side:
-    """The request or the response of an exchange in lines. A missing header, member or body that is marked has a line,
-    too."""
-    head = [Line(first_line), *(Line(f": {value}", name) for name, value in content["headers"])]
-    body = _body(content["body"])
+def message(first_line: str, content: ShownRequest | ShownResponse | None, marks: Marks) -> Side:
+    """The request or the response of an exchange in lines. None stands for a missing response.
+
+    A missing header, member or body that is marked has a line, too.
+    """
+    headers = content.headers if content else ()
+    head = [Line(first_line), *(Line(f": {value}", name) for name, value in headers)]
+    body = _body(content.body) if content else []
     for place, requirement in marks:
         is_pointer = place.startswith("/")
         line = _line_at(place, body or head[:1]) if is_pointer else _line_of_header(place, head)
@@ -298,20 +301,22 @@ def _line_at(wanted: str, body: list[Line]) -> Line:
     return line
 
 
-def excerpt(exchange: Evidence, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
+def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
     """The side that shows a deviation, and the header or the lines of its body that show it.
 
     If none does, it is the first lines of the body of the response, which may be none.
     """
-    side, place = places_of(requirement, exchange["number"])[0]
-    if side in exchange:
-        head, body = message("", exchange[side], [(place, requirement)])
+    side, place = places_of(requirement, exchange.number)[0]
+    content = exchange.request if side == "request" else exchange.response
+    if content:
+        head, body = message("", content, [(place, requirement)])
         marked_headers = [line for line in head[1:] if line.marks]
         lines = marked_headers or _from_mark_on(body)
         if lines:
             return side, lines[:_MOST_LINES]
-    response = exchange.get("response", _NO_CONTENT)
-    return "response", _body(response["body"])[:_MOST_LINES]
+    if exchange.response is None:
+        return "response", []
+    return "response", _body(exchange.response.body)[:_MOST_LINES]
 
 
 def _from_mark_on(body: list[Line]) -> list[Line]:
@@ -330,9 +335,11 @@ MOST_WHOLE = 300
 """Exchanges that are shown whole: each has a few thousand characters. The others are a line each."""
 
 
-Whole = dict[str, Side]
-"""An exchange that is shown whole: its request, and its response, or why there is none."""
-_NO_CONTENT: Evidence = {"headers": [], "body": ""}
+class Whole(NamedTuple):
+    """An exchange that is shown whole."""
+
+    request: Side
+    response: Side  # or the reason why there is none
 
 
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
@@ -348,7 +355,7 @@ def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
         "whole": {
             number: _whole(exchange, deviating.get(number, ()))
             for number, exchange in first_cited.items()
-            if exchange["curl"]  # an outline has none, and no content
+            if exchange.lines_that_resend  # an outline has none, and no content
         },
         "deviating": deviating,
         "causes": {id: finding.cause for id, finding in finding_of_each(document.findings).items()},
@@ -375,12 +382,14 @@ def _cited_numbers(document: RunDocument) -> Iterable[int]:
     return dict.fromkeys(chain(*(numbers[:LINKED] for numbers in cited_by)))
 
 
-def _whole(exchange: Evidence, deviating: Iterable[ReportedRequirement]) -> Whole:
-    """The request and the response of an exchange in lines. Without a response, its first line says why."""
-    request = exchange["request"]
-    result = str(exchange["response"]["status"]) if "response" in exchange else exchange["failure"]
-    first_lines = {"request": f"{request['method']} {request['url']}", "response": result}
-    return {
-        side: message(line, exchange.get(side, _NO_CONTENT), marks_of(deviating, side, exchange["number"]))
-        for side, line in first_lines.items()
-    }
+def _whole(exchange: ShownExchange, deviating: Collection[ReportedRequirement]) -> Whole:
+    """The request and the response of an exchange in lines, with marks for the requirements that deviate.
+
+    Without a response, its first line says why.
+    """
+    request, response = exchange.request, exchange.response
+    result = str(response.status) if response else exchange.failure
+    return Whole(
+        request=message(f"{request.method} {request.url}", request, marks_of(deviating, "request", exchange.number)),
+        response=message(result, response, marks_of(deviating, "response", exchange.number)),
+    )
