@@ -26,7 +26,8 @@ _ORDINARY = NAME_WORDS | frozenset(COMMON_TYPES.split())
 """Words and media types that a profile and an answer may both hold by chance."""
 _LONG_ENOUGH = 8
 """Characters of a value that is no part of another word by chance."""
-_DIGIT, _LETTERS = re.compile(r"\d"), re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 class KnownValues:

@@ -30,26 +30,33 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
     a sentence on the level itself, and one on each other level that has failures. A tile passes if each requirement of
     its level was tested, in a run that came to a whole verdict on the service.
     """
-    is_robustness = level == "robustness"
-    entries = [entry for entry in document.requirements if (entry.level == "robustness") == is_robustness]
-    number_of_known = len([entry for entry in entries if entry.is_known])
+    entries = [entry for entry in document.requirements if (entry.level == "robustness") == (level == "robustness")]
     failures = Counter(entry.level for entry in entries if entry.fails)
-    tested = {name: coverage for name, coverage in document.coverage.items() if coverage.tested}
-    sentences = [
-        _level_in_words(name, failures[name], tested[name]) for name in tested if name == level or failures[name]
-    ]
+    sentences: list[Text] = []
+    for name, coverage in document.coverage.items():
+        is_in_tile = name == level or failures[name]
+        if coverage.tested and is_in_tile:
+            sentences.append(_level_in_words(name, failures[name], coverage))
     if not sentences:
         return Verdict.NOT_EXERCISED, _NONE_TESTED[level]
+    number_of_known = len([entry for entry in entries if entry.is_known])
     if number_of_known:
         sentences.append(known_failures_in_words(number_of_known))
-    is_tested_whole = level in tested and tested[level].tested == tested[level].testable
-    is_whole_verdict = document.verdict in ON_THE_SERVICE and document.verdict != RunVerdict.PARTIAL
     verdict = Verdict.NOT_EXERCISED
     if failures:
         verdict = Verdict.FAIL
-    elif is_tested_whole and is_whole_verdict:
+    elif _is_tested_whole(document, level):
         verdict = Verdict.PASS
     return verdict, joined(sentences)
+
+
+def _is_tested_whole(document: RunDocument, level: str) -> bool:
+    """True if each requirement of a level was tested, in a run that came to a whole verdict on the service."""
+    coverage = document.coverage.get(level)
+    if coverage is None or coverage.tested == 0:
+        return False
+    is_whole_verdict = document.verdict in ON_THE_SERVICE and document.verdict != RunVerdict.PARTIAL
+    return is_whole_verdict and coverage.tested == coverage.testable
 
 
 def _level_in_words(level: str, number_of_failures: int, coverage: Coverage) -> Text:
@@ -90,6 +97,7 @@ def _tally(entries: list[ReportedRequirement]) -> list[tuple[Verdict, Text]]:
 
 
 def _number_in_words(number: int, level: str, verdict: Verdict) -> Text:
+    """Number of requirements of a level with a verdict: `12 documented pass`."""
     verdict_in_words = say(verdict.replace("-", " "))
     return say("{number} {level} {verdict}", number=number, level=say(level), verdict=verdict_in_words)
 
@@ -103,8 +111,14 @@ on paper."""
 
 def duration(milliseconds: float) -> str:
     """A time with two digits or three: `0.4 ms`, `12 ms`, `1.5 s`."""
-    amount, unit = (milliseconds / 1000, "s") if milliseconds >= 1000 else (milliseconds, "ms")
-    return f"{amount:.{0 if amount >= 10 else 1}f}".removesuffix(".0") + f" {unit}"
+    amount = milliseconds
+    unit = "ms"
+    if milliseconds >= 1000:
+        amount = milliseconds / 1000
+        unit = "s"
+    number_of_decimals = 0 if amount >= 10 else 1
+    digits = f"{amount:.{number_of_decimals}f}".removesuffix(".0")
+    return f"{digits} {unit}"
 
 
 @dataclass(frozen=True)
@@ -137,7 +151,7 @@ class Timeline:
 def timeline(document: RunDocument) -> Timeline:
     """The requests of a run over time, in a lane for each operation."""
     failing = set(chain(*(entry.exchanges for entry in document.requirements if entry.fails)))
-    end_ms = max((exchange.at_ms for exchange in document.exchanges), default=0) or 1
+    end_ms = max((exchange.at_ms for exchange in document.exchanges), default=0) or 1  # never 0, because moments are divided by it
     by_operation = grouped(document.exchanges, _operation_or_nothing)
     lanes = []
     for operation in (*operations(), ""):

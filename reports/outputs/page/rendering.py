@@ -115,6 +115,7 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
 
 
 def _counted_by_level(entries: Iterable[ReportedRequirement]) -> Text:
+    """Number of requirements of each level, in words."""
     return level_by_level(entry.level for entry in entries)
 
 
@@ -168,8 +169,8 @@ class Line:
         return Markup(escape(self.name + self.text, quote=False))
 
 
-class Side(NamedTuple):
-    """The lines of a request or a response."""
+class MessageLines(NamedTuple):
+    """A request or a response in lines."""
 
     head: list[Line]  # the first line, and the headers
     body: list[Line]
@@ -179,19 +180,20 @@ Marks = list[tuple[str, ReportedRequirement]]
 """Places in a request or a response, each with the requirement that deviates there."""
 
 
-def places_of(requirement: ReportedRequirement, exchange: int = 0) -> list[MarkedPlace]:
-    """The places in an exchange that show the findings of a requirement, or the first line of the response.
+def places_of(requirement: ReportedRequirement, number: int = 0) -> list[MarkedPlace]:
+    """The places in the exchange with this number that show the findings of a requirement.
 
-    Findings that name other exchanges are left out. Without a number, those of all exchanges are meant.
+    If no finding has a place, it is the first line of the response. Findings that name other exchanges are left out.
+    0 stands for any exchange.
     """
-    findings = [finding for finding in requirement.found if _is_about(finding, exchange)]
+    findings = [finding for finding in requirement.found if _is_about(finding, number)]
     places = chain(*map(_places_of_finding, findings))
     return list(dict.fromkeys(places)) or [("response", "")]
 
 
-def _is_about(finding: Finding, exchange: int) -> bool:
-    """True if a finding names this exchange, or no exchange at all. 0 stands for any exchange."""
-    return not finding.exchanges or exchange in (0, *finding.exchanges)
+def _is_about(finding: Finding, number: int) -> bool:
+    """True if a finding names the exchange with this number, or no exchange at all. 0 stands for any exchange."""
+    return not finding.exchanges or number in (0, *finding.exchanges)
 
 
 def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
@@ -209,17 +211,20 @@ def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
         yield "response", ""
 
 
-def marks_of(deviating: Iterable[ReportedRequirement], side: str, exchange: int = 0) -> Marks:
-    """The marks of a request or a response, for the requirements that deviate."""
+def marks_of(deviating: Iterable[ReportedRequirement], side: str, number: int = 0) -> Marks:
+    """The marks of one side (`request` or `response`) of the exchange with this number.
+
+    `deviating` has the requirements that deviate in it. 0 stands for any exchange.
+    """
     marks: Marks = []
     for requirement in deviating:
-        marks += [
-            (place, requirement) for side_of_place, place in places_of(requirement, exchange) if side_of_place == side
-        ]
+        for side_of_place, place in places_of(requirement, number):
+            if side_of_place == side:
+                marks.append((place, requirement))
     return marks
 
 
-def message(first_line: str, content: ShownRequest | ShownResponse | None, marks: Marks) -> Side:
+def message_lines(first_line: str, content: ShownRequest | ShownResponse | None, marks: Marks) -> MessageLines:
     """The request or the response of an exchange in lines. None stands for a missing response.
 
     A missing header, member or body that is marked has a line, too.
@@ -231,7 +236,7 @@ def message(first_line: str, content: ShownRequest | ShownResponse | None, marks
         is_pointer = place.startswith("/")
         line = _line_at(place, body or head[:1]) if is_pointer else _line_of_header(place, head)
         line.marks.append(requirement)
-    return Side(head, body)
+    return MessageLines(head, body)
 
 
 def _line_of_header(name: str, head: list[Line]) -> Line:
@@ -268,12 +273,15 @@ def _json_lines(text: str) -> list[Line]:
             continue
         is_closing = token.text in ("}", "]")
         follows_opening = before in ("{", "[")
-        starts_line = not lines or before == "," or is_closing != follows_opening
+        is_first_of_value = follows_opening and not is_closing
+        is_end_of_value = is_closing and not follows_opening  # `{}` and `[]` stay in one line
+        starts_line = not lines or before == "," or is_first_of_value or is_end_of_value
         if starts_line:
             depth = len(token.path) - 1
             has_pointer = not is_closing and depth <= _DEEPEST  # a mark that leads deeper is at a line around it
-            here = pointer(*token.path[1:]) if has_pointer else None
-            lines.append(Line("", indent="  " * min(depth, _DEEPEST), pointer=here))
+            pointer_of_line = pointer(*token.path[1:]) if has_pointer else None
+            indent = "  " * min(depth, _DEEPEST)
+            lines.append(Line("", indent=indent, pointer=pointer_of_line))
         if token.kind == "name":
             lines[-1].name = token.text
         else:
@@ -289,14 +297,15 @@ def _line_at(wanted: str, body: list[Line]) -> Line:
     line stands for a pointer that leads nowhere.
     """
     places = {line.pointer: place for place, line in enumerate(body)}
-    holder = wanted  # the innermost value around the place that has a line
-    while holder and holder not in places:
-        holder = holder.rpartition("/")[0]
-    place = places.get(holder, 0)
-    missing = wanted.removeprefix(holder).strip("/")
-    if not missing or holder not in places:
+    enclosing = wanted  # pointer to the innermost value around the wanted one that has a line
+    while enclosing and enclosing not in places:
+        enclosing = enclosing.rpartition("/")[0]
+    place = places.get(enclosing, 0)
+    missing_name = wanted.removeprefix(enclosing).strip("/")
+    leads_nowhere = enclosing not in places
+    if not missing_name or leads_nowhere:
         return body[place]
-    line = Line("", f'"{missing}"', f"  {body[place].indent}", wanted)
+    line = Line("", f'"{missing_name}"', f"  {body[place].indent}", wanted)
     body.insert(place + 1, line)
     return line
 
@@ -309,7 +318,7 @@ def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[
     side, place = places_of(requirement, exchange.number)[0]
     content = exchange.request if side == "request" else exchange.response
     if content:
-        head, body = message("", content, [(place, requirement)])
+        head, body = message_lines("", content, [(place, requirement)])
         marked_headers = [line for line in head[1:] if line.marks]
         lines = marked_headers or _from_mark_on(body)
         if lines:
@@ -335,11 +344,11 @@ MOST_WHOLE = 300
 """Exchanges that are shown whole: each has a few thousand characters. The others are a line each."""
 
 
-class Whole(NamedTuple):
+class WholeExchange(NamedTuple):
     """An exchange that is shown whole."""
 
-    request: Side
-    response: Side  # or the reason why there is none
+    request: MessageLines
+    response: MessageLines  # or the reason why there is none
 
 
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
@@ -353,7 +362,7 @@ def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
         "number_of_requests": len(run.exchanges),
         "base_url": document.environment.base_url.rstrip("/"),
         "whole": {
-            number: _whole(exchange, deviating.get(number, ()))
+            number: _whole_exchange(exchange, deviating.get(number, ()))
             for number, exchange in first_cited.items()
             if exchange.lines_that_resend  # an outline has none, and no content
         },
@@ -382,14 +391,17 @@ def _cited_numbers(document: RunDocument) -> Iterable[int]:
     return dict.fromkeys(chain(*(numbers[:LINKED] for numbers in cited_by)))
 
 
-def _whole(exchange: ShownExchange, deviating: Collection[ReportedRequirement]) -> Whole:
+def _whole_exchange(exchange: ShownExchange, deviating: Collection[ReportedRequirement]) -> WholeExchange:
     """The request and the response of an exchange in lines, with marks for the requirements that deviate.
 
     Without a response, its first line says why.
     """
-    request, response = exchange.request, exchange.response
+    request = exchange.request
+    response = exchange.response
     result = str(response.status) if response else exchange.failure
-    return Whole(
-        request=message(f"{request.method} {request.url}", request, marks_of(deviating, "request", exchange.number)),
-        response=message(result, response, marks_of(deviating, "response", exchange.number)),
+    marks_in_request = marks_of(deviating, "request", exchange.number)
+    marks_in_response = marks_of(deviating, "response", exchange.number)
+    return WholeExchange(
+        request=message_lines(f"{request.method} {request.url}", request, marks_in_request),
+        response=message_lines(result, response, marks_in_response),
     )

@@ -7,7 +7,7 @@ import pytest
 from environments.secret_values import listed_secrets
 from reports.outputs.conformance_json import document_of
 from reports.outputs.page import rendering
-from reports.outputs.page.rendering import LINKED, marks_of, message, summary_html
+from reports.outputs.page.rendering import LINKED, marks_of, message_lines, summary_html
 from reports.showing.evidence import ShownResponse, evidence
 from reports.showing.resending import Resending
 from reports.showing.show import Display
@@ -26,7 +26,7 @@ def marked(finding_or_rule, exchange, side="response"):
     shown_exchange = evidence(exchange, RESENDING)
     content = getattr(shown_exchange, side)
     first = str(content.status) if isinstance(content, ShownResponse) else shown_exchange.failure
-    shown = message(first, content, marks_of([reported("executePix.json", found=findings)], side))
+    shown = message_lines(first, content, marks_of([reported("executePix.json", found=findings)], side))
     return " + ".join((line.name + line.text).strip(" ,") for line in (*shown.head, *shown.body) if line.marks)
 
 
@@ -41,7 +41,7 @@ class TestTheMark:
 
 
 def lines_of(body):
-    return message("200", ShownResponse(200, cut="", body=body), []).body
+    return message_lines("200", ShownResponse(200, cut="", body=body), []).body
 
 
 def shown(body):
