@@ -90,7 +90,7 @@ def _data_of_facts(facts: Facts) -> dict[str, list[str]]:
     return {place: [text for _, text in facts_at_place] for place, facts_at_place in by_place.items()}
 
 
-def behaviour_of(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
+def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
     """The behaviour that plain data stands for. Every text is cleaned, and a name that may be data becomes `*`."""
     observations = []
     for requirement_id, situations in data.items():
@@ -107,10 +107,13 @@ def facts_of_data(places: Mapping[str, Iterable[str]]) -> Facts:
     return frozenset(facts)
 
 
-def in_words(situations: Situations) -> str:
+def behaviour_in_words(situations: Situations) -> str:
     """The behaviour of a requirement in one line. Situations with the same facts are named together."""
     situations_by_words = grouped(situations, lambda situation: facts_in_words(situations[situation]))
-    parts = [f"{listed(names)}: {words}" if any(names) else words for words, names in situations_by_words.items()]
+    parts = []
+    for words, names in situations_by_words.items():
+        has_named_situation = any(names)  # the situation of a requirement that has only one has no name
+        parts.append(f"{listed(names)}: {words}" if has_named_situation else words)
     return "; ".join(parts)
 
 
@@ -121,7 +124,7 @@ def facts_in_words(facts: Facts) -> str:
 
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
     """Every place at which the behaviour drifts, in the order of requirements."""
-    found_drifts = []
+    drifts_in_order = []
     for requirement_id, situations in now.items():
         recorded = was.get(requirement_id, {})
         for situation in situations:
@@ -135,5 +138,5 @@ def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
                     was=shortened(types_in_words(before), _LONGEST_DRIFT),
                     now=shortened(types_in_words(after), _LONGEST_DRIFT),
                 )
-                found_drifts.append(drift)
-    return found_drifts
+                drifts_in_order.append(drift)
+    return drifts_in_order

@@ -46,8 +46,9 @@ CHANGES: Mapping[str, Text] = {
 def follows(was: EarlierRun, now: ComparableRun) -> bool:
     """True if `was` is compared with `now` unasked: both met the service, in the same scope, and `was` is no later."""
     both_met_the_service = met_the_service(was) and met_the_service(now)
-    is_earlier = read_moment(was.started) <= read_moment(now.started)
-    return both_met_the_service and is_earlier and _scope(was) == _scope(now)
+    is_no_later = read_moment(was.started) <= read_moment(now.started)
+    have_one_scope = _scope(was) == _scope(now)
+    return both_met_the_service and is_no_later and have_one_scope
 
 
 def met_the_service(run: ComparableRun) -> bool:
@@ -60,9 +61,10 @@ def lists_of(comparison: Comparison) -> Mapping[Text, Sequence[str]]:
     return {words: getattr(comparison, name) for name, words in CHANGES.items()}
 
 
-def result_line(was: ComparableRun, now: ComparableRun, comparison: Comparison) -> str:
+def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Comparison) -> str:
     """Number of requirements that became worse, in one line: `nothing newly fails; drift differs in 2 places`."""
-    failing, warning = len(comparison.newly_failing), len(comparison.newly_warning)
+    failing = len(comparison.newly_failing)
+    warning = len(comparison.newly_warning)
     untested = len(comparison.no_longer_exercised)
     parts = [f"{failing or 'nothing'} newly {'fail' if failing > 1 else 'fails'}"]
     if untested:
@@ -85,8 +87,9 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
     """The comparison of a run with an earlier one. `clean` is applied to free texts of the earlier one."""
     changes = _changes(was, now)
     levels_lost = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
-    before, after = asdict(_scope(was)), asdict(_scope(now))
-    differs = [name for name in before if before[name] != after[name]]
+    scope_before = asdict(_scope(was))
+    scope_now = asdict(_scope(now))
+    differs = [name for name in scope_before if scope_before[name] != scope_now[name]]
     other_run = ComparedRun(
         environment=_if_of_the_form(_NAME, clean(was.environment.name)),
         started=was.started,
@@ -167,7 +170,10 @@ def _standing(entry: EarlierRequirement | ReportedRequirement) -> str:
 
 
 def _change(was: str, now: str) -> str:
-    """Name of the change from one standing to another; empty if they are equal. The first line that applies counts."""
+    """Name of the change from one standing to another, as in CHANGES; empty if they are equal.
+
+    The first line that applies counts.
+    """
     if was == now:
         return ""
     if now == UNTESTED:

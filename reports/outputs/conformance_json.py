@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from math import ceil
 from pathlib import Path
 
 from environments.profiles.model import EMBEDDED
-from reports.observed.behaviour import data_of_behaviour, in_words
-from reports.result.causes import findings
+from reports.observed.behaviour import behaviour_in_words, data_of_behaviour
+from reports.result.causes import findings_by_cause
 from reports.result.document import (
     FORMAT,
     AcceptedRecord,
@@ -57,6 +56,10 @@ def document_of(run: Run) -> RunDocument:
     result = result_of_run(run)
     finished = run.finished or datetime.now(UTC)
     granted = run.grants.granted
+
+    def lines_that_resend_one(numbers: Sequence[int]) -> str:
+        return _lines_that_resend_one(run.exchanges, numbers)
+
     requirements = [
         _reported(requirement, requirement_result, run) for requirement, requirement_result in result.results
     ]
@@ -81,7 +84,7 @@ def document_of(run: Run) -> RunDocument:
         cut=tuple(CutShort(why=why, operations=tuple(names)) for why, names in run.unsent.items()),
         granted=tuple(sorted(granted)),
         granted_nothing=tuple(name for name in run.grants.asked(result.operations) if name not in granted),
-        findings=tuple(findings(requirements, partial(_lines_that_resend_one, run.exchanges))),
+        findings=tuple(findings_by_cause(requirements, lines_that_resend_one)),
         requirements=tuple(requirements),
         observations=tuple(_observations(run, result)),
         observed=data_of_behaviour(result.behaviour),
@@ -109,6 +112,7 @@ def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
 
 
 def _provenance(run: Run, finished: datetime) -> Provenance:
+    """The suite, the profile and the service of a run. `finished` is when it ended."""
     suite = run.suite
     return Provenance(
         suite_version=suite.version,
@@ -127,6 +131,7 @@ def _provenance(run: Run, finished: datetime) -> Provenance:
 
 
 def _environment(run: Run) -> Environment:
+    """The target of a run, and what the profile permits there."""
     profile = run.profile
     return Environment(
         name=profile.name,
@@ -141,6 +146,7 @@ def _environment(run: Run) -> Environment:
 
 
 def _generated(run: Run) -> GeneratedTraffic:
+    """The generated requests of a run, and how each operation answered them."""
     generated = run.generated
     return GeneratedTraffic(
         seed=run.seed,
@@ -185,7 +191,7 @@ def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
     return [
         ObservationInWords(
             id=requirement_id,
-            value=in_words(result.behaviour[requirement_id]),
+            value=behaviour_in_words(result.behaviour[requirement_id]),
             exchanges=exchanges.get(requirement_id, ()),
         )
         for requirement_id in urgent_first
@@ -202,7 +208,8 @@ def _accepted_record(run: Run) -> AcceptedRecord | None:
 def _lines_that_resend_one(exchanges: Mapping[int, ShownExchange], numbers: Sequence[int]) -> str:
     """Lines that send one of these exchanges again; empty if there are none. Those that move no money are preferred."""
     lines_of_exchanges = [exchanges[number].lines_that_resend for number in numbers if number in exchanges]
-    return min(filter(None, lines_of_exchanges), key=_risk, default="")
+    lines_to_choose_from = [lines for lines in lines_of_exchanges if lines]  # an outline has none
+    return min(lines_to_choose_from, key=_risk, default="")
 
 
 def _risk(lines: str) -> list[bool]:
@@ -211,6 +218,7 @@ def _risk(lines: str) -> list[bool]:
 
 
 def _key_not_cleaned_up(key: LeftKey) -> KeyNotCleanedUp:
+    """The entry of a key that the run registered and did not clean up."""
     return KeyNotCleanedUp(what=key.what, why=key.why, of_the_profile=key.of_the_profile, exchanges=key.exchanges)
 
 
@@ -273,4 +281,5 @@ def _latency(exchanges: Iterable[ShownExchange]) -> Latency:
 
 def _nearest_rank(times: Sequence[float], share: float) -> float:
     """Percentile by the nearest rank: the time that this share of the answers took at most. `times` are sorted."""
-    return times[max(ceil(share * len(times)), 1) - 1]
+    rank = max(ceil(share * len(times)), 1)  # from 1; the share 0 stands for the quickest answer
+    return times[rank - 1]

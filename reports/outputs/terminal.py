@@ -109,8 +109,9 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
 
 def _warning(finding: ReportedFinding) -> Iterator[str]:
     """The line of a warning."""
-    others = first_few(finding.requirements[1:])
-    yield f"WARN {finding.cause}{f' ({others})' if others else ''}: {finding.message}"
+    other_requirements = first_few(finding.requirements[1:])
+    in_brackets = f" ({other_requirements})" if other_requirements else ""
+    yield f"WARN {finding.cause}{in_brackets}: {finding.message}"
 
 
 def _drift(document: RunDocument) -> Iterator[str]:

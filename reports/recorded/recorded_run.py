@@ -22,7 +22,7 @@ from reports.recorded.entry import IN_PART, NOT_OURS
 from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, ShownDeviation, Sighting, Tally, TallyKey
 from reports.result.grants import Grants
 from reports.result.run import Note, NoteKind, Recording, Run
-from reports.result.verdicts import RequirementResult, Verdict, deviation
+from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
 from reports.sentences.wording import published_moment
 from spec.findings import Finding, templates
 from spec.interface import operations
@@ -92,7 +92,7 @@ def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) ->
         return RequirementResult(id, Verdict.PASS)
     level_of_requirement = requirements()[id].level
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
-    verdicts = {deviation(level, fail_on) for level in levels}
+    verdicts = {verdict_on_deviation(level, fail_on) for level in levels}
     most_severe = next(verdict for verdict in Verdict if verdict in verdicts)
     cited = dict.fromkeys(chain(*(finding.exchanges for finding in findings)))
     return RequirementResult(id, most_severe, exchanges=tuple(cited), findings=findings)

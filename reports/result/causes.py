@@ -48,7 +48,7 @@ because it is apart from conformance in every report."""
 _LAST_HARM = len(HARM) - 1
 
 
-def findings(
+def findings_by_cause(
     requirements: Iterable[ReportedRequirement], reproduce: Callable[[Sequence[int]], str]
 ) -> list[ReportedFinding]:
     """The findings of a run, one for each cause: new failures first, then known failures, then warnings.
@@ -98,7 +98,7 @@ def _operation_name(requirement_id: str) -> str:
     return requirement_id.partition(".")[0]
 
 
-def finding_of_each(findings: Iterable[ReportedFinding]) -> dict[str, ReportedFinding]:
+def finding_by_requirement(findings: Iterable[ReportedFinding]) -> dict[str, ReportedFinding]:
     """The finding of each requirement that deviates, by the id of the requirement."""
     by_id: dict[str, ReportedFinding] = {}
     for finding in findings:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from environments.profiles.loading import name_for_commands
 from environments.profiles.model import FAIL, Profile, today
-from reports.observed.behaviour import Behaviour, behaviour, facts_in_words, in_words
+from reports.observed.behaviour import Behaviour, behaviour, behaviour_in_words, facts_in_words
 from reports.result.grants import NOTHING_GRANTED
 from reports.result.run import Note, NoteKind, Recording, Run
 from reports.result.verdicts import (
@@ -20,7 +20,7 @@ from reports.result.verdicts import (
     RunVerdict,
     Verdict,
     coverage,
-    merged,
+    merged_results,
     tested_of,
     with_known_failures,
 )
@@ -165,14 +165,14 @@ def _not_exercised(profile: Profile, results: Results) -> Text:
 def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult]:
     """The result of each requirement that the run is about, by its id."""
     counting = [result for result in run.results if _is_about(run, result.id) and not _shows_only_the_end(run, result)]
-    tested = merged(counting)
+    tested = merged_results(counting)
     results = {}
     for requirement in requirements().values():
         if not _is_about(run, requirement.id):
             continue
         result = tested.get(requirement.id) or _untested(run, requirement)
         if result.verdict == Verdict.OBSERVED and requirement.id in observed:
-            result = replace(result, why=in_words(observed[requirement.id]))
+            result = replace(result, why=behaviour_in_words(observed[requirement.id]))
         if result.verdict == Verdict.NOT_EXERCISED:
             result = replace(result, why=_why_not_exercised(run, requirement, result.why))
         results[requirement.id] = result

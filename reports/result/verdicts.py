@@ -114,14 +114,14 @@ Results = Sequence[tuple[Requirement, RequirementResult]]
 """Requirements in the order of the interface document, each with its result."""
 
 
-def deviation(level: str, fail_on: Collection[str]) -> Verdict:
+def verdict_on_deviation(level: str, fail_on: Collection[str]) -> Verdict:
     """Verdict on a deviation from a requirement of that level. `fail_on` has the levels that fail a run."""
     if level == "not-shown":
         return Verdict.OBSERVED
     return Verdict.FAIL if level in fail_on else Verdict.WARN
 
 
-def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
+def merged_results(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
     """One result for each requirement, by its id: the most severe verdict, and all findings that have it."""
     groups = grouped(results, lambda result: result.id)
     return {requirement_id: _merged(requirement_id, group) for requirement_id, group in groups.items()}
@@ -153,6 +153,7 @@ def counts(results: Results) -> dict[str, dict[Verdict, int]]:
 
 
 def _counts_of(results: Results) -> dict[Verdict, int]:
+    """Number of requirements by verdict, without zeros."""
     tally = Counter(result.verdict for _, result in results)
     return {verdict: tally[verdict] for verdict in Verdict if verdict in tally}
 
@@ -171,6 +172,7 @@ def coverage(results: Results) -> dict[str, Coverage]:
 
 
 def _coverage_of(results: Results) -> Coverage:
+    """Number of requirements that were tested, and that an exchange can show."""
     tested = [result for _, result in results if result.verdict in TESTED]
     testable = [requirement for requirement, _ in results if not requirement.untestable]
     return Coverage(tested=len(tested), testable=len(testable))
@@ -206,6 +208,7 @@ def with_known_failures(
 
 
 _DELETE = say("passes; delete the entry")
+"""What is wrong with an entry whose requirement passes."""
 _PASSES = say("known_failures lists it, and it passes; delete the entry")
 
 
@@ -219,9 +222,10 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     | pass | strict | fails, without evidence, because the profile is wrong and no exchange |
     | pass | not strict | passes, with a message |
     """
-    if result.verdict == Verdict.FAIL and entry.until and entry.is_past(today):
+    fails = result.verdict == Verdict.FAIL
+    if fails and entry.until and entry.is_past(today):
         return result, say("its last day {day} has passed", day=Date(entry.until.isoformat()))
-    if result.verdict == Verdict.FAIL:
+    if fails:
         return replace(result, known_failure=entry.reason, known_until=entry.until), ""
     if result.verdict != Verdict.PASS:
         return result, ""

@@ -20,7 +20,7 @@ import pytest
 from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
-from reports.observed.behaviour import behaviour_of, drifts
+from reports.observed.behaviour import behaviour_of_data, drifts
 from reports.observed.earlier_runs import (
     accepting,
     comparison_of,
@@ -238,7 +238,7 @@ def consult_record(run: Run, clean: Clean, *, accepts: bool) -> str:
     The results of the run must stand. Gives the reason why the record could not be written, else an empty text.
     """
     result = result_of_run(run)
-    accepted_before = behaviour_of(run.record.observations, clean) if run.record else {}
+    accepted_before = behaviour_of_data(run.record.observations, clean) if run.record else {}
     name = clean(shown(run.profile.record))
     if not accepts:
         run.drift = drifts(accepted_before, result.behaviour)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from environments.profiles.model import Profile, today
-from reports.result.verdicts import RequirementResult, Verdict, deviation
+from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
 from reports.sentences.wording import grouped
 from reports.showing.show import Display
 from spec.facts import redacted_facts
@@ -129,7 +129,7 @@ def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     findings = list(chain.from_iterable(judgement.findings for judgement in judgements))
     level_of_requirement = requirements()[error.requirement_id].level
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
-    verdict = _most_severe(deviation(level, session.profile.fail_on) for level in levels)
+    verdict = _most_severe(verdict_on_deviation(level, session.profile.fail_on) for level in levels)
     exchanges = chain.from_iterable(judgement.exchanges for judgement in judgements)
     numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
     return RequirementResult(error.requirement_id, verdict, exchanges=numbers, findings=tuple(findings))

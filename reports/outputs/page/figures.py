@@ -21,6 +21,7 @@ _NONE_TESTED = {
     "documented": say("No documented requirement was tested"),
     "robustness": say("No robustness requirement was tested"),
 }
+"""Text of a tile without a tested requirement, by its level."""
 
 
 def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
@@ -30,7 +31,7 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
     a sentence on the level itself, and one on each other level that has failures. A tile passes if each requirement of
     its level was tested, in a run that came to a whole verdict on the service.
     """
-    entries = [entry for entry in document.requirements if (entry.level == "robustness") == (level == "robustness")]
+    entries = _entries_of_tile(document, level)
     failures = Counter(entry.level for entry in entries if entry.fails)
     sentences: list[Text] = []
     for name, coverage in document.coverage.items():
@@ -48,6 +49,13 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
     elif _is_tested_whole(document, level):
         verdict = Verdict.PASS
     return verdict, joined(sentences)
+
+
+def _entries_of_tile(document: RunDocument, level: str) -> list[ReportedRequirement]:
+    """The requirements that a tile is about: those of robustness, or those of all other levels."""
+    if level == "robustness":
+        return [entry for entry in document.requirements if entry.level == "robustness"]
+    return [entry for entry in document.requirements if entry.level != "robustness"]
 
 
 def _is_tested_whole(document: RunDocument, level: str) -> bool:
@@ -83,7 +91,7 @@ class Chapter:
     tally: list[tuple[Verdict, Text]]  # for each verdict and level a number in words: `12 documented pass`
 
 
-def by_heading(entries: Iterable[ReportedRequirement]) -> list[Chapter]:
+def chapters(entries: Iterable[ReportedRequirement]) -> list[Chapter]:
     """The requirements by their heading in the interface document, in its order."""
     groups = grouped(entries, lambda entry: requirements()[entry.id].heading)
     return [Chapter(heading, rows, _tally(rows)) for heading, rows in groups.items()]
@@ -151,7 +159,8 @@ class Timeline:
 def timeline(document: RunDocument) -> Timeline:
     """The requests of a run over time, in a lane for each operation."""
     failing = set(chain(*(entry.exchanges for entry in document.requirements if entry.fails)))
-    end_ms = max((exchange.at_ms for exchange in document.exchanges), default=0) or 1  # never 0, because moments are divided by it
+    # Never 0, because moments are divided by it.
+    end_ms = max((exchange.at_ms for exchange in document.exchanges), default=0) or 1
     by_operation = grouped(document.exchanges, _operation_or_nothing)
     lanes = []
     for operation in (*operations(), ""):

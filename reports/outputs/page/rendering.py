@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from reports.observed.comparison import lists_of
-from reports.outputs.page.figures import by_heading, tile, timeline
+from reports.outputs.page.figures import chapters, tile, timeline
 from reports.outputs.page.templates import template
-from reports.result.causes import finding_of_each
+from reports.result.causes import finding_by_requirement
 from reports.result.document import ReportedFinding, ReportedRequirement, RunDocument
 from reports.result.run import NoteKind, Run
 from reports.result.verdicts import TESTED, RunVerdict, Verdict
@@ -29,7 +29,7 @@ from reports.sentences.headline import (
     exception_in_words,
     headline,
     left_out,
-    permitted,
+    permissions_in_words,
     result_line,
     run_line,
 )
@@ -75,7 +75,7 @@ def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
         "notes": document.other_notes,
         "headline": headline(document),
         "run_line": run_line(document),
-        "permitted": permitted(document.environment.allow),
+        "permitted": permissions_in_words(document.environment.allow),
         "tiles": {"Conformance": tile(document, "documented"), "Robustness": tile(document, "robustness")},
         "left_out": left_out(document),
         "comparison": document.comparison,
@@ -108,8 +108,8 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
         "levels": [*document.counts],
         "missing": _by_message(failing_levels_first, Verdict.NOT_EXERCISED),
         "out_of_scope": _by_message(entries, Verdict.OUT_OF_SCOPE),
-        "sections": by_heading(entry for entry in entries if entry.level != "robustness"),
-        "robustness": by_heading(entry for entry in entries if entry.level == "robustness"),
+        "sections": chapters(entry for entry in entries if entry.level != "robustness"),
+        "robustness": chapters(entry for entry in entries if entry.level == "robustness"),
         "counted_by_level": _counted_by_level,
     }
 
@@ -367,7 +367,7 @@ def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
             if exchange.lines_that_resend  # an outline has none, and no content
         },
         "deviating": deviating,
-        "causes": {id: finding.cause for id, finding in finding_of_each(document.findings).items()},
+        "causes": {id: finding.cause for id, finding in finding_by_requirement(document.findings).items()},
     }
 
 

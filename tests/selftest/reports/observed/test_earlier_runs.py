@@ -11,7 +11,7 @@ import yaml
 
 from environments.profiles.model import today
 from environments.sandbox import Service
-from reports.observed.behaviour import behaviour, behaviour_of
+from reports.observed.behaviour import behaviour, behaviour_of_data
 from reports.observed.earlier_runs import (
     MOST_BYTES_OF_RECORD,
     UnreadableError,
@@ -74,7 +74,7 @@ def test_it_is_read_as_it_was_written(tmp_path):
 
     assert path.read_text("utf-8") == TEXT
     assert read_record(path) == RECORD
-    assert behaviour_of(RECORD.observations, str) == SEEN
+    assert behaviour_of_data(RECORD.observations, str) == SEEN
     assert read_record(tmp_path / "other.observed.yaml") is None
 
 

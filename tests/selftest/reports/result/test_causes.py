@@ -31,7 +31,7 @@ def row(id, *own_findings, exchanges=(1,), verdict="fail", **more):
 
 def findings(entries):
     """The findings of these requirements, without the lines that reproduce them."""
-    return causes.findings(entries, reproduce=lambda numbers: "")
+    return causes.findings_by_cause(entries, reproduce=lambda numbers: "")
 
 
 def grouped(ids, own_findings):
