@@ -83,7 +83,7 @@ def document_of(run: Run) -> RunDocument:
         coverage=coverage(result.results),
         cut=tuple(CutShort(why=why, operations=tuple(names)) for why, names in run.unsent.items()),
         granted=tuple(sorted(granted)),
-        granted_nothing=tuple(name for name in run.grants.asked(result.operations) if name not in granted),
+        granted_nothing=tuple(name for name in run.grants.operations_asked(result.operations) if name not in granted),
         findings=tuple(findings_by_cause(requirements, lines_that_resend_one)),
         requirements=tuple(requirements),
         observations=tuple(_observations(run, result)),

@@ -268,9 +268,9 @@ def _reason_not_to_accept(run: Run, result: RunResult) -> str:
         return "the run was interrupted"
     if run.unreachable:
         return "the target could not be reached"
-    lacking_grants = run.grants.lacking(result.operations)  # for example without a token, when everything is refused
-    if lacking_grants:
-        return str(lacking_grants)
+    missing_basis = run.grants.missing_basis(result.operations)  # without a valid token everything is refused
+    if missing_basis:
+        return str(missing_basis)
     return "" if result.behaviour else "nothing was observed"
 
 
