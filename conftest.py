@@ -138,7 +138,7 @@ class ConformanceRun:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Begin the report. From here on only the suite prints."""
         self.reporter.begin(session.config)
-        self._pen.take_the_word()
+        self._pen.silence_pytest()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_report_title(self, report: Any) -> None:
@@ -149,7 +149,7 @@ class ConformanceRun:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Let pytest print which test could not be imported."""
         if report.failed:
-            self._pen.let_pytest_speak()
+            self._pen.let_pytest_print()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Check the target, if there is a test. The run is about all selected tests, also if `-x` ends it early."""
@@ -241,16 +241,16 @@ class ConformanceRun:
 
         The lines of pytest about tests come before and after it, and are not printed.
         """
-        self._pen.let_pytest_speak()
+        self._pen.let_pytest_print()
         try:
             return (yield)
         finally:
-            self._pen.take_the_word()
+            self._pen.silence_pytest()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self) -> None:
         """Let pytest print what failed in pytest or in the suite."""
-        self._pen.let_pytest_speak()
+        self._pen.let_pytest_print()
 
 
 # -- the end of every session -----------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from environments.secret_values import ACCOUNT
 from reports.result.grants import Grants
 from reports.result.run import LeftKey, Note, NoteKind, outcome_unknown
 from reports.result.verdicts import Verdict
-from reports.sentences.wording import first_few, grouped, listed
+from reports.sentences.wording import first_few, listed
 from reports.showing.evidence import evidence, outline
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -51,8 +51,10 @@ _FEWEST_OTHERWISE_ALONE = 3
 
 def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """Send nothing more, and note the reason if the run ended before everything was sent."""
-    run, door = session.run, session.door
-    run.ended_by = door.ending.limit if door.ending.limit in door.unsent else ""
+    run = session.run
+    door = session.door
+    limit = door.ending.limit
+    run.ended_by = limit if limit in door.unsent else ""  # a limit that kept no request from being sent ended nothing
     if was_interrupted:
         run.interrupted = True
     door.ending.stop()
@@ -60,9 +62,11 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
 
 def close_record(session: Session) -> None:
     """Take over from the door the number of requests, the keys and transfers that are left behind, and the notes."""
-    run, door = session.run, session.door
+    run = session.run
+    door = session.door
     foreign = session.display.foreign  # hides known values in a text that is not the suite's own
-    run.requests, run.executions = len(door.exchanges), door.guard.executions
+    run.requests = len(door.exchanges)
+    run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
@@ -83,8 +87,8 @@ def close_record(session: Session) -> None:
 
 def _last_seen(reproduction: Reproduction) -> Text:
     """With which exchange a service ended; empty if it answered none."""
-    answered = [exchange for exchange in reproduction.exchanges if exchange.response]
-    if in_flight := reproduction.in_flight_at_the_end:
+    in_flight = reproduction.in_flight_at_the_end
+    if in_flight:
         requests = dict.fromkeys(f"{exchange.operation}, {request_in_words(exchange)}" for exchange in in_flight)
         return say(
             "the service ended while exchange {numbers} was on its way ({requests}): start it and run again, because "
@@ -92,6 +96,7 @@ def _last_seen(reproduction: Reproduction) -> Text:
             numbers=first_few([str(exchange.number) for exchange in in_flight]),
             requests=first_few(list(requests)),
         )
+    answered = [exchange for exchange in reproduction.exchanges if exchange.response]
     if not answered:
         return ""
     last = answered[-1]
@@ -108,7 +113,8 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
 
     An exchange is cited by a result, or by a key that is left behind. Without `with_content` only failures count.
     """
-    run, exchanges = session.run, session.door.exchanges
+    run = session.run
+    exchanges = session.door.exchanges
     codes = session.door.guard.prepared.codes
     session.resending.preparations = {
         codes[exchange.number]: exchange.request for exchange in exchanges if codes.get(exchange.number)
@@ -117,8 +123,10 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
     cited_numbers = set(chain.from_iterable(result.exchanges for result in citing_results))
     cited_numbers.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
     for exchange in exchanges:
-        is_cited = exchange.number in cited_numbers
-        run.exchanges[exchange.number] = evidence(exchange, session.resending) if is_cited else outline(exchange)
+        if exchange.number in cited_numbers:
+            run.exchanges[exchange.number] = evidence(exchange, session.resending)
+        else:
+            run.exchanges[exchange.number] = outline(exchange)
 
 
 def _in_order(names: Container[str]) -> list[str]:
@@ -144,16 +152,18 @@ def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -
 
 def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
     """Lines about the transfers that were prepared and not executed, one line for each reason."""
-    prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
-    for reason, transfers in grouped(prepared, lambda one: _reason_in_words(*one, accounts)).items():
-        numbers = [str(exchange.number) for exchange, _ in transfers]
-        if reason:
+    by_reason: dict[Text, list[Exchange]] = {}
+    for exchange, reason in door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1]):
+        by_reason.setdefault(_reason_in_words(exchange, reason, accounts), []).append(exchange)
+    for reason_in_words, transfers in by_reason.items():
+        numbers = [str(exchange.number) for exchange in transfers]
+        if reason_in_words:
             yield say_many(
                 "{n} transfer (exchange {numbers}), not executed: {why}",
                 "{n} transfers (exchanges {numbers}), each not executed: {why}",
                 n=len(transfers),
-                numbers=first_few(numbers) if reason in _COUNTED else listed(numbers),
-                why=message_of(reason),
+                numbers=first_few(numbers) if reason_in_words in _COUNTED else listed(numbers),
+                why=message_of(reason_in_words),
             )
 
 
@@ -274,7 +284,8 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
 
 def _kept_by_journal(door: Door) -> Iterator[Text]:
     """Lines about the codes that were not sent because of the journal, and about offers of earlier runs."""
-    guard, supplied = door.guard, len(door.secrets.codes)
+    guard = door.guard
+    supplied = len(door.secrets.codes)
     if guard.journal_trouble:
         yield say("executions were stopped: {why}", why=guard.journal_trouble)
     elif guard.supplied_trouble:
@@ -324,9 +335,12 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     supplied = [exchange for exchange in executions if exchange not in prepared]
     all_supplied_refused = bool(supplied) and all(exchange in refused for exchange in supplied)
     no_prepared_refused = all(exchange not in refused for exchange in prepared)
-    question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
-    is_asked = all_supplied_refused and no_prepared_refused and door.guard.journal is None
-    yield joined((line, question if is_asked else ""))
+    has_no_journal = door.guard.journal is None  # the target is a sandbox
+    perhaps_executed_before = all_supplied_refused and no_prepared_refused and has_no_journal
+    question: Text = ""
+    if perhaps_executed_before:
+        question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
+    yield joined((line, question))
 
 
 def _may_be_a_conflict(exchange: Exchange) -> bool:

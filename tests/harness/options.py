@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib.metadata import entry_points
 from typing import NoReturn
 
@@ -50,7 +49,11 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
 
     Without pytest-xdist its option is added here, so that it is refused in words of the suite, see `refuse_options`.
     """
-    parser.optparser.error = partial(_refuse_usage, pluginmanager)  # type: ignore[method-assign]
+
+    def refuse_usage(message: str) -> NoReturn:
+        _refuse_usage(pluginmanager, message)
+
+    parser.optparser.error = refuse_usage  # type: ignore[method-assign]
     group = parser.getgroup("conformance")
     if not pluginmanager.hasplugin("xdist"):
         group._addoption("-n", "--numprocesses", help=SUPPRESS)
@@ -74,20 +77,23 @@ def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str) -> No
 def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
     """A function that reads a whole number of an option. It raises ArgumentTypeError for any other text."""
 
-    def read(text: str) -> int:
+    def number_in(text: str) -> int:
+        """The number that the text of the option writes."""
         is_number = text.isascii() and text.isdecimal()
         if not is_number or not least <= int(text) <= most:
             up_to = f" to {most}" if most < 10**12 else ""
             raise ArgumentTypeError(f"expected a whole number from {least}{up_to}, got {text!r}")
         return int(text)
 
-    return read
+    return number_in
 
 
 def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAULT_EXAMPLES) -> int:
     """The number of generated requests for each operation, by the command line, else the profile, else `otherwise`."""
     on_command_line: int | None = config.getoption("examples")
-    return on_command_line or profile.limits.examples or otherwise
+    if on_command_line:
+        return on_command_line
+    return profile.limits.examples or otherwise
 
 
 def refuse_options(config: pytest.Config) -> None:
@@ -99,7 +105,8 @@ def refuse_options(config: pytest.Config) -> None:
         if config.getoption(name, None) == "":
             raise pytest.UsageError(f"{option} is empty; give it a value, or leave it out")
     _refuse_a_hidden_address(config)
-    if config.getoption("numprocesses", None) is not None or config.getoption("dist", "no") != "no":
+    wants_processes = config.getoption("numprocesses", None) is not None
+    if wants_processes or config.getoption("dist", "no") != "no":
         raise pytest.UsageError("-n: a run is one process; --parallel=N puts N requests on the wire at once")
     if config.getoption("setuponly", False) and not config.getoption("setupplan", False):
         raise pytest.UsageError(

@@ -40,43 +40,54 @@ def begin_test(item: pytest.Item, profile: Profile) -> None:
         raise OutOfScope(missing)
 
 
-def judge_test(item: pytest.Item, session: Session, ended: DeviationError | Untested | None) -> None:
+LastAssertion = DeviationError | Untested | None
+"""The assertion that ended a test early; None if the test came to its end."""
+
+
+def judge_test(item: pytest.Item, session: Session, last_assertion: LastAssertion) -> None:
     """Give a test that was called its results, and let it fail or be skipped in pytest. A warning passes.
 
-    `ended` is the assertion that ended the test; None if it came to its end. A failure that the profile lists among
-    its known failures is an expected one (xfail).
+    A failure that the profile lists among its known failures is an expected one (xfail).
     """
-    test = take_assertions(item, session, ended)
+    test = take_assertions(item, session, last_assertion)
     if test.failing:
         _fail(test, session.profile)
-    if isinstance(ended, Untested):
-        raise ended
+    if isinstance(last_assertion, Untested):
+        raise last_assertion
 
 
-def take_assertions(item: pytest.Item, session: Session, ended: DeviationError | Untested | None = None) -> JudgedTest:
+def take_assertions(item: pytest.Item, session: Session, last_assertion: LastAssertion = None) -> JudgedTest:
     """Give the test that just ran its results, also the result of the assertion that ended it.
 
-    Raises LookupError if the test asserted nothing of its own requirement, because then the test is wrong.
+    Results of other requirements count only if the user selected these requirements. Raises LookupError if the test
+    asserted nothing of its own requirement, because then the test is wrong.
     """
     test = item.stash[JUDGED]
-    results = list(ASSERTIONS.results)
-    if isinstance(ended, DeviationError):
-        results.append(_result_of(ended, session))
+    result_by_id = _results_of_assertions(last_assertion, session)
     wanted = wanted_ids(item.config)
-    by_id = grouped(results, lambda result: result.id)
-    for requirement_id, its_results in by_id.items():
-        result = _combined(its_results, ASSERTIONS.remarks.get(requirement_id, ""))
-        result = replace(result, judged=ASSERTIONS.judged[requirement_id])
+    for requirement_id, result in result_by_id.items():
         if requirement_id == test.own.id:
             test.own = result
         elif requirement_id in wanted:
             test.others.append(result)
     test.observations += ASSERTIONS.observations
-    if isinstance(ended, Untested):
-        test.leave_untested(ended)
-    elif test.own.id not in by_id:
+    if isinstance(last_assertion, Untested):
+        test.leave_untested(last_assertion)
+    elif test.own.id not in result_by_id:
         raise LookupError(f"the test names {test.own.id}, and asserts nothing of it")
     return test
+
+
+def _results_of_assertions(last_assertion: LastAssertion, session: Session) -> dict[str, RequirementResult]:
+    """One result for each requirement that the running test asserted something of, by its id."""
+    results = list(ASSERTIONS.results)
+    if isinstance(last_assertion, DeviationError):
+        results.append(_result_of(last_assertion, session))
+    combined = {}
+    for requirement_id, group in grouped(results, lambda result: result.id).items():
+        result = _combined(group, ASSERTIONS.remarks.get(requirement_id, ""))
+        combined[requirement_id] = replace(result, judged=ASSERTIONS.judged[requirement_id])
+    return combined
 
 
 def take_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, session: Session) -> None:
@@ -98,7 +109,8 @@ def take_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, sess
 
 def record_test(test: JudgedTest, session: Session) -> None:
     """Add the results and observations of a test to the record of the run."""
-    run, display = session.run, session.display
+    run = session.run
+    display = session.display
     run.results += (_shown(result, display) for result in test.results)
     run.selected.update(result.id for result in test.results)
     run.elapsed_s[test.own.id] += test.elapsed_s
@@ -158,7 +170,8 @@ def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Dis
 def _explain(report: Any, test: JudgedTest, display: Display) -> None:
     """Put the reason why a test failed or was skipped into the report of pytest, and hide known values there."""
     clean = display.foreign  # hides known values in a text that is not the suite's own
-    if report.failed and report.when == "call" and test.failing:
+    failed_in_call = report.failed and report.when == "call"
+    if failed_in_call and test.failing:
         results = [_shown(result, display) for result in test.failing]
         report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in results)
     elif report.failed:
