@@ -125,8 +125,10 @@ class ConformanceRun:
     """The hooks of a run. With --recorded it has no session, sends nothing, and judges files in the place of tests."""
 
     def __init__(self, opened: Opened) -> None:
-        self.run, self.reporter = opened.run, opened.reporter
-        self._opened, self._pen = opened, opened.pen
+        self.run = opened.run
+        self.reporter = opened.reporter
+        self._opened = opened
+        self._pen = opened.pen
         self._session = opened.session
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
@@ -202,7 +204,7 @@ class ConformanceRun:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """Fill the part of the page below the row of a test."""
-        self.reporter.page.give_reason(report, data)
+        self.reporter.page.show_reason_of_skip(report, data)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
@@ -222,18 +224,18 @@ class ConformanceRun:
         if not was_wrong_use:
             self.reporter.conclude(session, exitstatus)
         result = None
-        with self.reporter.page.written(session.config):
+        with self.reporter.page.guard_writing(session.config):
             result = yield
         if was_wrong_use:
-            self.reporter.leave_nothing()
+            self.reporter.remove_report()
         else:
-            self.reporter.write_the_rest()
+            self.reporter.write_other_files()
         return result
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """Put the page of the suite before the table of tests, when pytest-html writes its page."""
-        self.reporter.page.finish(prefix, session.config)
+        self.reporter.page.add_page_of_suite(prefix, session.config)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_terminal_summary(self) -> Generator[None, object, object]:
@@ -269,5 +271,5 @@ class _LastWord:
         if self._reporter is None:
             end_without_a_verdict(session)
         elif exitstatus != pytest.ExitCode.USAGE_ERROR:
-            self._reporter.say_the_end(session)
+            self._reporter.print_summary(session)
         return result

@@ -22,8 +22,10 @@ _TORN = 1 << 10
 """Characters at the end of the window in which the text may only seem broken, because it goes on."""
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _DECODE = JSONDecoder().raw_decode
-_NOT_JSON, _NO_HAR = say("not the JSON of a HAR file"), say("no HAR: expected log.entries")
-_CUT, _TOO_LARGE = say("cut short, or not JSON"), say("an entry is too large, or nested too deeply")
+_NOT_JSON = say("not the JSON of a HAR file")
+_NO_HAR = say("no HAR: expected log.entries")
+_CUT = say("cut short, or not JSON")
+_TOO_LARGE = say("an entry is too large, or nested too deeply")
 
 
 class DamagedError(Exception):

@@ -93,7 +93,7 @@ def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) ->
     level_of_requirement = requirements()[id].level
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
     verdicts = {verdict_on_deviation(level, fail_on) for level in levels}
-    most_severe = next(verdict for verdict in Verdict if verdict in verdicts)
+    most_severe = min(verdicts, key=list(Verdict).index)  # the most severe verdict stands first
     cited = dict.fromkeys(chain(*(finding.exchanges for finding in findings)))
     return RequirementResult(id, most_severe, exchanges=tuple(cited), findings=findings)
 

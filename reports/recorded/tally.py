@@ -17,8 +17,8 @@ from typing import NamedTuple
 from environments.profiles.model import Profile
 from environments.profiles.parts import SECRET_HEADER
 from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
-from reports.recorded.entry import NO_BODY, NO_TOKEN, NOT_OURS, UNKNOWN, RecordedExchange, named
-from reports.recorded.forms import Forms, declines, grants_something
+from reports.recorded.entry import NO_BODY, NO_TOKEN, NOT_OURS, UNKNOWN, RecordedExchange, headers_by_name
+from reports.recorded.forms import Forms, grants_something, says_no
 from reports.sentences.wording import grouped
 from reports.showing.evidence import ShownExchange, ShownRequest, outline, shown_response
 from reports.showing.show import Display
@@ -33,8 +33,10 @@ TallyKey = tuple[str, ...]
 """A sort, and what it counts by."""
 EXCHANGES = ("exchanges",)
 """Key of the number of exchanges that were judged."""
-HELD, BROKEN = "held", "broken"
-"""Sorts of exchanges, by requirement: those that hold it, and those that deviate from it."""
+HELD = "held"
+"""Sort of exchanges that hold a requirement."""
+BROKEN = "broken"
+"""Sort of exchanges that deviate from a requirement."""
 ALIKE = "alike"
 """Sort of deviations that differ in nothing but where they are recorded, by requirement, code, parameters, places."""
 GAP = "gap"
@@ -130,7 +132,8 @@ class TallyMaker:
 
     def judge(self, exchange: RecordedExchange) -> None:
         """Judge an exchange, which has a response, and count what it shows."""
-        if len(self.tally.first) > _MOST_KEYS * len(requirements()):
+        most_keys_of_all = _MOST_KEYS * len(requirements())
+        if len(self.tally.first) > most_keys_of_all:
             self.tally = merge(self.tally, Tally())  # drops the keys that are too many
         tally = self.tally
         response = exchange.response
@@ -158,8 +161,8 @@ class TallyMaker:
 
         A service may answer a wrong token with a 200, too, so that a 200 alone says nothing about the token.
         """
-        token = hash(named(exchange.request.headers).get("authorization"))
-        is_declined = declines(exchange, response)
+        token = hash(headers_by_name(exchange.request.headers).get("authorization"))
+        is_declined = says_no(exchange, response)
         if not is_declined and grants_something(exchange, response):
             self._granted_tokens.add(token)
         if token not in self._granted_tokens:
@@ -198,7 +201,9 @@ class TallyMaker:
 
 def _key_of(id: str, finding: Finding) -> TallyKey:
     """The key of a deviation. Numbers within a message, and places in arrays, do not count."""
-    values = [value.template if isinstance(value, Message) else str(value) for _, value in finding.parameters]
+    values = []
+    for _, value in finding.parameters:
+        values.append(value.template if isinstance(value, Message) else str(value))
     places = [_PLACE.sub("/*", pointer) for pointer in finding.pointers]
     return ALIKE, id, finding.code, *values, *places
 

@@ -23,7 +23,7 @@ from reports.observed.earlier_runs import (
 from reports.result.provenance import VERSION
 from spec.facts import facts_of, words_as_facts
 from spec.requirements import requirements
-from tests.harness.reporter import consult_record
+from tests.harness.reporter import accept_behaviour
 from tests.selftest.recorded_runs import record, recorded
 
 CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
@@ -194,7 +194,7 @@ def run_case(ended):
 def accepted_of(**changes):
     """What a run, with these changes, says of accepting what it observed."""
     run = replace(recorded("partial").run, finished=None, **changes)
-    consult_record(run, str, accepts=True)
+    accept_behaviour(run, str)
     return run.accepted.partition(";")[0]
 
 
