@@ -58,6 +58,7 @@ def document_of(run: Run) -> RunDocument:
     granted = run.grants.granted
 
     def lines_that_resend_one(numbers: Sequence[int]) -> str:
+        """Lines that send one of the exchanges with these numbers again."""
         return _lines_that_resend_one(run.exchanges, numbers)
 
     requirements = [

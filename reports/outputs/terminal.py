@@ -84,11 +84,12 @@ def _next_step(document: RunDocument, run: Run) -> str:
     if document.selection and document.verdict == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
     reasons = joined((document.incomplete, *_not_exercised(document)[:1]))
-    limit = next(texts_in_values(reasons, "setting"), "")
-    if limit and document.verdict == RunVerdict.INCOMPLETE:
-        return f"raise limits.{limit} in {run.profile.path.name}, and run again"
-    verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document.verdict
-    return _NEXT.get(verdict, "").format(name=name)
+    limits_reached = list(texts_in_values(reasons, "setting"))
+    if limits_reached and document.verdict == RunVerdict.INCOMPLETE:
+        return f"raise limits.{limits_reached[0]} in {run.profile.path.name}, and run again"
+    if run.grants.refused_all:  # `check` finds out about a token, too
+        return _NEXT[RunVerdict.UNREACHABLE].format(name=name)
+    return _NEXT.get(document.verdict, "").format(name=name)
 
 
 def _failure(finding: ReportedFinding) -> Iterator[str]:

@@ -58,9 +58,7 @@ def make_folder(folder: Path) -> None:
     Through a symbolic link a report could be written to a place that somebody else chose. Only links in the root folder
     are followed, such as /tmp of macOS.
     """
-    link = next(filter(Path.is_symlink, (folder, *folder.parents)), None)
-    is_in_root_folder = link is not None and link.parent == Path(link.anchor)
-    if link and not is_in_root_folder:
+    for link in _links_on_the_way(folder):
         raise UnsafeFolderError(f"{link} is a symbolic link; name the folder that it leads to")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & _OTHERS_WRITE:
@@ -68,6 +66,12 @@ def make_folder(folder: Path) -> None:
     file_to_try = folder / f".write-{secrets.token_hex(4)}"
     file_to_try.touch(mode=0o600)
     file_to_try.unlink()
+
+
+def _links_on_the_way(folder: Path) -> list[Path]:
+    """The symbolic links on the path to a folder, itself included, but for those in the root folder."""
+    links = [path for path in (folder, *folder.parents) if path.is_symlink()]
+    return [link for link in links if link.parent != Path(link.anchor)]
 
 
 def remove_outputs(folder: Path) -> None:

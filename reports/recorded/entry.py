@@ -234,7 +234,8 @@ def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
     media_type = text_of(members_of(recorded_response.get("content")), "mimeType")
     # Recorders make up a media type if none was sent, but never that of JSON.
     is_sure = not headers or "json" in media_type.lower()
-    if "content-type" not in by_name and media_type and is_sure:
+    is_missing = "content-type" not in by_name
+    if media_type and is_missing and is_sure:
         headers = (*headers, ("Content-Type", media_type))
     return Response(status, headers, body.content, "" if body.is_recorded else str(NO_BODY), body.broken)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from itertools import chain
@@ -89,16 +90,20 @@ def merge(part_a: Tally, part_b: Tally) -> Tally:
 
     If there are too many keys, the smallest ones are kept. So the result does not depend on what was merged before.
     """
-    first = {
-        key: _first_sightings(part_a.first.get(key, []) + part_b.first.get(key, []))
-        for key in {*part_a.first, *part_b.first}
-    }
-    groups = grouped(first, lambda key: key[:2])
-    kept = set(chain(*(nsmallest(_MOST_KEYS, keys) for keys in groups.values())))
+    first = {}
+    for key in {*part_a.first, *part_b.first}:
+        first[key] = _first_sightings(part_a.first.get(key, []) + part_b.first.get(key, []))
     times = part_a.times + part_b.times
-    for key in first.keys() - kept:
-        del times[key], first[key]
+    for key in first.keys() - _kept_keys(first):
+        del times[key]
+        del first[key]
     return Tally(times, first, min(part_a.since, part_b.since), max(part_a.until, part_b.until))
+
+
+def _kept_keys(keys: Iterable[TallyKey]) -> set[TallyKey]:
+    """The smallest keys of each requirement, and of each file with gaps."""
+    groups = grouped(keys, lambda key: key[:2])
+    return set(chain(*(nsmallest(_MOST_KEYS, group) for group in groups.values())))
 
 
 def _first_sightings(sightings: list[Sighting]) -> list[Sighting]:
@@ -135,26 +140,28 @@ class TallyMaker:
         most_keys_of_all = _MOST_KEYS * len(requirements())
         if len(self.tally.first) > most_keys_of_all:
             self.tally = merge(self.tally, Tally())  # drops the keys that are too many
-        tally = self.tally
         response = exchange.response
         assert response is not None
         exchange = self._with_credential_known(exchange, response)
-        tally.times[EXCHANGES] += 1
+        self.tally.times[EXCHANGES] += 1
         if response.cut:
             self.count_gap(NO_BODY, exchange.number)
         for gap in exchange.gaps:
             self.count_gap(gap, exchange.number)
         if exchange.started:
-            tally.since = min(tally.since, exchange.started)
-            tally.until = max(tally.until, exchange.started)
+            self.tally.since = min(self.tally.since, exchange.started)
+            self.tally.until = max(self.tally.until, exchange.started)
         for id, findings in self._forms.deviations(exchange, response):
-            tally.times[BROKEN, id] += 1
+            self.tally.times[BROKEN, id] += 1
             for finding in findings:
-                key = _key_of(id, finding)
-                self._count(key)
-                if self._has_room_for_sighting(key):  # asked first, because it is slow to make what may be shown
-                    shown_deviation = self._shown(finding, exchange, response)
-                    tally.first[key].append(Sighting(self._file, exchange.number, deviation=shown_deviation))
+                self._count_deviation(_key_of(id, finding), finding, exchange, response)
+
+    def _count_deviation(self, key: TallyKey, finding: Finding, exchange: Exchange, response: Response) -> None:
+        """Count a deviation that an exchange shows."""
+        self._count(key)
+        if self._has_room_for_sighting(key):  # asked first, because it is slow to make what may be shown
+            shown_deviation = self._shown(finding, exchange, response)
+            self.tally.first[key].append(Sighting(self._file, exchange.number, deviation=shown_deviation))
 
     def _with_credential_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
         """The exchange. Its credential is unknown until its token was granted something in this file.

@@ -56,6 +56,7 @@ def suite() -> Suite:
 
 
 def _sha256_of(path: Path) -> str:
+    """SHA-256 of the bytes of a file, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -64,8 +65,11 @@ def commit_of(checkout: Path) -> str | None:
 
     None for any other folder, and if git is missing or does not answer.
     """
-    folder, _, commit = (_git(checkout, "rev-parse", "--show-toplevel", "HEAD") or "").rpartition("\n")
-    if folder != str(checkout.resolve()):
+    folder_and_commit = _git(checkout, "rev-parse", "--show-toplevel", "HEAD")
+    if folder_and_commit is None:
+        return None
+    folder, _, commit = folder_and_commit.rpartition("\n")
+    if folder != str(checkout.resolve()):  # the work tree of another project has this folder in it
         return None
     changes = _git(checkout, "status", "--porcelain", "--untracked-files=no")
     if changes is None:
@@ -162,8 +166,10 @@ def ci_job(variables: Mapping[str, str], clean: Callable[[str], str]) -> str | N
     None also for an address that is no plain http(s) address, has credentials, or holds a known value. `clean` replaces
     known values.
     """
-    pattern = next((pattern for name, pattern in _LINKS if variables.get(name)), "")
-    link = pattern.format_map(defaultdict(str, variables))
+    addresses = [pattern for name, pattern in _LINKS if variables.get(name)]
+    if not addresses:
+        return None
+    link = addresses[0].format_map(defaultdict(str, variables))
     if len(link) > _LONGEST_LINK or not _LINK.fullmatch(link):
         return None
     return link if clean(link) == link else None

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import takewhile
 
 from environments.profiles.model import Profile
 from reports.observed.behaviour import Drift, Record
@@ -45,7 +44,8 @@ class NoteKind(StrEnum):
     @property
     def is_alert(self) -> bool:
         """True if the summary says notes of this kind before the findings."""
-        return self in takewhile(NoteKind.KNOWN_FAILURE.__ne__, NoteKind)  # all kinds before KNOWN_FAILURE
+        kinds = list(NoteKind)
+        return kinds.index(self) <= kinds.index(NoteKind.REDIRECTED)
 
     @property
     def published_name(self) -> str:
@@ -66,12 +66,12 @@ class Note:
         return self.kind.is_alert
 
 
-def outcome_unknown(whose: Text, remedy: Text) -> Note:
+def outcome_unknown(execution: Text, remedy: Text) -> Note:
     """Note on an execution that may have moved money, because no answer says if it did.
 
-    `whose` names the transfer, `remedy` says what a person does now.
+    `execution` names it, such as `exchange 7`, and `remedy` says what a person does now.
     """
-    text = say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(whose), remedy=message_of(remedy))
+    text = say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(execution), remedy=message_of(remedy))
     return Note(NoteKind.OUTCOME_UNKNOWN, text)
 
 
@@ -139,9 +139,7 @@ class Run:
     elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of tests, by requirement
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
     not_executed: list[Text] = field(default_factory=list)  # prepared transfers, in words
-    notes: list[Note] = field(
-        default_factory=list
-    )  # notes of the door, the harness and the reading of recorded traffic
+    notes: list[Note] = field(default_factory=list)  # of the door, of the harness, or of reading recorded traffic
     errors: list[Text] = field(default_factory=list)  # faults of the suite
     selected: set[str] = field(default_factory=set)  # ids of requirements
     seed: int = 0  # of generated traffic

@@ -129,16 +129,15 @@ def merged_results(results: Iterable[RequirementResult]) -> dict[str, Requiremen
 
 def _merged(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
     """One result of all results of a requirement. Results of weaker verdicts are left out."""
-    verdicts = {result.verdict for result in results}
-    strongest = next(verdict for verdict in Verdict if verdict in verdicts)
-    counting = [result for result in results if result.verdict == strongest]
-    if strongest == Verdict.OUT_OF_SCOPE:
+    most_severe = min((result.verdict for result in results), key=list(Verdict).index)  # it stands first in Verdict
+    counting = [result for result in results if result.verdict == most_severe]
+    if most_severe == Verdict.OUT_OF_SCOPE:
         # Each test names the permissions that it needs. The test that needs least is enough, and has the shortest text.
         counting = [min(counting, key=lambda result: len(str(result.why)))]
     numbers = chain(*(result.exchanges for result in counting))
     return RequirementResult(
         requirement_id,
-        strongest,
+        most_severe,
         why=joined(result.why for result in counting),
         exchanges=tuple(dict.fromkeys(numbers)),
         findings=merged_findings(chain(*(result.findings for result in counting))),
@@ -223,8 +222,9 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     | pass | not strict | passes, with a message |
     """
     fails = result.verdict == Verdict.FAIL
-    if fails and entry.until and entry.is_past(today):
-        return result, say("its last day {day} has passed", day=Date(entry.until.isoformat()))
+    last_day = entry.until
+    if fails and last_day and entry.is_past(today):
+        return result, say("its last day {day} has passed", day=Date(last_day.isoformat()))
     if fails:
         return replace(result, known_failure=entry.reason, known_until=entry.until), ""
     if result.verdict != Verdict.PASS:

@@ -118,19 +118,30 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     numbers = Counter(exchange.operation for exchange in with_a_token)
     yield _limit_of_wrong_tokens(profile) if numbers else "wrong tokens: none"
     for credential in dict.fromkeys(exchange.credential for exchange in invalid):
+        tells_the_token = "; tells the token, so it needs fuzz" if credential in RESTORABLE else ""
         if credential != NO_HEADER:
-            yield f"  {credential}{'; tells the token, so it needs fuzz' if credential in RESTORABLE else ''}"
-    ways_to_write = dict.fromkeys(chain(*(exchange.written for exchange in invalid)))
-    if ways_to_write:
-        yield f"  written, or with: {', '.join(ways_to_write)}"
+            yield f"  {credential}{tells_the_token}"
+    unusual_ways_to_write = dict.fromkeys(chain(*(exchange.written for exchange in invalid)))
+    if unusual_ways_to_write:
+        yield f"  written, or with: {', '.join(unusual_ways_to_write)}"
     for name, number in numbers.items():
         credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
         yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
-        unsent_forms = ", ".join(form.name for form in forms(profile) if form.name not in credentials)
-        if unsent_forms and name in WANT_THE_TOKEN:
-            has_code_or_key = any(exchange.valid for exchange in plan.to(name))
-            why = "no room in limits.wrong_tokens for" if has_code_or_key else "no code to offer with"
-            yield f"  {name}: {why} {unsent_forms}"
+        if name in WANT_THE_TOKEN:
+            yield from _unsent_forms(plan, profile, name, credentials)
+
+
+def _unsent_forms(plan: Plan, profile: Profile, name: str, credentials: Sequence[str]) -> Iterator[str]:
+    """A line about the forms of wrong tokens that are not sent to an operation, and why.
+
+    `credentials` are the names of those that are sent.
+    """
+    unsent = [form.name for form in forms(profile) if form.name not in credentials]
+    if not unsent:
+        return
+    has_code_or_key = any(exchange.valid for exchange in plan.to(name))
+    why = "no room in limits.wrong_tokens for" if has_code_or_key else "no code to offer with"
+    yield f"  {name}: {why} {', '.join(unsent)}"
 
 
 def _limit_of_wrong_tokens(profile: Profile) -> str:

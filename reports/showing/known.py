@@ -73,7 +73,8 @@ class KnownValues:
                 self._placeholders_in_requests[value] = placeholder
                 return
         self._placeholders[value] = placeholder
-        counts_within_words = value not in NAME_WORDS and (guarded.secret or len(value) >= _LONG_ENOUGH)
+        is_long_enough = guarded.secret or len(value) >= _LONG_ENOUGH
+        counts_within_words = is_long_enough and value not in NAME_WORDS
         for form in map(_fold, forms_of(guarded.value)):
             if len(form) >= LEAST:
                 self._forms.setdefault(form, (placeholder, counts_within_words))

@@ -185,6 +185,7 @@ class Resending:
         line = self.curl(preparation)
         if not re.fullmatch(r"[A-Za-z_][\w-]*", name):
             return f"# {variable} is at {self._code_at} of the answer to: {line}"
+        # The value of the member: up to the next quote, comma or closing brace. A quote before it is optional.
         print_code = f"""sed -n 's/.*"{name}" *: *"\\{{0,1\\}}\\([^",}}]*\\).*/\\1/p' | head -n 1"""
         return f'[ "${{{variable}:-}}" ] || {variable}=$({line} | {print_code})'
 

@@ -245,6 +245,7 @@ class Display:
         identifiers, which stay."""
 
         def changed_between_identifiers(piece: str) -> str:
+            """A text without known values, changed between its synthetic identifiers."""
             return _joined_after_change(_SYNTHETIC.split(piece), change)
 
         return _joined_after_change(self.known.split(text), changed_between_identifiers)

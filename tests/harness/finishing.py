@@ -6,7 +6,7 @@ unknown outcomes, keys that are gone, faults of the set-up, and effects of gatew
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from urllib.parse import unquote
@@ -139,10 +139,9 @@ def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -
 
     `accounts` are those of the profile.
     """
-    if reason and exchange.response:
-        is_declined = is_granted(exchange) and declines(exchange.response)
-        if is_declined:
-            return _DECLINED
+    is_declined = exchange.response is not None and is_granted(exchange) and declines(exchange.response)
+    if reason and is_declined:
+        return _DECLINED
     may_be_of_profile = exchange.valid or reason == PERHAPS_PREPARED
     if may_be_of_profile:
         return reason
@@ -152,10 +151,11 @@ def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -
 
 def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
     """Lines about the transfers that were prepared and not executed, one line for each reason."""
-    by_reason: dict[Text, list[Exchange]] = {}
-    for exchange, reason in door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1]):
-        by_reason.setdefault(_reason_in_words(exchange, reason, accounts), []).append(exchange)
-    for reason_in_words, transfers in by_reason.items():
+    _, code_at = door.budget.prepares
+    transfers_by_reason: defaultdict[Text, list[Exchange]] = defaultdict(list)
+    for exchange, reason in door.guard.prepared.not_executed(door.exchanges, code_at):
+        transfers_by_reason[_reason_in_words(exchange, reason, accounts)].append(exchange)
+    for reason_in_words, transfers in transfers_by_reason.items():
         numbers = [str(exchange.number) for exchange in transfers]
         if reason_in_words:
             yield say_many(

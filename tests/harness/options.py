@@ -51,6 +51,7 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
     """
 
     def refuse_usage(message: str) -> NoReturn:
+        """In place of the method `error` of the parser."""
         _refuse_usage(pluginmanager, message)
 
     parser.optparser.error = refuse_usage  # type: ignore[method-assign]

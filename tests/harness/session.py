@@ -94,7 +94,10 @@ class Interruption:
 
     def _listen(self) -> None:
         """Stop the sending when a signal comes. Python writes its number to the descriptor as one byte."""
-        while (number := self._reading_end.recv(1)[0]) != _NO_SIGNAL:
+        while True:
+            number = self._reading_end.recv(1)[0]
+            if number == _NO_SIGNAL:
+                return
             if number in SIGNALS:
                 self.was_asked = True
                 self._stop_sending()

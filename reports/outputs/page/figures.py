@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain, product
 
-from reports.result.document import ListedExchange, ReportedRequirement, RunDocument
+from reports.result.document import Latency, ListedExchange, ReportedRequirement, RunDocument
 from reports.result.verdicts import ON_THE_SERVICE, Coverage, RunVerdict, Verdict
 from reports.sentences.headline import known_failures_in_words
 from reports.sentences.wording import grouped
@@ -165,19 +165,29 @@ def timeline(document: RunDocument) -> Timeline:
     lanes = []
     for operation in (*operations(), ""):
         exchanges = by_operation.get(operation, [])
-        if not exchanges:
-            continue
-        by_outcome = grouped(exchanges, lambda exchange: _outcome(exchange, failing))
-        latency = document.latency.get(operation)
-        lane = Lane(
-            operation=operation or UNDOCUMENTED,
-            number=len(exchanges),
-            median=duration(latency.median_ms) if latency else "",
-            p95=duration(latency.p95_ms) if latency else "",
-            strokes={outcome: _strokes(outcome, by_outcome.get(outcome, []), end_ms) for outcome in _STROKES},
-        )
-        lanes.append(lane)
+        if exchanges:
+            strokes = _strokes_by_outcome(exchanges, failing, end_ms)
+            lanes.append(_lane(operation, strokes, document.latency.get(operation)))
     return Timeline(lanes, duration(end_ms))
+
+
+def _lane(operation: str, strokes: dict[str, Strokes], latency: Latency | None) -> Lane:
+    """The lane of an operation. The empty operation stands for undocumented paths."""
+    return Lane(
+        operation=operation or UNDOCUMENTED,
+        number=sum(strokes_of_outcome.number for strokes_of_outcome in strokes.values()),
+        median=duration(latency.median_ms) if latency else "",
+        p95=duration(latency.p95_ms) if latency else "",
+        strokes=strokes,
+    )
+
+
+def _strokes_by_outcome(
+    exchanges: Sequence[ListedExchange], failing: Container[int], end_ms: float
+) -> dict[str, Strokes]:
+    """The strokes of the requests of one operation, by their outcome. `failing` has the numbers that show a failure."""
+    by_outcome = grouped(exchanges, lambda exchange: _outcome(exchange, failing))
+    return {outcome: _strokes(outcome, by_outcome.get(outcome, []), end_ms) for outcome in _STROKES}
 
 
 def _operation_or_nothing(exchange: ListedExchange) -> str:
@@ -186,9 +196,15 @@ def _operation_or_nothing(exchange: ListedExchange) -> str:
 
 
 def _strokes(outcome: str, exchanges: list[ListedExchange], end_ms: float) -> Strokes:
-    """A vertical stroke for each request, at the time when it was sent."""
+    """A vertical stroke for each request, at the time when it was sent.
+
+    In a path of SVG, `M8 5` moves the pen to x = 8 and y = 5, and `V15` draws a vertical line to y = 15.
+    """
     top, foot = _STROKES[outcome]
-    path = "".join(f"M{1000 * exchange.at_ms / end_ms:.0f} {top}V{foot}" for exchange in exchanges)
+    path = ""
+    for exchange in exchanges:
+        x = 1000 * exchange.at_ms / end_ms
+        path += f"M{x:.0f} {top}V{foot}"
     return Strokes(len(exchanges), path)
 
 

@@ -275,8 +275,9 @@ def _json_lines(text: str) -> list[Line]:
         follows_opening = before in ("{", "[")
         is_first_of_value = follows_opening and not is_closing
         is_end_of_value = is_closing and not follows_opening  # `{}` and `[]` stay in one line
-        starts_line = not lines or before == "," or is_first_of_value or is_end_of_value
-        if starts_line:
+        is_first_of_body = not lines
+        follows_comma = before == ","
+        if is_first_of_body or follows_comma or is_first_of_value or is_end_of_value:
             depth = len(token.path) - 1
             has_pointer = not is_closing and depth <= _DEEPEST  # a mark that leads deeper is at a line around it
             pointer_of_line = pointer(*token.path[1:]) if has_pointer else None
