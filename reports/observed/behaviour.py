@@ -78,10 +78,10 @@ def _situations(facts_of_answers: Mapping[str, list[Facts]]) -> Situations:
 
 def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
     """A behaviour as plain data: texts by requirement, situation and place."""
-    return {
-        requirement_id: {situation: _data_of_facts(facts) for situation, facts in situations.items()}
-        for requirement_id, situations in behaviour.items()
-    }
+    data = {}
+    for requirement_id, situations in behaviour.items():
+        data[requirement_id] = {situation: _data_of_facts(facts) for situation, facts in situations.items()}
+    return data
 
 
 def _data_of_facts(facts: Facts) -> dict[str, list[str]]:

@@ -156,7 +156,8 @@ def _changes(was: EarlierRun, now: ComparableRun) -> dict[str, list[str]]:
     changes: dict[str, list[str]] = {name: [] for name in CHANGES}
     for entry in now.requirements:
         standing = _standing(entry)
-        change = _change(before.get(entry.id, standing), standing)
+        standing_before = before.get(entry.id, standing)  # a requirement that only this run is about did not change
+        change = _change(standing_before, standing)
         if change:
             changes[change].append(entry.id)
     return changes

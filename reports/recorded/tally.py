@@ -21,7 +21,7 @@ from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
 from reports.recorded.entry import NO_BODY, NO_TOKEN, NOT_OURS, UNKNOWN, RecordedExchange, headers_by_name
 from reports.recorded.forms import Forms, grants_something, says_no
 from reports.sentences.wording import grouped
-from reports.showing.evidence import ShownExchange, ShownRequest, outline, shown_response
+from reports.showing.evidence import ShownExchange, ShownRequest, outline, shown_finding, shown_response
 from reports.showing.show import Display
 from spec.exchange import Exchange, Response
 from spec.findings import Finding
@@ -201,9 +201,7 @@ class TallyMaker:
             body=display.body(exchange.request.body),
         )
         shown_exchange = replace(exchange_in_outline, request=request, response=shown_response(response, display))
-        pointers = tuple(map(display.pointer, finding.pointers))
-        shown_finding = replace(finding.map(display.foreign), pointers=pointers, requirement="")
-        return ShownDeviation(shown_finding, shown_exchange)
+        return ShownDeviation(replace(shown_finding(finding, display), requirement=""), shown_exchange)
 
 
 def _key_of(id: str, finding: Finding) -> TallyKey:

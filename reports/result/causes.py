@@ -58,11 +58,17 @@ def findings_by_cause(
     that send one of them again.
     """
     deviating = [requirement for requirement in requirements if requirement.deviates]
-    groups_at_one_place = grouped(deviating, _key_of_place).values()
-    # Requirements at one place share a cause already, so that the first one speaks for its group.
-    groups_by_cause = grouped(groups_at_one_place, lambda group: _key_of_deviations(group[0])).values()
-    groups = [sorted(chain(*groups_of_cause), key=_order_in_finding) for groups_of_cause in groups_by_cause]
+    groups = [sorted(group, key=_order_in_finding) for group in _groups_with_one_cause(deviating)]
     return [_finding(group, reproduce) for group in sorted(groups, key=_order_of_findings)]
+
+
+def _groups_with_one_cause(deviating: Iterable[ReportedRequirement]) -> list[list[ReportedRequirement]]:
+    """The requirements in groups. Those of one group deviate for one cause, as the module says."""
+    groups_at_one_place = grouped(deviating, _key_of_place).values()
+    # Groups are joined if they show the same deviations. The first requirement speaks for its group, because
+    # requirements at one place share a cause already.
+    joined_groups = grouped(groups_at_one_place, lambda group: _key_of_deviations(group[0])).values()
+    return [list(chain(*groups)) for groups in joined_groups]
 
 
 def _order_of_findings(group: list[ReportedRequirement]) -> tuple[bool, bool, int, bool]:

@@ -105,7 +105,9 @@ class Grants:
         if not self.refused_all or self.certificate:
             return
         answers: Counter[Text] = sum(self.answered.values(), Counter())
-        source = auth.token_env or ("token_command" if auth.token_command else "token_file")
+        source = "token_command" if auth.token_command else "token_file"
+        if auth.token_env:
+            source = auth.token_env
         if set(answers) == {"401"}:
             yield say(
                 "the token was refused with 401 by {operations}: it is wrong, has expired, or is for another "

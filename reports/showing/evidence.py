@@ -15,6 +15,7 @@ from reports.showing.request_parts import shown_parts
 from reports.showing.resending import Resending
 from reports.showing.show import Display, printable
 from spec.exchange import Exchange, Headers, Response
+from spec.findings import Finding
 from spec.interface import operations
 
 UNDOCUMENTED = "(an undocumented path)"
@@ -102,6 +103,12 @@ def evidence(exchange: Exchange, resending: Resending) -> ShownExchange:
         failure=display.foreign(f"{failure.kind.value}: {failure.message}") if failure else "",
         lines_that_resend="\n".join(resending.lines(exchange, request)),
     )
+
+
+def shown_finding(finding: Finding, display: Display) -> Finding:
+    """A finding without known values in its texts, and without names of members that may be data in its pointers."""
+    pointers = tuple(map(display.pointer, finding.pointers))
+    return replace(finding.map(display.foreign), pointers=pointers)
 
 
 def shown_response(response: Response, display: Display) -> ShownResponse:

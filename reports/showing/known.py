@@ -146,8 +146,13 @@ def forms_of(value: str) -> Iterator[str]:
     Of base64 only the characters that the value alone decides: the last one may depend on what follows.
     """
     data = value.encode("utf-8", "surrogatepass")
-    base64_form = base64.b64encode(data).decode()[: len(data) * 8 // 6]
     yield value
-    yield from (quote(data, safe=""), quote(data))
-    yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1])
-    yield from (base64_form, base64_form.translate(str.maketrans("+/", "-_")))
+    yield quote(data, safe="")
+    yield quote(data)  # a slash stays
+    yield json.dumps(value)[1:-1]  # without its quotes
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield repr(value)[1:-1]  # as a traceback has it
+    whole_characters = len(data) * 8 // 6  # each character of base64 stands for 6 bits
+    in_base64 = base64.b64encode(data).decode()[:whole_characters]
+    yield in_base64
+    yield in_base64.translate(str.maketrans("+/", "-_"))  # base64url (RFC 4648 section 5)

@@ -173,8 +173,11 @@ class Resending:
 
     def _preparation_of(self, execution: Exchange) -> Request | None:
         """The request that prepared the code of an execution; None if the run did not prepare it."""
-        code = urlsplit(execution.request.url).path.rpartition("/")[2]
-        return self.preparations.get(code) or self.preparations.get(unquote(code))
+        code_in_address = urlsplit(execution.request.url).path.rpartition("/")[2]
+        for code in (code_in_address, unquote(code_in_address)):  # the address may have it percent-encoded
+            if code in self.preparations:
+                return self.preparations[code]
+        return None
 
     def _line_that_prepares(self, preparation: RequestParts, variable: str) -> str:
         """A line that prepares a transfer and sets the variable to its code, unless the variable is set.

@@ -98,9 +98,9 @@ def _command_for_special(match: re.Match[str]) -> str:
     piece = match[0]
     repeated = match["repeated"]
     unit = match["unit"]
-    if repeated:
+    if repeated:  # bytes of zero, which `tr` turns into the character
         return f"head -c {len(piece)} /dev/zero | tr '\\000' '{repeated}'"
-    if unit:
+    if unit:  # `yes` prints it in line after line, and `tr` drops the line ends
         return f"yes {shlex.quote(unit)} | head -n {len(piece) // len(unit)} | tr -d '\\n'"
     octal = "".join(f"\\{byte:03o}" for byte in piece.encode("utf-8", "surrogateescape"))
     return f"printf '{octal}'"

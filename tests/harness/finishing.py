@@ -290,19 +290,20 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         yield say("executions were stopped: {why}", why=guard.journal_trouble)
     elif guard.supplied_trouble:
         yield guard.supplied_trouble
-    entries = guard.barred.values()
+    entries = guard.barred.values()  # of the codes that an earlier run sent
     if entries:
-        statuses = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
+        statuses_of_refused = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
         barred = say(
             "{number} of {supplied} transaction codes were sent by an earlier run according to the journal, and not by "
             "this one: prepare new ones",
             number=len(entries),
             supplied=supplied,
         )
-        resend = say("or name one that was refused in --resend-code") if statuses else ""
+        resend = say("or name one that was refused in --resend-code") if statuses_of_refused else ""
         token: Text = ""
-        if "401" in statuses:
-            token = say("{number} of them got 401: the token was at fault", number=statuses.count("401"))
+        number_of_401 = statuses_of_refused.count("401")
+        if number_of_401:
+            token = say("{number} of them got 401: the token was at fault", number=number_of_401)
         yield joined((barred, resend, token))
     if guard.offered:
         yield say(

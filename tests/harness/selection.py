@@ -266,12 +266,16 @@ def permission_missing_for(item: pytest.Item, requirement: Requirement, profile:
 
     They are that of the requirement's operation, and one of each marker `needs`.
     """
-    more: list[Text] = []
+    missing_by_markers: list[Text] = []
     for marker in item.iter_markers("needs"):
-        names = marker.args
-        if profile.allow.isdisjoint(names):
-            more.append(say("one of {names}", names=listed(names)) if len(names) > 1 else names[0])
-    return missing_permission(requirement, profile.allow, more)
+        permissions = marker.args  # one of them is enough
+        if not profile.allow.isdisjoint(permissions):
+            continue
+        if len(permissions) == 1:
+            missing_by_markers.append(permissions[0])
+        else:
+            missing_by_markers.append(say("one of {names}", names=listed(permissions)))
+    return missing_permission(requirement, profile.allow, missing_by_markers)
 
 
 def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:

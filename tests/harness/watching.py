@@ -16,6 +16,7 @@ import pytest
 from environments.profiles.model import Profile, today
 from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
 from reports.sentences.wording import grouped
+from reports.showing.evidence import shown_finding
 from reports.showing.show import Display
 from spec.facts import redacted_facts
 from spec.findings import templates
@@ -122,11 +123,8 @@ def record_test(test: JudgedTest, session: Session) -> None:
 
 def _shown(result: RequirementResult, display: Display) -> RequirementResult:
     """The result without known values in the placeholders of its messages, and without member names that are data."""
-    findings = (
-        replace(finding.map(display.foreign), pointers=tuple(map(display.pointer, finding.pointers)))
-        for finding in result.findings
-    )
-    return replace(result, why=changed(result.why, display.foreign), findings=tuple(findings))
+    findings = tuple(shown_finding(finding, display) for finding in result.findings)
+    return replace(result, why=changed(result.why, display.foreign), findings=findings)
 
 
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
