@@ -225,13 +225,16 @@ def _key_not_cleaned_up(key: LeftKey) -> KeyNotCleanedUp:
 
 def _listed_exchange(exchange: ShownExchange, start: datetime) -> ListedExchange:
     """One line about an exchange. `start` is when the run started."""
+    result: int | str | None = exchange.failure_kind or None
+    if exchange.response:
+        result = exchange.response.status
     return ListedExchange(
         number=exchange.number,
         operation=exchange.operation,
         elapsed_ms=exchange.elapsed_ms,
         beside=exchange.beside,
         request=f"{exchange.request.method} {exchange.request.url}",
-        result=exchange.response.status if exchange.response else exchange.failure_kind or None,
+        result=result,
         at_ms=round((exchange.started - start.timestamp()) * 1000, 1),
         part=exchange.part or None,
         purpose=exchange.purpose or None,

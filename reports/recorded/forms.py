@@ -169,13 +169,20 @@ def _judged_beyond_rules(exchange: Exchange, response: Response) -> Iterator[Jud
     if succeeded(exchange):
         held += [f"{operation}.token.accepted", f"{operation}.contentType.accepted"]
     key_type = _key_type_of(exchange)
-    if key_type is not None:
-        # Numbers, small letters and EVP, as the central bank calls RANDOM, are spellings that the document leaves open.
-        may_be_documented = key_type.isdecimal() or key_type.upper() in (*KEY_TYPES, "EVP")
-        if not may_be_documented:
-            judgement = deviates(finding("undocumented-type"), exchange) if registered(exchange) else holds()
-            yield "registerPixKey.pixKeyType.undocumented", judgement
-        elif registered(exchange) and exchange.valid:
-            names = (f"pixKeyType.{key_type}", "body.pixKey", "body.account", "body.pixKeyType")
-            held += [f"registerPixKey.{name}" for name in names]
-    yield from ((id, holds()) for id in held if id in requirements())
+    if key_type is not None and not _may_be_documented(key_type):
+        judgement = deviates(finding("undocumented-type"), exchange) if registered(exchange) else holds()
+        yield "registerPixKey.pixKeyType.undocumented", judgement
+    elif key_type is not None and exchange.valid and registered(exchange):
+        names = (f"pixKeyType.{key_type}", "body.pixKey", "body.account", "body.pixKeyType")
+        held += [f"registerPixKey.{name}" for name in names]
+    for id in held:
+        if id in requirements():
+            yield id, holds()
+
+
+def _may_be_documented(key_type: str) -> bool:
+    """True for a documented key type in any spelling that the interface document leaves open.
+
+    Such are numbers, small letters, and EVP, as the central bank calls RANDOM.
+    """
+    return key_type.isdecimal() or key_type.upper() in (*KEY_TYPES, "EVP")

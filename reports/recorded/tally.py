@@ -122,9 +122,10 @@ class TallyMaker:
         self._granted_tokens = set[int]()  # hashes of tokens that were granted something so far
 
     def finished(self) -> Tally:
-        """The tally, after the last entry."""
+        """The tally, after the last entry. It may be asked for only once, because it adds what `Forms` has counted."""
         for ids, times in self._forms.held.items():
-            self.tally.times.update({(HELD, id): times for id in ids})
+            for id in ids:
+                self.tally.times[HELD, id] += times
         return self.tally
 
     def count_gap(self, why: Text, number: int) -> None:

@@ -132,15 +132,15 @@ def service_version(exchanges: Iterable[ShownExchange]) -> list[tuple[str, str]]
 
     A header with two values is left out, because a gateway or two versions answered side by side.
     """
-    spellings: dict[str, dict[str, str]] = {}  # by name in lower case and by value, how the name is spelled
-    for exchange in exchanges:
-        for name, value in exchange.response.headers if exchange.response else ():
+    spellings: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by name in lower case: by value, the first name
+    for response in [exchange.response for exchange in exchanges if exchange.response]:
+        for name, value in response.headers:
             if _VERSION_HEADER.fullmatch(name):
-                spellings.setdefault(name.lower(), {}).setdefault(value, name)
+                spellings[name.lower()].setdefault(value, name)
     versions = []
-    for _, spelling_by_value in sorted(spellings.items()):
-        if len(spelling_by_value) == 1:
-            [(value, name)] = spelling_by_value.items()
+    for name_by_value in [spellings[lower_case_name] for lower_case_name in sorted(spellings)]:
+        if len(name_by_value) == 1:
+            [(value, name)] = name_by_value.items()
             versions.append((name, value[:_LONGEST_VALUE]))
     return versions
 

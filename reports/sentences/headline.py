@@ -180,6 +180,8 @@ def result_line(document: RunDocument) -> Text:
 
 def _failures_in_words(document: RunDocument) -> Text:
     """The failures by level, and the known failures beside them."""
+    if exception_in_words(document):  # the headline names the known failures already
+        return say("no other failure")
     failing_levels = [requirement.level for requirement in document.requirements if requirement.fails]
     failures = say("no failure")
     if failing_levels:
@@ -189,14 +191,12 @@ def _failures_in_words(document: RunDocument) -> Text:
             n=len(failing_levels),
             levels=level_by_level(failing_levels),
         )
-    if exception_in_words(document):  # the headline names the known failures already
-        return say("no other failure")
     if not number_of_known_failures(document):
         return failures
-    parts = {"failed": failures, "known": _known_failures_until(document)}
+    known_failures = _known_failures_until(document)
     if failing_levels:
-        return say("{failed} besides {known}", **parts)
-    return say("{failed} except {known}", **parts)
+        return say("{failed} besides {known}", failed=failures, known=known_failures)
+    return say("{failed} except {known}", failed=failures, known=known_failures)
 
 
 def known_failures_in_words(count: int) -> Message:

@@ -48,37 +48,43 @@ class KnownValues:
         self._placeholders_in_requests: dict[str, str] = {}  # of values that are looked for in our own requests alone
         self._forms: dict[str, tuple[str, bool]] = {}  # by the folded form: placeholder; true if part of a word counts
         self._words: set[str] = set()  # words of secrets without a digit
-        counts: Counter[str] = Counter()
-        for guarded in values:
-            placeholder_of = self.whole_in_request if guarded.origin else self.whole
-            is_new = bool(guarded.value.strip()) and not placeholder_of(guarded.value)
-            if guarded.place:
-                counts[guarded.name] = guarded.place
+        last_numbers: Counter[str] = Counter()  # by the name of values
+        for known_value in values:
+            is_new = self._is_new(known_value)
+            if known_value.place:  # the values of the profile have the numbers that a reader counts there
+                last_numbers[known_value.name] = known_value.place
             elif is_new:
-                counts[guarded.name] += 1
+                last_numbers[known_value.name] += 1
             if is_new:
-                self._add(guarded, counts[guarded.name])
+                self._add(known_value, last_numbers[known_value.name])
         self._automaton = AhoCorasick(list(self._forms))
         self._placeholders_of_forms = list(self._forms.values())  # by the number that the automaton gives a form
 
-    def _add(self, guarded: Known, number: int) -> None:
+    def _is_new(self, known_value: Known) -> bool:
+        """True for a value that is not empty, and was not added under another name before."""
+        if not known_value.value.strip():
+            return False
+        placeholder = self.whole_in_request(known_value.value) if known_value.origin else self.whole(known_value.value)
+        return not placeholder
+
+    def _add(self, known_value: Known, number: int) -> None:
         """Add a value. `number` is its place in the profile, or else the next number of its name."""
-        value = _fold(guarded.value)
-        has_number = number > 1 and not guarded.secret
-        placeholder = f"<{guarded.name} {number}>" if has_number else f"<{guarded.name}>"
-        self.plain.setdefault(placeholder, guarded.value)
-        if guarded.origin:
-            self.origins[placeholder] = guarded.origin
+        value = _fold(known_value.value)
+        has_number = number > 1 and not known_value.secret
+        placeholder = f"<{known_value.name} {number}>" if has_number else f"<{known_value.name}>"
+        self.plain.setdefault(placeholder, known_value.value)
+        if known_value.origin:
+            self.origins[placeholder] = known_value.origin
             if len(value) < LEAST or value in _ORDINARY:  # such as 1 or `type`: an answer that has it tells nothing
                 self._placeholders_in_requests[value] = placeholder
                 return
         self._placeholders[value] = placeholder
-        is_long_enough = guarded.secret or len(value) >= _LONG_ENOUGH
+        is_long_enough = known_value.secret or len(value) >= _LONG_ENOUGH
         counts_within_words = is_long_enough and value not in NAME_WORDS
-        for form in map(_fold, forms_of(guarded.value)):
+        for form in map(_fold, forms_of(known_value.value)):
             if len(form) >= LEAST:
                 self._forms.setdefault(form, (placeholder, counts_within_words))
-        if guarded.secret and not _DIGIT.search(value):
+        if known_value.secret and not _DIGIT.search(value):
             self._words.update(_LETTERS.findall(value))
 
     def split(self, text: str) -> list[str]:

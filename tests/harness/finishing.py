@@ -139,14 +139,20 @@ def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -
 
     `accounts` are those of the profile.
     """
-    is_declined = exchange.response is not None and is_granted(exchange) and declines(exchange.response)
-    if reason and is_declined:
+    if reason and _is_declined(exchange):
         return _DECLINED
     may_be_of_profile = exchange.valid or reason == PERHAPS_PREPARED
     if may_be_of_profile:
         return reason
     names_own_account = any(account.encode() in exchange.request.body for account in accounts)
     return _OF_THE_SUITE if names_own_account else _OF_NOBODY
+
+
+def _is_declined(exchange: Exchange) -> bool:
+    """True for an answer with code 0 that says Success: "false"."""
+    if exchange.response is None or not is_granted(exchange):
+        return False
+    return declines(exchange.response)
 
 
 def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:

@@ -255,6 +255,7 @@ def assert_found(requirement_id: str, judgement: Judgement) -> None:
     """
     if judgement.deviates:
         raise DeviationError(requirement_id, [judgement])
+    # If the judgement is inconclusive, its exchanges are cited all the same. The verdict is replaced then.
     ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
     if judgement.conclusion is Conclusion.INCONCLUSIVE:
         raise NotExercised(judgement.why)

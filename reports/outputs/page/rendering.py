@@ -229,12 +229,19 @@ def message_lines(first_line: str, content: ShownRequest | ShownResponse | None,
 
     A missing header, member or body that is marked has a line, too.
     """
-    headers = content.headers if content else ()
-    head = [Line(first_line), *(Line(f": {value}", name) for name, value in headers)]
-    body = _body(content.body) if content else []
+    head = [Line(first_line)]
+    body: list[Line] = []
+    if content:
+        head += [Line(f": {value}", name) for name, value in content.headers]
+        body = _body(content.body)
     for place, requirement in marks:
         is_pointer = place.startswith("/")
-        line = _line_at(place, body or head[:1]) if is_pointer else _line_of_header(place, head)
+        if not is_pointer:
+            line = _line_of_header(place, head)
+        elif body:
+            line = _line_at(place, body)
+        else:
+            line = head[0]
         line.marks.append(requirement)
     return MessageLines(head, body)
 
@@ -267,7 +274,7 @@ def _lines_of_body(text: str) -> list[Line]:
 def _json_lines(text: str) -> list[Line]:
     """JSON with a line for each member and item. Empty objects and arrays stay in one line."""
     lines = list[Line]()
-    before = ""  # the token before this one
+    before = ""  # the token before this one; empty at the start
     for token in tokens(text):
         if token.kind == "blank":
             continue
@@ -275,9 +282,8 @@ def _json_lines(text: str) -> list[Line]:
         follows_opening = before in ("{", "[")
         is_first_of_value = follows_opening and not is_closing
         is_end_of_value = is_closing and not follows_opening  # `{}` and `[]` stay in one line
-        is_first_of_body = not lines
-        follows_comma = before == ","
-        if is_first_of_body or follows_comma or is_first_of_value or is_end_of_value:
+        is_first_or_last_of_value = is_first_of_value or is_end_of_value
+        if before in ("", ",") or is_first_or_last_of_value:
             depth = len(token.path) - 1
             has_pointer = not is_closing and depth <= _DEEPEST  # a mark that leads deeper is at a line around it
             pointer_of_line = pointer(*token.path[1:]) if has_pointer else None
