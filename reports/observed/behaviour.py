@@ -1,5 +1,8 @@
 """Behaviour that the interface document does not show: facts by requirement and situation, and drift between two runs.
 
+A situation is what was sent, in words, such as `without a token`. A fact is a pair of a place in an answer and what was
+there: a type, a status and media type, or a word. `spec/facts.py` makes facts of answers.
+
 Pure: facts in, plain data and words out. The same requests give the same behaviour, whatever their order and number.
 
 A behaviour drifts at a place if it has no fact in common with the record there, although both know the situation. It

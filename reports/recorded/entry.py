@@ -71,11 +71,11 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     recorded_request = members_of(members.get("request"))
     recorded_response = members_of(members.get("response"))
     method = recorded_request.get("method")
-    url = recorded_request.get("url")
-    if not isinstance(method, str) or not isinstance(url, str):
+    recorded_url = recorded_request.get("url")
+    if not isinstance(method, str) or not isinstance(recorded_url, str):
         return _NO_ENTRY
     try:
-        url = _absolute(url, base_url)
+        url = _absolute(recorded_url, base_url)
     except ValueError:
         return _NO_ENTRY
     if not url.startswith(f"{base_url}/"):
@@ -90,17 +90,17 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     headers = _headers(recorded_request)
     body = body_of_request(recorded_request, headers_by_name(headers))
     response = _response(recorded_response, status)
-    media_type = _media_type(headers, members_of(recorded_request.get("postData")))
-    has_unknown_query = query and operation.result
-    is_documented = _is_documented(operation, body, media_type) and not has_unknown_query
     credential = _credential(headers, response)
+    media_type = _media_type(headers, members_of(recorded_request.get("postData")))
+    is_documented = _is_documented(operation, query, body, media_type)
+    promises_success = is_documented and not _may_be_a_hidden_refusal(response)
     return RecordedExchange(
         number,
         operation.id,
         Request(method.upper(), url, headers, body.content),
         response,
         credential=credential,
-        valid=credential == VALID and is_documented and not _may_be_a_hidden_refusal(response),
+        valid=credential == VALID and promises_success,
         started=_moment(members.get("startedDateTime")),
         elapsed_s=_seconds(members.get("time")),
         gaps=tuple(_gaps(operation, body, response, recorded_response)),
@@ -197,11 +197,14 @@ def _media_type(headers: Headers, posted: Mapping[str, Any]) -> str:
     return media_type.partition(";")[0].strip().lower()
 
 
-def _is_documented(operation: Operation, body: RecordedBody, media_type: str) -> bool:
-    """True if the body has each documented member, because nothing says which may be left out.
+def _is_documented(operation: Operation, query: str, body: RecordedBody, media_type: str) -> bool:
+    """True if a request is as documented: without a query, and with each documented member of the body.
 
-    A body that is not recorded gets the benefit of the doubt.
+    No member may be missing, because the interface document does not say which may be left out. A body that is not
+    recorded counts as documented. A query is permitted if the interface document does not show the result.
     """
+    if query and operation.result:
+        return False
     schema = _schema_of(operation)
     if schema is None:
         return not body.content

@@ -1,7 +1,11 @@
 """Tally of recorded traffic: how many exchanges hold or break each requirement, and the first that show each finding.
 
+A tally counts entries by keys. The first part of a key is its sort: HELD, BROKEN, ALIKE, GAP or EXCHANGES. Its other
+parts say what it counts by, such as a requirement. A sighting is an entry that a person may look up, because it shows a
+deviation or has a gap. A gap is a reason why an entry was not judged, or not as a whole.
+
 Tallies of parts of the traffic merge in any order. A tally does not grow with the traffic: it has counts, and of each
-finding only the first few exchanges, as they may be shown.
+key only the first few sightings, as they may be shown.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Operations that succeeded with the valid token (`Grants`), and answers to generated requests (`Generated`).
 
+An operation grants a request if its answer is a success. An operation is ready if its answer is not only "later", such
+as a 429, or that of a gateway, such as a 502.
+
 The verdict of a run asks for them: an operation that never succeeded was not tested, whatever its tests say. If nothing
 succeeded, a note says what is probably wrong, such as the token or base_url.
 """

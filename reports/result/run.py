@@ -1,6 +1,7 @@
 """The record of a run as data: results, observations, exchanges, notes and counts.
 
-`tests/harness/collector.py` fills it. `run_verdict.py` says what it shows.
+`tests/harness/watching.py` adds the results of each test, and `finishing.py` there adds the exchanges and the notes.
+`run_verdict.py` says what the record shows.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ class Resending:
     """Writes the lines that send a request again."""
 
     preparations: Mapping[str, Request]
-    """Requests that prepared the codes of this run, by code. The end of the run sets it, when all of them were sent."""
+    """Requests that prepared the codes of this run, by code. The end of the run (tests/harness/finishing.py) sets it,
+    because all of them were sent by then."""
 
     def __init__(self, display: Display, profile: Profile) -> None:
         self.display = display

@@ -1,7 +1,9 @@
 """The end of a run: nothing more is sent, and the record takes over the exchanges and the state of the door.
 
-`pytest_sessionfinish` in the conftest.py of the root calls it. The notes tell people what the state of the door means:
-unknown outcomes, keys that are gone, faults of the set-up, and effects of gateways and of parallel requests.
+`pytest_sessionfinish` in the conftest.py of the root calls it. The door (`environments/door/`) is what every request
+passes. Its guard knows the transaction codes: which were sent, and which may have moved money. The notes tell people
+what the state of the door means: unknown outcomes, keys that are gone, faults of the set-up, and effects of gateways
+and of parallel requests.
 """
 
 from __future__ import annotations

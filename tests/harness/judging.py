@@ -1,6 +1,7 @@
 """The words of a conformance test: the marker of its requirement, and the assertions about requirements.
 
-Each assertion names its requirement and adds a result to `ASSERTIONS`, which watching.py takes over after each test.
+Each assertion names its requirement and adds a result to `ASSERTIONS`, which watching.py takes over after each test. A
+judgement says of one exchange, or of several together, whether a requirement holds; it has findings if they deviate.
 
 | assertion | if the requirement is not met | if it cannot be judged |
 |---|---|---|

@@ -1,5 +1,7 @@
 """The reporter: verdict and report of a run, its comparison with an earlier run and with the record of behaviour.
 
+The record of behaviour (`<name>.observed.yaml` beside the profile) is what earlier runs observed and somebody accepted.
+
 The hooks of `ConformanceRun` in the conftest.py of the root call it. `HtmlPage`, at the end, puts the page of the suite
 before the table of tests that pytest-html writes.
 """

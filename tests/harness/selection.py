@@ -1,7 +1,10 @@
 """The tests that the command line selects, and the operations of the service that they reach.
 
 -k takes ids of requirements here, because the -k of pytest matches a part of any name of a test, and a test may judge
-many requirements.
+many requirements. It also takes groups: a group is all requirements whose ids begin with a text and a dot, such as
+`executePix.document`.
+
+The reach of a run, at the end, is the operations that its requirements are about, and those that they need besides.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The session: the parts that a run works with, and the interruption by a signal."""
+"""The session: the parts that a run works with, such as the door that every request passes; and the end by a signal."""
 
 from __future__ import annotations
 

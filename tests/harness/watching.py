@@ -1,7 +1,9 @@
 """Around each conformance test: its assertions become results, and the results decide what pytest says of the test.
 
+A test has a requirement of its own, which its marker names. It may assert something of other requirements, too.
+
 The hooks of `ConformanceRun` in the conftest.py of the root call it: `begin_test`, then `judge_test`, and `take_phase`
-after each phase.
+after each phase: the set-up, the call and the teardown.
 """
 
 from __future__ import annotations

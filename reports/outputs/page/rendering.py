@@ -1,7 +1,9 @@
 """Our part of report.html, which stands before the table of pytest-html: the variables that the templates show.
 
-A QA manager reads its first screen in a minute, and an engineer acts on the findings. An exchange is shown in lines,
-and the lines that deviate are marked. Invisible characters are shown as escapes.
+A QA manager reads its first screen in a minute, and an engineer acts on the findings.
+
+An exchange has two sides, `request` and `response`, and each is shown in lines. A mark is at a line that deviates, and
+names the requirement. Invisible characters are shown as escapes.
 """
 
 from __future__ import annotations
