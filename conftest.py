@@ -187,7 +187,7 @@ class ConformanceRun:
         except (DeviationError, Untested) as error:
             last_assertion = error
         judge_test(pyfuncitem, pyfuncitem.config.stash[SESSION], last_assertion)
-        return True
+        return True  # the test was called
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:

@@ -166,10 +166,10 @@ def ci_job(variables: Mapping[str, str], clean: Callable[[str], str]) -> str | N
     None also for an address that is no plain http(s) address, has credentials, or holds a known value. `clean` replaces
     known values.
     """
-    addresses = [pattern for name, pattern in _LINKS if variables.get(name)]
-    if not addresses:
+    patterns = [pattern for name, pattern in _LINKS if variables.get(name)]
+    if not patterns:
         return None
-    link = addresses[0].format_map(defaultdict(str, variables))
+    link = patterns[0].format_map(defaultdict(str, variables))  # a variable that is not set is an empty text
     if len(link) > _LONGEST_LINK or not _LINK.fullmatch(link):
         return None
     return link if clean(link) == link else None

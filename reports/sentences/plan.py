@@ -114,9 +114,19 @@ def _purposes(exchanges: Sequence[Exchange]) -> Iterator[str]:
 def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     """Forms of wrong tokens, and the number of requests with one to each operation."""
     invalid = [exchange for exchange in plan.exchanges if exchange.credential != VALID]
-    with_a_token = [exchange for exchange in invalid if dict(exchange.request.headers).get("Authorization")]
-    numbers = Counter(exchange.operation for exchange in with_a_token)
-    yield _limit_of_wrong_tokens(profile) if numbers else "wrong tokens: none"
+    with_wrong_token = [exchange for exchange in invalid if dict(exchange.request.headers).get("Authorization")]
+    yield _limit_of_wrong_tokens(profile) if with_wrong_token else "wrong tokens: none"
+    yield from _forms_of_credentials(invalid)
+    number_by_operation = Counter(exchange.operation for exchange in with_wrong_token)
+    for name, number in number_by_operation.items():
+        credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
+        yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
+        if name in WANT_THE_TOKEN:
+            yield from _unsent_forms(plan, profile, name, credentials)
+
+
+def _forms_of_credentials(invalid: Sequence[Exchange]) -> Iterator[str]:
+    """A line for each form of a wrong token, and one for the unusual ways in which these requests are written."""
     for credential in dict.fromkeys(exchange.credential for exchange in invalid):
         tells_the_token = "; tells the token, so it needs fuzz" if credential in RESTORABLE else ""
         if credential != NO_HEADER:
@@ -124,11 +134,6 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     unusual_ways_to_write = dict.fromkeys(chain(*(exchange.written for exchange in invalid)))
     if unusual_ways_to_write:
         yield f"  written, or with: {', '.join(unusual_ways_to_write)}"
-    for name, number in numbers.items():
-        credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
-        yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
-        if name in WANT_THE_TOKEN:
-            yield from _unsent_forms(plan, profile, name, credentials)
 
 
 def _unsent_forms(plan: Plan, profile: Profile, name: str, credentials: Sequence[str]) -> Iterator[str]:

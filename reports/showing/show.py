@@ -280,9 +280,11 @@ class Display:
             shown = json.dumps(self._shown_value(token), ensure_ascii=False)
             is_closed = token.text[1:].endswith('"')  # a body that was cut may end within a string
             return shown if is_closed else shown[:-1]
-        if token.kind != "word" or token.text in _LITERALS:
+        is_sign_or_blank = token.kind != "word"
+        if is_sign_or_blank or token.text in _LITERALS:
             return _BLANKS.sub(" ", token.text)
-        if _NUMBER.fullmatch(token.text) and not self._is_shown_as_it_is(token):
+        is_number = _NUMBER.fullmatch(token.text) is not None
+        if is_number and not self._is_shown_as_it_is(token):
             return _DIGIT.sub("9", token.text[:_LONGEST_SHAPE])
         return self._shown_value(token)
 

@@ -235,9 +235,15 @@ def selection(config: pytest.Config) -> str | None:
 
 
 def ids_tested(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
-    """The ids of the requirements whose tests are selected; if fixtures are named, of tests that use one of them."""
-    requirements_tested = (requirement_of(item) for item in items if not fixtures or uses(item, *fixtures))
-    return frozenset(requirement.id for requirement in requirements_tested if requirement)
+    """The ids of the requirements whose tests are selected. If fixtures are named, only tests that use one of them
+    count."""
+    ids = set()
+    for item in items:
+        requirement = requirement_of(item)
+        is_counted = not fixtures or uses(item, *fixtures)
+        if requirement and is_counted:
+            ids.add(requirement.id)
+    return frozenset(ids)
 
 
 def uses(item: pytest.Item, *fixtures: str) -> bool:

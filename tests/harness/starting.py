@@ -183,22 +183,10 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
 
 
 def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> Opened:
-    """Open the target, its door and the folder of the report."""
+    """Open the target, its door and the folder of the report. `resend` has the code that may be sent again."""
     target = open_target(profile)
     config.add_cleanup(target.stop)
-    seed = config.getoption("seed")
-    if seed is None:
-        seed = secrets.randbelow(10**9)
-    selected = selection(config)
-    run = Run(
-        profile,
-        target.base_url,
-        selected,
-        narrowed=selected is not None,
-        seed=seed,
-        examples=examples_of(config, profile),
-    )
-    run.record = read_record(profile.record)
+    run = _run_that_sends(config, profile, target.base_url)
     door = open_door(profile, target, resend=resend)
     config.add_cleanup(door.close)
     interruption = Interruption(door.ending.stop)
@@ -206,8 +194,21 @@ def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -
     session = session_of(run, door, open_client(door, profile))
     config.stash[SESSION] = session
     reporter, pen = _open_report(config, run, session.display)
-    forget_variables(profile)
+    forget_variables(profile)  # no program that the run starts gets the secrets
     return Opened(run, reporter, pen, session, interruption)
+
+
+def _run_that_sends(config: pytest.Config, profile: Profile, base_url: str) -> Run:
+    """The empty record of a run that sends requests. Raises UnreadableError for the record of behaviour."""
+    seed = config.getoption("seed")
+    if seed is None:
+        seed = secrets.randbelow(10**9)
+    selected = selection(config)
+    run = Run(profile, base_url, selected, narrowed=selected is not None)
+    run.seed = seed
+    run.examples = examples_of(config, profile)
+    run.record = read_record(profile.record)
+    return run
 
 
 def _open_recorded(config: pytest.Config, profile: Profile) -> Opened:
