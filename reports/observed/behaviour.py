@@ -98,7 +98,8 @@ def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behav
     observations = []
     for requirement_id, situations in data.items():
         for situation, places in situations.items():
-            observations.append((requirement_id, clean(situation), redacted_facts(facts_of_data(places), clean)))
+            facts = redacted_facts(facts_of_data(places), clean)
+            observations.append((requirement_id, clean(situation), facts))
     return behaviour(observations)
 
 

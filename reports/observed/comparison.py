@@ -87,6 +87,7 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
     """The comparison of a run with an earlier one. `clean` is applied to free texts of the earlier one."""
     changes = _changes(was, now)
     levels_lost = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
+    loses_a_failing_level = not levels_lost.isdisjoint(now.environment.fail_on)
     scope_before = asdict(_scope(was))
     scope_now = asdict(_scope(now))
     differs = [name for name in scope_before if scope_before[name] != scope_now[name]]
@@ -106,7 +107,7 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
         no_longer_exercised=tuple(changes["no_longer_exercised"]),
         newly_warning=tuple(changes["newly_warning"]),
         no_longer_warning=tuple(changes["no_longer_warning"]),
-        worse=bool(changes["newly_failing"]) or not levels_lost.isdisjoint(now.environment.fail_on),
+        worse=bool(changes["newly_failing"]) or loses_a_failing_level,
         line=_line(other_run, changes, differs),
     )
 

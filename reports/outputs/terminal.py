@@ -44,7 +44,8 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
             yield f"{entry.counted}: {entry.why}"
     yield from _unseen(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
-        yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
+        first_key_and_number = listed(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`
+        yield f"not cleaned up: {first_key_and_number}: {why}"
     yield from (f"not cleaned up: {transfer}" for transfer in document.not_executed)
     yield from (f"note: {note}" for note in document.other_notes)
     yield from (f"  {line}" for line in count_lines(document))

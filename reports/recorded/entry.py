@@ -217,7 +217,10 @@ def _is_documented(operation: Operation, query: str, body: RecordedBody, media_t
 
 @cache
 def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
-    """The validator of the body, in which each member is required; None if the operation has no body."""
+    """The validator of the body, in which each member is required; None if the operation has no body.
+
+    A body that the interface document does not describe has no members in openapi.yaml, so that any body is valid.
+    """
     body = openapi()["paths"][operation.path][operation.method.lower()].get("requestBody")
     if body is None:
         return None

@@ -11,6 +11,7 @@ The way of an entry of a file:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -50,20 +51,29 @@ def take_tally(run: Run, tally: Tally) -> None:
     run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
     run.notes += [_note(key, sightings[0], tally) for key, sightings in tally.of(GAP)]
     run.recorded = Recording(_in_words(tally), _unjudged(tally), _has_a_success(tally))
-    findings: dict[str, list[Finding]] = {}
+    findings = _findings_with_exchanges(run, tally)
+    for id in requirements():
+        if not _judged_answers(tally, id):
+            continue
+        is_settled = bool(tally.times[HELD, id]) and id.endswith(_ONE_IS_ENOUGH)
+        findings_that_count = () if is_settled else tuple(findings[id])
+        run.results.append(_result(id, findings_that_count, run.profile.fail_on))
+
+
+def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Finding]]:
+    """The findings of a tally by requirement. The record of the run gets the exchanges that show them."""
+    findings: defaultdict[str, list[Finding]] = defaultdict(list)
     numbers = _Numbers()
     for key, sightings in tally.of(ALIKE):
         _, requirement_id, *_ = key
-        cited = [numbers.of(sighting) for sighting in sightings]
-        for number, sighting in zip(cited, sightings, strict=True):
+        cited_numbers = []
+        for sighting in sightings:
+            number = numbers.of(sighting)
+            cited_numbers.append(number)
             run.exchanges[number] = replace(_deviation_of(sighting).exchange, number=number)
         finding = _finding(sightings[0], tally.times[key], _judged_answers(tally, requirement_id))
-        findings.setdefault(requirement_id, []).append(replace(finding, exchanges=tuple(cited)))
-    for id in requirements():
-        if _judged_answers(tally, id):
-            is_settled = bool(tally.times[HELD, id]) and id.endswith(_ONE_IS_ENOUGH)
-            findings_that_count = () if is_settled else tuple(findings.get(id, ()))
-            run.results.append(_result(id, findings_that_count, run.profile.fail_on))
+        findings[requirement_id].append(replace(finding, exchanges=tuple(cited_numbers)))
+    return findings
 
 
 class _Numbers:

@@ -119,18 +119,18 @@ def _key_of_place(requirement: ReportedRequirement) -> tuple[object, ...]:
     """Group key: where in which answers of its operation a requirement deviates.
 
     The key has `is_known`, because a known failure and a new one never share a finding. A server error and its stack
-    trace are at one place, and so are all misspelled names. A requirement whose findings
-    have no place is alone.
+    trace are at one place, and so are all misspelled names. A requirement whose findings have no place is alone.
     """
     findings_with_place = [
         finding for finding in requirement.found if finding.pointers or requirement.level == "robustness"
     ]
-    places = frozenset(
-        (_ONE_PLACE.get(finding.code, finding.pointers), finding.exchanges) for finding in findings_with_place
-    )
-    if not places:
+    if not findings_with_place:
         return requirement.is_known, requirement.id
-    return requirement.is_known, _operation_name(requirement.id), places
+    places = set()
+    for finding in findings_with_place:
+        place = _ONE_PLACE.get(finding.code, finding.pointers)
+        places.add((place, finding.exchanges))
+    return requirement.is_known, _operation_name(requirement.id), frozenset(places)
 
 
 def _key_of_deviations(requirement: ReportedRequirement) -> tuple[object, ...]:

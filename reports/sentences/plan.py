@@ -168,8 +168,8 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         number = len([exchange for exchange in plan.exchanges if value in exchange.request.body])
         registration = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
-    then = "is deleted" if profile.deletes_keys else _why_it_stays(profile)
-    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: where the service registers one, it {then}"
+    end = "is deleted" if profile.deletes_keys else _why_it_stays(profile)
+    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: where the service registers one, it {end}"
     yield "  no other key is deleted"
 
 
@@ -217,7 +217,25 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
     supplied = profile.transactions.codes
     valid = [exchange for exchange in plan.to("executePix") if exchange.valid]
     in_sequences = [exchange for exchange in valid if exchange.part]
-    targeted = [exchange for exchange in valid if not exchange.part]
+    yield from _executions_of_codes(plan, supplied)
+    if plan.barred:
+        yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
+    yield from map(str, plan.cut)
+    if in_sequences:
+        yield f"{len(in_sequences)} more of a transfer that the run prepares, to see if a balance follows"
+    if valid and not profile.is_sandbox:
+        yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
+    if not valid and not plan.barred:
+        yield f"no execution: {_why_no_execution(plan)}"
+
+
+def _executions_of_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
+    """Lines about the codes that are executed, and about the requests that offer them with a wrong token before.
+
+    `supplied` are the codes of the profile.
+    """
+    executions = plan.to("executePix")
+    targeted = [exchange for exchange in executions if exchange.valid and not exchange.part]
     execution_by_code = {exchange.request.last_segment: exchange for exchange in targeted}
     supplied_and_executed = [code for code in execution_by_code if code in supplied]
     number_of_prepared = len(execution_by_code) - len(supplied_and_executed)
@@ -231,15 +249,6 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
         if offers:
             name = _places([code], supplied) if code in supplied else "one that the run prepares"
             yield f"{name}: {len(offers_before)} times with no valid token first, when a lax service executes it"
-    if plan.barred:
-        yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
-    yield from map(str, plan.cut)
-    if in_sequences:
-        yield f"{len(in_sequences)} more of a transfer that the run prepares, to see if a balance follows"
-    if valid and not profile.is_sandbox:
-        yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
-    if not valid and not plan.barred:
-        yield f"no execution: {_why_no_execution(plan)}"
 
 
 def _with_wrong_tokens(plan: Plan, code: str) -> list[Exchange]:

@@ -79,13 +79,18 @@ class KnownValues:
                 self._placeholders_in_requests[value] = placeholder
                 return
         self._placeholders[value] = placeholder
+        self._add_forms(known_value, placeholder)
+        if known_value.secret and not _DIGIT.search(value):
+            self._words.update(_LETTERS.findall(value))
+
+    def _add_forms(self, known_value: Known, placeholder: str) -> None:
+        """Add the forms in which a text may hold a value. A form of a short value does not count within a word."""
+        value = _fold(known_value.value)
         is_long_enough = known_value.secret or len(value) >= _LONG_ENOUGH
         counts_within_words = is_long_enough and value not in NAME_WORDS
         for form in map(_fold, forms_of(known_value.value)):
             if len(form) >= LEAST:
                 self._forms.setdefault(form, (placeholder, counts_within_words))
-        if known_value.secret and not _DIGIT.search(value):
-            self._words.update(_LETTERS.findall(value))
 
     def split(self, text: str) -> list[str]:
         """The text in pieces: every second one is the placeholder of a known value.

@@ -225,23 +225,17 @@ class RequestSplitter:
         known_values = self._display.known
         content = token.content
         quote = '"' if token.kind == "text" else ""
-        is_literal = token.text in ("true", "false", "null")
-        is_value = token.kind in ("text", "word") and not is_literal
-        placeholder = known_values.whole_in_request(content) if is_value else known_values.whole(content)
+        placeholder = known_values.whole_in_request(content) if _is_value(token) else known_values.whole(content)
         if placeholder and token.text == f"{quote}{known_values.plain[placeholder]}{quote}":
             return [quote, self._known_value(placeholder), quote]
         key = known_values.origins.get(placeholder, "")
-        if is_value and not key:
+        if _is_value(token) and not key:
             key = self._key_of_text_filled_in(content)
         is_secret = key or _is_personal_value(token) or known_values.has(content)
         if not is_secret:
             return [token.text]
-        name = token.member[:_LONGEST_VARIABLE] if is_name(token.member) else "member"
-        number_of_variables[name] += 1
-        if number_of_variables[name] > 1:
-            name = f"{name} {number_of_variables[name]}"
         written = token.text.strip('"')
-        value = _redacted_as_sent(name, written)
+        value = _redacted_as_sent(_name_of_variable(token, number_of_variables), written)
         if key:
             value = replace(value, origin=self._origin(key, written))
         return [quote, value, quote]
@@ -260,15 +254,27 @@ def _redacted_as_sent(name: str, text: str) -> Redacted:
     return Redacted(variable_expression(f"sent {name}"), shape(text), _in_one_line(shape(text)))
 
 
+def _name_of_variable(token: Token, number_of_variables: Counter[str]) -> str:
+    """Name of the variable for the value of a member: `name`, then `name 2`, and so on. It is counted."""
+    name = token.member[:_LONGEST_VARIABLE] if is_name(token.member) else "member"
+    number_of_variables[name] += 1
+    number = number_of_variables[name]
+    return name if number == 1 else f"{name} {number}"
+
+
 def _in_one_line(text: str) -> str:
     """The text with one blank for each space and line end, for a comment of a shell."""
     return " ".join(text.split())
 
 
+def _is_value(token: Token) -> bool:
+    """True for a string, a number, or a word that stands in the place of one, and not for true, false or null."""
+    return token.kind in ("text", "word") and token.text not in ("true", "false", "null")
+
+
 def _is_personal_value(token: Token) -> bool:
     """True for the value of a personal member, unless the suite made it up, or it names nobody."""
-    is_literal = token.text in ("true", "false", "null")
-    if token.kind == "name" or is_literal or not token.is_personal:
+    if not _is_value(token) or not token.is_personal:
         return False
     if token.kind == "word" and _NAMES_NOBODY.fullmatch(token.text):
         return False

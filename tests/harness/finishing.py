@@ -117,10 +117,9 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
     """
     run = session.run
     exchanges = session.door.exchanges
-    codes = session.door.guard.prepared.codes
-    session.resending.preparations = {
-        codes[exchange.number]: exchange.request for exchange in exchanges if codes.get(exchange.number)
-    }
+    code_by_number = session.door.guard.prepared.codes
+    prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
+    session.resending.preparations = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
     citing_results = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
     cited_numbers = set(chain.from_iterable(result.exchanges for result in citing_results))
     cited_numbers.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
@@ -139,7 +138,8 @@ def _in_order(names: Container[str]) -> list[str]:
 def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -> Text:
     """Reason why a prepared transfer was not executed, for the report; empty if it was, or may have been.
 
-    `accounts` are those of the profile.
+    `reason` is the reason of the door, and `accounts` are those of the profile. The report counts transfers of the
+    suite, and those that name nobody, in one line each.
     """
     if reason and _is_declined(exchange):
         return _DECLINED
@@ -181,7 +181,8 @@ def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
 def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
     """The notes of a run, the most important one first. `name` is the profile in commands that a note names."""
     valid = [exchange for exchange in door.exchanges if exchange.expects_success]
-    if not any(map(is_granted, valid)):  # then an account or a code is not the cause of its refusal
+    something_succeeded = any(map(is_granted, valid))
+    if not something_succeeded:  # then no account and no code is the cause of its refusal
         valid = []
     yield from _unsettled_transfers(door, name)
     yield from _stopped_deletions(door)
@@ -273,14 +274,15 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
     """Lines about faults of the token, the codes, the journal or the client certificate."""
     guard = door.guard
     if guard.token_refused:
+        number = guard.token_refused[0]
         refused = say(
             "an execution was refused with 401 (exchange {number}), and no further transaction code was sent with this "
             "token: check auth",
-            number=guard.token_refused[0],
+            number=number,
         )
-        is_refused = guard.token_refused[0] not in guard.unknown
-        again = say("then name this one code in --resend-code") if guard.journal and is_refused else ""
-        yield joined((refused, again))
+        may_be_sent_again = guard.journal is not None and number not in guard.unknown
+        resend = say("then name this one code in --resend-code") if may_be_sent_again else ""
+        yield joined((refused, resend))
     yield from guard.notes
     yield from _kept_by_journal(door)
     yield from door.token_monitor.notes

@@ -364,17 +364,17 @@ def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
     """Template variables: the exchanges that the page cites, those of findings first, and what deviates in each."""
     deviating = _deviating_by_exchange(document)
     cited = {number: run.exchanges[number] for number in _cited_numbers(document) if number in run.exchanges}
-    first_cited = dict(islice(cited.items(), MOST_WHOLE))
+    whole = {}
+    for number, exchange in islice(cited.items(), MOST_WHOLE):
+        is_outline = not exchange.lines_that_resend
+        if not is_outline:
+            whole[number] = _whole_exchange(exchange, deviating.get(number, ()))
     return {
         "exchanges": cited,
         "linked": LINKED,
         "number_of_requests": len(run.exchanges),
         "base_url": document.environment.base_url.rstrip("/"),
-        "whole": {
-            number: _whole_exchange(exchange, deviating.get(number, ()))
-            for number, exchange in first_cited.items()
-            if exchange.lines_that_resend  # an outline has none, and no content
-        },
+        "whole": whole,
         "deviating": deviating,
         "causes": {id: finding.cause for id, finding in finding_by_requirement(document.findings).items()},
     }

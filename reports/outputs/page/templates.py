@@ -119,7 +119,7 @@ class _Filters:
         begins_with_status = text[:3].isdecimal()
         if begins_with_status:
             return _NOT_TRANSLATED.format(text)
-        is_ours = requirement_id not in OF_THE_SERVICE or text == "seen"
+        is_ours = requirement_id not in OF_THE_SERVICE or text == "seen"  # a word of `tests/traffic/observed_values.py`
         return self._language.text(text) if is_ours else text
 
     def command(self, lines: str) -> str:
