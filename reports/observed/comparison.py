@@ -66,20 +66,33 @@ def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Compa
     failing = len(comparison.newly_failing)
     warning = len(comparison.newly_warning)
     untested = len(comparison.no_longer_exercised)
-    parts = [f"{failing or 'nothing'} newly {'fail' if failing > 1 else 'fails'}"]
+    drifting = len(_places_that_drift_otherwise(was, now))
+    parts = ["nothing newly fails"]
+    if failing:
+        parts = [f"{failing} newly {_by_number(failing, 'fails', 'fail')}"]
     if untested:
-        parts.append(f"{untested} {'are' if untested > 1 else 'is'} no longer exercised")
+        parts.append(f"{untested} {_by_number(untested, 'is', 'are')} no longer exercised")
     if warning:
-        parts.append(f"{warning} newly {'warn' if warning > 1 else 'warns'}")
-    differing_places = {place for place, _ in _drift_by_place(was) ^ _drift_by_place(now)}
-    if differing_places:
-        count = len(differing_places)
-        parts.append(f"drift differs in {count} {'places' if count > 1 else 'place'}")
+        parts.append(f"{warning} newly {_by_number(warning, 'warns', 'warn')}")
+    if drifting:
+        parts.append(f"drift differs in {drifting} {_by_number(drifting, 'place', 'places')}")
     return "; ".join(parts)
 
 
-def _drift_by_place(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
-    """Each place that drifted in a run, with the facts there."""
+def _by_number(number: int, singular: str, plural: str) -> str:
+    """The form of a word for this number."""
+    return singular if number == 1 else plural
+
+
+def _places_that_drift_otherwise(was: ComparableRun, now: ComparableRun) -> set[tuple[str, ...]]:
+    """The places that drifted in one of two runs alone, or to other facts."""
+    in_one_run_alone = _drifts_with_facts(was) ^ _drifts_with_facts(now)
+    return {place for place, _ in in_one_run_alone}
+
+
+def _drifts_with_facts(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
+    """Each place that drifted in a run, with the facts there. A place has a requirement, a situation, and a place in
+    the answer."""
     return {((drift.id, drift.situation, drift.place), drift.now) for drift in run.drift}
 
 

@@ -58,8 +58,9 @@ def make_folder(folder: Path) -> None:
     Through a symbolic link a report could be written to a place that somebody else chose. Only links in the root folder
     are followed, such as /tmp of macOS.
     """
-    for link in _links_on_the_way(folder):
-        raise UnsafeFolderError(f"{link} is a symbolic link; name the folder that it leads to")
+    links = _links_on_the_way(folder)
+    if links:
+        raise UnsafeFolderError(f"{links[0]} is a symbolic link; name the folder that it leads to")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & _OTHERS_WRITE:
         raise UnsafeFolderError(f"{folder} can be written by others; chmod go-w it, or name another folder")

@@ -224,9 +224,10 @@ def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
     body = openapi()["paths"][operation.path][operation.method.lower()].get("requestBody")
     if body is None:
         return None
-    name = body["content"]["application/json"]["schema"].get("$ref", "").rpartition("/")[2]
-    schema = openapi()["components"]["schemas"].get(name, {})
-    return jsonschema_rs.validator_for({**schema, "required": [*schema.get("properties", ())]})
+    reference = body["content"]["application/json"]["schema"].get("$ref", "")  # `#/components/schemas/Transfer`
+    schema = openapi()["components"]["schemas"].get(reference.rpartition("/")[2], {})
+    members = list(schema.get("properties", ()))
+    return jsonschema_rs.validator_for({**schema, "required": members})
 
 
 # -- responses ----------------------------------------------------------------------------------------------------

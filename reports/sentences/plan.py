@@ -185,7 +185,8 @@ def _after_registration(key: PixKey, profile: Profile) -> str:
     """What becomes of a key of the profile that the run registered: deleted, or stays."""
     if not profile.deletes_keys:
         return _why_it_stays(profile)
-    if key.type == "RANDOM" and not key.key:
+    is_made_by_service = key.type == "RANDOM" and not key.key
+    if is_made_by_service:  # its value has to be found before it can be deleted
         if key.disposable or profile.is_sandbox:
             return "deleted where Key or key_at tells its value"
         return "deleted where Key and the list agree on its value"

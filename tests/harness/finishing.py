@@ -244,30 +244,47 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
 
 def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
     """Notes on answers that parallel requests, limits of the suite or gateways have changed."""
-    otherwise_alone = len(reproduction.otherwise_alone)
-    if otherwise_alone >= _FEWEST_OTHERWISE_ALONE:
-        together = say(
+    for text in (
+        *_changed_by_parallel_requests(reproduction),
+        *_cut_by_limits(door.exchanges),
+        *_answered_by_gateways(door.exchanges),
+    ):
+        yield Note(NoteKind.IN_COMPANY, text)
+
+
+def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
+    """A line about requests that failed beside other requests, and were answered in another way when they were sent
+    again alone."""
+    number = len(reproduction.otherwise_alone)
+    if number >= _FEWEST_OTHERWISE_ALONE:
+        yield say(
             "{number} requests were refused or not answered with other requests in flight, and answered otherwise "
             "alone: the service limits requests at the same time, or mixes up their answers",
-            number=otherwise_alone,
+            number=number,
         )
-        yield Note(NoteKind.IN_COMPANY, together)
-    cuts = Counter(exchange.response.cut for exchange in door.exchanges if exchange.response and exchange.response.cut)
-    for why, number in cuts.items():
-        unjudged = say_many(
+
+
+def _cut_by_limits(exchanges: Iterable[Exchange]) -> Iterator[Text]:
+    """A line for each limit of the suite that cut answers short."""
+    responses = [exchange.response for exchange in exchanges if exchange.response]
+    number_by_limit = Counter(response.cut for response in responses if response.cut)
+    for limit, number in number_by_limit.items():
+        yield say_many(
             "{n} answer is {why}: its JSON is not judged",
             "{n} answers are {why}: their JSON is not judged",
             n=number,
-            why=say(why),
+            why=say(limit),
         )
-        yield Note(NoteKind.IN_COMPANY, unjudged)
-    of_gateways = [exchange for exchange in door.exchanges if refused_or_lost(exchange) is RefusalKind.GATEWAY]
+
+
+def _answered_by_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
+    """A line about answers that a gateway gave in the place of the service."""
+    of_gateways = [exchange for exchange in exchanges if refused_or_lost(exchange) is RefusalKind.GATEWAY]
     if of_gateways:
-        unseen = say(
+        yield say(
             "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
             number=len(of_gateways),
         )
-        yield Note(NoteKind.IN_COMPANY, unseen)
 
 
 def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
