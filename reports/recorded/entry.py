@@ -151,7 +151,9 @@ def _moment(text: object) -> float:
     """
     with suppress(ArithmeticError, OSError, TypeError, ValueError):
         moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # anything may stand there
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = moment.timestamp()
         if datetime.fromtimestamp(seconds, UTC).year >= _EARLIEST_YEAR:
             return seconds
     return 0.0

@@ -133,7 +133,8 @@ def _note(key: TallyKey, first: Sighting, tally: Tally) -> Note:
     line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parameters)
     if why in IN_PART:
         line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **parameters)
-    return Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line)
+    is_fault_of_recording = why not in NOT_OURS
+    return Note(NoteKind.SET_UP if is_fault_of_recording else NoteKind.CUT, line)
 
 
 def _unjudged(tally: Tally) -> Text:

@@ -226,9 +226,10 @@ def _secrets_of(exchange: Exchange, profile: Profile) -> Secrets:
     for name, value in request.headers:
         if re.search(SECRET_HEADER, name):
             secrets.learn_secret("credential", *_CREDENTIAL_PIECE.findall(value))
-    leaves = leaves_of(read_json(request.body).value)
-    texts = [leaf for path, leaf in leaves if isinstance(leaf, str) and path != ("pixKeyType",)]
-    secrets.learn(IDENTIFIER, *texts)
+    for path, leaf in leaves_of(read_json(request.body).value):
+        is_key_type = path == ("pixKeyType",)  # a documented word such as EMAIL
+        if isinstance(leaf, str) and not is_key_type:
+            secrets.learn(IDENTIFIER, leaf)
     if operations()[exchange.operation].path_parameter:
         secrets.learn(IDENTIFIER, request.last_segment)
     return secrets

@@ -66,9 +66,9 @@ class Grants:
         answers = self.answered.setdefault(operation, Counter())
         if response is None:
             return
-        refusal = refusal_kind(response)
+        refusal = refusal_kind(response)  # None for a success
         answer: Text = str(response.status)
-        if refusal is RefusalKind.ENVELOPE:
+        if refusal is RefusalKind.ENVELOPE:  # its status is 200
             answer = answer_in_words(exchange)
         answers[answer] += 1
         is_ready = refusal not in _NOT_READY

@@ -291,7 +291,7 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
     """Lines about faults of the token, the codes, the journal or the client certificate."""
     guard = door.guard
     if guard.token_refused:
-        number = guard.token_refused[0]
+        number = guard.token_refused[0]  # of the first such exchange
         refused = say(
             "an execution was refused with 401 (exchange {number}), and no further transaction code was sent with this "
             "token: check auth",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -54,7 +54,7 @@ def judge_test(item: pytest.Item, session: Session, last_assertion: LastAssertio
     """
     test = take_assertions(item, session, last_assertion)
     if test.failing:
-        _fail(test, session.profile)
+        _end_as_failed(test, session.profile)
     if isinstance(last_assertion, Untested):
         raise last_assertion
 
@@ -147,8 +147,11 @@ def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     return RequirementResult(error.requirement_id, verdict, exchanges=numbers, findings=tuple(findings))
 
 
-def _fail(test: JudgedTest, profile: Profile) -> None:
-    """End a test that fails. If the profile lists each of its failures as known, pytest counts it as expected."""
+def _end_as_failed(test: JudgedTest, profile: Profile) -> NoReturn:
+    """End a test that fails, by the exception of pytest for it.
+
+    If the profile lists each of its failures as known, pytest counts the test as expected to fail.
+    """
     reason_by_id = {entry.id: entry.reason for entry in profile.known_failures if not entry.is_past(today())}
     if all(result.id in reason_by_id for result in test.failing):
         reasons = dict.fromkeys(reason_by_id[result.id] for result in test.failing)
