@@ -168,16 +168,25 @@ def _judged_beyond_rules(exchange: Exchange, response: Response) -> Iterator[Jud
         yield f"{operation}.exists", deviates(finding("no-endpoint", status=response.status), exchange)
     if succeeded(exchange):
         held += [f"{operation}.token.accepted", f"{operation}.contentType.accepted"]
-    key_type = _key_type_of(exchange)
-    if key_type is not None and not _may_be_documented(key_type):
-        judgement = deviates(finding("undocumented-type"), exchange) if registered(exchange) else holds()
-        yield "registerPixKey.pixKeyType.undocumented", judgement
-    elif key_type is not None and exchange.valid and registered(exchange):
-        names = (f"pixKeyType.{key_type}", "body.pixKey", "body.account", "body.pixKeyType")
-        held += [f"registerPixKey.{name}" for name in names]
     for id in held:
-        if id in requirements():
+        if id in requirements():  # not every operation has each of these requirements
             yield id, holds()
+    key_type = _key_type_of(exchange)
+    if key_type is not None:
+        yield from _judged_by_key_type(key_type, exchange)
+
+
+def _judged_by_key_type(key_type: str, exchange: Exchange) -> Iterator[Judged]:
+    """Judgements on a registration with a key of this type: no other type is registered, and a documented one is."""
+    was_registered = registered(exchange)
+    if not _may_be_documented(key_type):
+        judgement = deviates(finding("undocumented-type"), exchange) if was_registered else holds()
+        yield "registerPixKey.pixKeyType.undocumented", judgement
+    elif exchange.valid and was_registered:
+        for name in (f"pixKeyType.{key_type}", "body.pixKey", "body.account", "body.pixKeyType"):
+            id = f"registerPixKey.{name}"
+            if id in requirements():  # the type may be in another spelling
+                yield id, holds()
 
 
 def _may_be_documented(key_type: str) -> bool:

@@ -87,7 +87,7 @@ def _library(name: str) -> Any:
 def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None = None) -> Tally:
     """The tally of all files. With a `scheduler`, an address of Dask, the workers of its cluster judge them."""
     if len(files) == 1 and not scheduler:
-        return merge(Tally(), tally_of(files[0], profile))
+        return merge(Tally(), tally_of(files[0], profile))  # a merge drops the keys that are too many
     judge = partial(tally_of, profile=profile)  # not a function within this one, because another process runs it
     pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if scheduler:

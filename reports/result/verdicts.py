@@ -218,7 +218,7 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     |---|---|---|
     | fail | past its last day | a failure like any other |
     | fail | holds | a known failure |
-    | pass | strict | fails, without evidence, because the profile is wrong and no exchange |
+    | pass | strict | fails and cites no exchange, because the profile is wrong |
     | pass | not strict | passes, with a message |
     """
     fails = result.verdict == Verdict.FAIL

@@ -37,7 +37,7 @@ from reports.sentences.headline import (
 )
 from reports.sentences.wording import grouped, level_by_level
 from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
-from reports.showing.json_tokens import is_json_like, tokens
+from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import BYTE_ORDER_MARK, CUT, printable
 from spec.findings import Finding
 from spec.interface import operations
@@ -286,17 +286,24 @@ def _json_lines(text: str) -> list[Line]:
         is_end_of_value = is_closing and not follows_opening  # `{}` and `[]` stay in one line
         is_first_or_last_of_value = is_first_of_value or is_end_of_value
         if before in ("", ",") or is_first_or_last_of_value:
-            depth = len(token.path) - 1
-            has_pointer = not is_closing and depth <= _DEEPEST  # a mark that leads deeper is at a line around it
-            pointer_of_line = pointer(*token.path[1:]) if has_pointer else None
-            indent = "  " * min(depth, _DEEPEST)
-            lines.append(Line("", indent=indent, pointer=pointer_of_line))
+            lines.append(_line_that_begins_with(token))
         if token.kind == "name":
             lines[-1].name = token.text
         else:
             lines[-1].text += ": " if token.text == ":" else token.text
         before = token.text
     return lines
+
+
+def _line_that_begins_with(token: Token) -> Line:
+    """An empty line, indented for its first token, with the pointer to the value that starts there.
+
+    A closing brace starts no value. A mark that leads deeper than the indentation is at a line around it.
+    """
+    depth = len(token.path) - 1
+    starts_value = token.text not in ("}", "]") and depth <= _DEEPEST
+    pointer_of_line = pointer(*token.path[1:]) if starts_value else None
+    return Line("", indent="  " * min(depth, _DEEPEST), pointer=pointer_of_line)
 
 
 def _line_at(wanted: str, body: list[Line]) -> Line:
