@@ -206,9 +206,9 @@ def with_known_failures(
     return marked, notes
 
 
-_DELETE = say("passes; delete the entry")
+_DELETE = say("passes: delete its entry")
 """What is wrong with an entry whose requirement passes."""
-_PASSES = say("known_failures lists it, and it passes; delete the entry")
+_PASSES = say("known_failures lists this requirement, and it passes: delete its entry")
 
 
 def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:
@@ -224,7 +224,7 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     fails = result.verdict == Verdict.FAIL
     last_day = entry.until
     if fails and last_day and entry.is_past(today):
-        return result, say("its last day {day} has passed", day=Date(last_day.isoformat()))
+        return result, say("the last day of this known failure, {day}, has passed", day=Date(last_day.isoformat()))
     if fails:
         return replace(result, known_failure=entry.reason, known_until=entry.until), ""
     if result.verdict != Verdict.PASS:

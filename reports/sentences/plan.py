@@ -73,8 +73,8 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
     yield from _requests_to(plan, "", "to see how an unknown path is answered")
     yield f"  {'total':<17} {len(plan.exchanges):>5}  about; at most limits.requests ({profile.limits.requests}) in all"
     yield "  What a list shows of the keys, which is not described, changes a few of these numbers."
-    yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
-    yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
+    yield "  A request is repeated if the service asks for it (429, 502, 503, 504), once if a connection drops or if a"
+    yield "  finding has to be reproduced, an execution only if the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."
 
 
@@ -128,12 +128,12 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
 def _forms_of_credentials(invalid: Sequence[Exchange]) -> Iterator[str]:
     """A line for each form of a wrong token, and one for the unusual ways in which these requests are written."""
     for credential in dict.fromkeys(exchange.credential for exchange in invalid):
-        tells_the_token = "; tells the token, so it needs fuzz" if credential in RESTORABLE else ""
+        reason = "; the token can be restored from it, so it needs fuzz" if credential in RESTORABLE else ""
         if credential != NO_HEADER:
-            yield f"  {credential}{tells_the_token}"
+            yield f"  {credential}{reason}"
     unusual_ways_to_write = dict.fromkeys(chain(*(exchange.written for exchange in invalid)))
     if unusual_ways_to_write:
-        yield f"  written, or with: {', '.join(unusual_ways_to_write)}"
+        yield f"  in other ways: {', '.join(unusual_ways_to_write)}"
 
 
 def _unsent_forms(plan: Plan, profile: Profile, name: str, credentials: Sequence[str]) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _unsent_forms(plan: Plan, profile: Profile, name: str, credentials: Sequence
     if not unsent:
         return
     has_code_or_key = any(exchange.valid for exchange in plan.to(name))
-    why = "no room in limits.wrong_tokens for" if has_code_or_key else "no code to offer with"
+    why = "no room in limits.wrong_tokens for" if has_code_or_key else "no code to send with"
     yield f"  {name}: {why} {', '.join(unsent)}"
 
 
@@ -153,8 +153,8 @@ def _limit_of_wrong_tokens(profile: Profile) -> str:
     """How many requests with a wrong token are sent at most, and to which operations."""
     limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
     if profile.is_sandbox:
-        limit += ", and as many that name nobody"
-    return f"wrong tokens, {limit}; to others in requests that change nothing:"
+        limit += ", and as many with synthetic identifiers"
+    return f"wrong tokens, {limit}; to other operations in requests that change nothing:"
 
 
 def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         registration = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
     end = "is deleted" if profile.deletes_keys else _why_it_stays(profile)
-    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: where the service registers one, it {end}"
+    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: if the service registers one, it {end}"
     yield "  no other key is deleted"
 
 
@@ -188,8 +188,8 @@ def _after_registration(key: PixKey, profile: Profile) -> str:
     is_made_by_service = key.type == "RANDOM" and not key.key
     if is_made_by_service:  # its value has to be found before it can be deleted
         if key.disposable or profile.is_sandbox:
-            return "deleted where Key or key_at tells its value"
-        return "deleted where Key and the list agree on its value"
+            return "deleted if Key or key_at tells its value"
+        return "deleted if Key and the list agree on its value"
     if key.disposable or profile.is_sandbox:
         return "deleted each time, unless a list showed it before the run"
     return "stays: it is not disposable"
@@ -210,7 +210,7 @@ def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
         yield f"  invalid and generated bodies: with synthetic accounts ({MARK}…), {amount}"
     sends_malformed_bodies = "fuzz" in profile.allow and plan.to("registerPixKey", "deletePixKey", *PREPARING)
     if sends_malformed_bodies and not profile.is_sandbox:
-        yield "unseen outside a sandbox: malformed bodies, if a service looks their account up first: it is synthetic"
+        yield "unseen outside a sandbox: malformed bodies, if a service first looks up their synthetic account"
 
 
 def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -223,7 +223,7 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
         yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
     yield from map(str, plan.cut)
     if in_sequences:
-        yield f"{len(in_sequences)} more of a transfer that the run prepares, to see if a balance follows"
+        yield f"{len(in_sequences)} more, of a transfer that is executed twice, to see if the balance changes twice"
     if valid and not profile.is_sandbox:
         yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
     if not valid and not plan.barred:
@@ -248,8 +248,9 @@ def _executions_of_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
         offers = _with_wrong_tokens(plan, code)
         offers_before = [offer for offer in offers if offer.number < execution.number]
         if offers:
-            name = _places([code], supplied) if code in supplied else "one that the run prepares"
-            yield f"{name}: {len(offers_before)} times with no valid token first, when a lax service executes it"
+            name = _places([code], supplied) if code in supplied else "a code that the run prepares"
+            times = f"{len(offers_before)} times without the valid token first"
+            yield f"{name}: {times}; a service that ignores tokens executes it then"
 
 
 def _with_wrong_tokens(plan: Plan, code: str) -> list[Exchange]:
@@ -282,5 +283,5 @@ def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
     for operation in missing:
         yield f"  {operation.id:<17} {needed_for(operation)}"
     if "fuzz" not in profile.allow:
-        yield "  generated and malformed requests: need fuzz in allow, but for registrations with an empty or cut-off"
+        yield "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off"
         yield "  body at a synthetic account, or with an undocumented key type"

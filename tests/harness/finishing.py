@@ -330,7 +330,7 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         token: Text = ""
         number_of_401 = statuses_of_refused.count("401")
         if number_of_401:
-            token = say("{number} of them got 401: the token was at fault", number=number_of_401)
+            token = say("{number} of these codes got 401, so the token was at fault", number=number_of_401)
         yield joined((barred, resend, token))
     if guard.offered:
         yield say(
@@ -367,7 +367,7 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     perhaps_executed_before = all_supplied_refused and no_prepared_refused and has_no_journal
     question: Text = ""
     if perhaps_executed_before:
-        question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
+        question = say("did an earlier run execute these codes? transactions.prepare makes new codes for each run")
     yield joined((line, question))
 
 

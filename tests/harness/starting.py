@@ -109,12 +109,16 @@ def code_to_resend(profile: Profile, code: str) -> str:
     supplied_codes = {canonical(supplied): supplied for supplied in profile.transactions.codes}
     supplied = supplied_codes.get(canonical(code))
     if profile.is_sandbox or supplied is None:
-        raise ProfileError("--resend-code: no such code in transactions.codes, or a sandbox, which has no journal")
+        raise ProfileError(
+            "--resend-code: the code is not in transactions.codes, or the target is a sandbox, which has no journal"
+        )
     entry = journal_of(profile).entry(supplied)
     if entry is None:
         return supplied
     if entry.outcome is Outcome.SUCCESS:
-        raise ProfileError(f"--resend-code: this code was executed at {entry.at}, the journal says: prepare a new one")
+        raise ProfileError(
+            f"--resend-code: the journal says that this code was executed at {entry.at}: prepare a new one"
+        )
     may_have_moved_money = entry.is_unknown or entry.outcome is Outcome.SETTLED
     if may_have_moved_money:
         raise ProfileError(
