@@ -162,7 +162,7 @@ class Display:
 
     @property
     def known(self) -> KnownValues:
-        """The values that are known by now."""
+        """The values that are known by now. The registry only grows, so that its size tells if there are more."""
         if self._known.size < len(self._secrets.known):
             self._known = KnownValues(tuple(self._secrets.known))
         return self._known

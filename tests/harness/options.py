@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentTypeError
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import NoReturn
 
@@ -67,12 +67,18 @@ def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str) -> No
     An unknown option may be one of an installed plugin, because pytest loads only the plugins that are named.
     """
     hint = "pytest --help lists the options"
-    is_loaded = pluginmanager.has_plugin
-    installed = [plugin for plugin in entry_points(group="pytest11") if not is_loaded(plugin.value)]
-    unloaded_names = sorted(plugin.name for plugin in installed if not is_loaded(plugin.name))
-    if message.startswith("unrecognized arguments") and unloaded_names:
-        hint += f"; those of an installed plugin need its name: -p {' or -p '.join(unloaded_names)}"
+    names = sorted(_plugins_not_loaded(pluginmanager))
+    if message.startswith("unrecognized arguments") and names:
+        hint += f"; those of an installed plugin need its name: -p {' or -p '.join(names)}"
     raise pytest.UsageError(f"{message.removeprefix('argument ')}; {hint}")
+
+
+def _plugins_not_loaded(pluginmanager: pytest.PytestPluginManager) -> Iterator[str]:
+    """Names of the plugins that are installed and not loaded. pytest knows a plugin by its name or by its module."""
+    for plugin in entry_points(group="pytest11"):
+        is_loaded = pluginmanager.has_plugin(plugin.name) or pluginmanager.has_plugin(plugin.value)
+        if not is_loaded:
+            yield plugin.name
 
 
 def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
