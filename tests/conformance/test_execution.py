@@ -44,7 +44,8 @@ from tests.traffic.trust.let_in import granted_to_anybody, let_in
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
 _PERHAPS_SPENT = say(
-    "a code was perhaps spent by a wrong token: supply more codes, or set transactions.prepare, to try another code"
+    "a code was perhaps spent by a wrong token: supply more codes, set transactions.prepare, or lower "
+    "limits.wrong_tokens"
 )
 SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
 

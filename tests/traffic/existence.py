@@ -163,6 +163,10 @@ def _is_sibling(other: Exchange, exchange: Exchange) -> bool:
 # -- the judgement ----------------------------------------------------------------------------------------------------
 
 _NOT_TOLD_APART = say("no answer of its own, so it cannot be told from an undocumented path")
+_LEADS_ELSEWHERE = say("the token may lack the scope; or set base_url to the address that the redirect names")
+_CALLER_IS_REFUSED = say(
+    "the token may lack the scope; or wrong tokens locked the caller out for a while: lower limits.wrong_tokens"
+)
 _ALWAYS_MISSING = say("every request with the valid token got 404, so perhaps only a gateway knows the path")
 _NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
     "executePix": "needs a code that transactions.prepare prepares",
@@ -229,16 +233,8 @@ def _by_difference(evidence: _Evidence, seen: Exchange) -> Judgement:
             return inconclusive(joined((_ALWAYS_MISSING, _needed_for(seen.operation))), seen, sibling)
         return holds(seen, sibling)
     if kind in ABOUT_THE_CALLER and (len(pages) > 1 or "" in pages):  # no redirect to one page, such as to log in
-        return inconclusive(
-            joined(
-                (
-                    _NOT_TOLD_APART,
-                    say("the token may lack the scope; or set base_url to the address that the redirect names"),
-                )
-            ),
-            seen,
-            sibling,
-        )
+        why_refused = _LEADS_ELSEWHERE if kind is RefusalKind.REDIRECT else _CALLER_IS_REFUSED
+        return inconclusive(joined((_NOT_TOLD_APART, why_refused)), seen, sibling)
     if not _is_known_to_be_valid(evidence, seen, siblings):
         registrations = valid_registrations(evidence.log) if seen.operation == "deletePixKey" else []
         if registrations and not any(registration.response for registration in registrations):
