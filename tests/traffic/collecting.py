@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 
-from reports.result.verdicts import RequirementResult, Verdict, deviation
+from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
 from spec.answers import answer_in_words, refused_or_lost
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
@@ -142,7 +142,7 @@ def _deviating_result(
     requirement_id: str, findings: tuple[Finding, ...], fail_on: Collection[str]
 ) -> RequirementResult:
     """The result of a requirement with these deviations. Its level and `fail_on` decide whether it fails or warns."""
-    verdict = deviation(requirements()[requirement_id].level, fail_on)
+    verdict = verdict_on_deviation(requirements()[requirement_id].level, fail_on)
     numbers = tuple(chain.from_iterable(finding.exchanges for finding in findings))
     return RequirementResult(requirement_id, verdict, exchanges=numbers, findings=findings)
 
