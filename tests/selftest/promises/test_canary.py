@@ -251,7 +251,7 @@ def test_log_lines_of_libraries_are_masked():
     pen = Pen(Display(Secrets({"account": [ACCOUNT]})), quiet=True)
     make_record = logging.getLogRecordFactory()
     record = make_record("urllib3", 30, "", 1, f"Failed for {ACCOUNT}: %s, %d times", ("X-Name Maria", 3), None)
-    pen.put_down()
+    pen.restore()
 
     assert record.getMessage() == "Failed for <account>: A-Aaaa Aaaaa, 3 times"
 

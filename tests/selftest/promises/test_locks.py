@@ -6,7 +6,7 @@ from environments.door.backoff import IN_VAIN
 from environments.sandbox import Response
 from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, sandbox_profile
 from tests.selftest.services.serving import SocketService, has_real_code, response_bytes
-from tests.traffic.execution import answers_to_real_codes
+from tests.traffic.money.executions import answers_to_real_codes
 
 CODES = (CODE, OTHER_CODE, "SBX-CPF-1")
 

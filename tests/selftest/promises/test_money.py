@@ -32,7 +32,7 @@ from tests.selftest.services.one_run import (
 )
 from tests.selftest.services.serving import real_codes_received, served_by
 from tests.selftest.shared_runs import run_in_this_process
-from tests.traffic.execution import Execution, answers_to_real_codes, executed_and_refused
+from tests.traffic.money.executions import Execution, answers_to_real_codes, executed_and_refused
 
 ONLY_EXECUTIONS = "executePix.document or executePix.token.required"
 THIRD_CODE = "SBX-CPF-1"

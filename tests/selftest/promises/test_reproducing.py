@@ -16,7 +16,8 @@ from environments.profiles.loading import load
 from environments.profiles.model import Auth
 from environments.sandbox import Server, Service
 from environments.secret_values import Secrets, identifiers
-from reports.showing.evidence import EXECUTES, OFFERED, Resending, evidence
+from reports.showing.evidence import evidence
+from reports.showing.resending import EXECUTES, OFFERED, Resending
 from reports.showing.show import Display
 from spec.exchange import Request
 from spec.key_list import UUID
@@ -117,7 +118,7 @@ def test_every_line_of_a_run_sends_the_same_request(run_with_service):
     sorts = Counter()
     failures = []
     for exchange in session.door.exchanges:
-        lines = evidence(exchange, session.resending)["curl"]
+        lines = evidence(exchange, session.resending).lines_that_resend
         assert session.display.foreign(lines) == lines
         assert not UUID.search(lines)  # no key that the service made
         assert all(
@@ -149,7 +150,7 @@ def test_lines_that_move_money_say_so(run_with_service):
     executions = [
         exchange for exchange in session.door.exchanges if exchange.operation == "executePix" and exchange.valid
     ]
-    lines = {evidence(exchange, session.resending)["curl"] for exchange in executions}
+    lines = {evidence(exchange, session.resending).lines_that_resend for exchange in executions}
 
     assert len(executions) == len(lines) > 5
     assert {text.splitlines()[0] for text in lines} == {EXECUTES}
@@ -173,7 +174,7 @@ def test_every_line_that_executes_says_so(code, spelling):
 
     def first_line(name, **changes):
         exchange = answer("executePix", {}, path=f"/v1/execute/pix/{name}", **changes)
-        return evidence(exchange, Resending(Display(secrets), SANDBOX_PROFILE))["curl"].splitlines()[0]
+        return evidence(exchange, Resending(Display(secrets), SANDBOX_PROFILE)).lines_that_resend.splitlines()[0]
 
     secrets = Secrets({"code": (code,)})
     assert first_line(spelling(code)) == EXECUTES
@@ -201,7 +202,7 @@ def test_lines_read_the_token_from_the_source_in_the_profile(auth, shown):
     secrets.learn_secret("token", "token-4711-abc")
     request = Request("GET", "https://host/v1/accounts", (("Authorization", "Bearer token-4711-abc"),))
     resending = Resending(Display(secrets), replace(SANDBOX_PROFILE, auth=auth))
-    line = resending.curl(resending.parts_of(request))
+    line = resending.curl(resending.splitter.parts_of(request))
 
     assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
 
@@ -210,7 +211,7 @@ def test_curl_accepts_compressed_answers_if_one_was_no_json():
     """The run accepts compressed answers, too."""
     exchange = answer("listAccounts", b"\x1f\x8b")
 
-    assert "curl --compressed " in evidence(exchange, Resending(Display(Secrets()), SANDBOX_PROFILE))["curl"]
+    assert "curl --compressed " in evidence(exchange, Resending(Display(Secrets()), SANDBOX_PROFILE)).lines_that_resend
 
 
 class BreaksOnOddBodies(Service):

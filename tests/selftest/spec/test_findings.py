@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.result.verdicts import RequirementResult, Verdict, merged
+from reports.result.verdicts import RequirementResult, Verdict, merged_results
 from spec import findings
 from spec.findings import Finding, finding, merged_findings, templates
 from spec.message import say
@@ -39,7 +39,7 @@ def test_equal_findings_of_two_tests_are_merged():
     ]
 
     assert merged_findings(findings_of_status) == (replace(STATUS, exchanges=(1, 2)),)
-    assert str(merged(results)["executePix.status"].message) == "expected status 200, got 201; digit is missing"
+    assert str(merged_results(results)["executePix.status"].message) == "expected status 200, got 201; digit is missing"
 
 
 def test_every_code_has_templates():

@@ -21,10 +21,10 @@ from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, regist
 from tests.selftest.proof.directly import run_tests_in_memory, sent_to_the_sandbox
 from tests.selftest.services.unshown import DoesOtherwise
 from tests.selftest.shared_runs import TARGETED_PROFILE, run_with_files, shared_run
-from tests.traffic.execution import Execution, Preparation
+from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
 from tests.traffic.observations import observed as observed_in_log
-from tests.traffic.observed_values import format_of, need_of_the_token, number_of, word_of
+from tests.traffic.observed_values import format_of, need_of_the_token, number_as_shown, status_as_shown
 from tests.traffic.robustness import Invalid
 from tests.traffic.undescribed import Reading
 
@@ -284,14 +284,14 @@ def test_the_format_of_an_identifier_follows_from_its_characters(text, form):
 )
 def test_a_number_of_few_digits_is_observed_as_it_is(number, text):
     """Of a larger number only the power of ten is observed, because it may be the number of an account."""
-    assert number_of(Decimal(number)) == text
+    assert number_as_shown(Decimal(number)) == text
 
 
 def test_a_status_that_may_name_a_person_is_another_text():
     """A status is observed as it is only if it is one word in capitals or a documented word."""
     words = ("PENDING", "done", "ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica")
 
-    assert [word_of(word) for word in words] == [*words[:2], *["another text"] * 6]
+    assert [status_as_shown(word) for word in words] == [*words[:2], *["another text"] * 6]
 
 
 def test_published_limits_and_versions_are_seen():

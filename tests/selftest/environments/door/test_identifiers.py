@@ -247,7 +247,7 @@ def test_an_account_is_no_key(tmp_path):
         send(door, "deletePixKey", OWN_ACCOUNT, {"accountId": OWN_ACCOUNT})
 
 
-@pytest.mark.parametrize(("table", "what"), [("STRINGS", "text with NUL"), ("PATH_PARAMETERS", "unknown")])
+@pytest.mark.parametrize(("table", "what"), [("ODD_KEYS", "text with NUL"), ("PATH_PARAMETERS", "unknown")])
 def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, what, tmp_path, monkeypatch):
     """A table of invalid values that names somebody is a fault of the suite, so the run stops with ForbiddenError
     before the request is sent.

@@ -11,7 +11,7 @@ import yaml
 
 from environments.profiles.model import today
 from environments.sandbox import Service
-from reports.observed.behaviour import behaviour, behaviour_of
+from reports.observed.behaviour import behaviour, behaviour_of_data
 from reports.observed.earlier_runs import (
     MOST_BYTES_OF_RECORD,
     UnreadableError,
@@ -23,7 +23,7 @@ from reports.observed.earlier_runs import (
 from reports.result.provenance import VERSION
 from spec.facts import facts_of, words_as_facts
 from spec.requirements import requirements
-from tests.harness.reporter import consult_record
+from tests.harness.reporter import accept_behaviour
 from tests.selftest.shared_runs import run_with_files, shared_run
 
 CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
@@ -74,7 +74,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path):
 
     assert path.read_text("utf-8") == TEXT
     assert read_record(path) == RECORD
-    assert behaviour_of(RECORD.observations, str) == BEHAVIOUR
+    assert behaviour_of_data(RECORD.observations, str) == BEHAVIOUR
     assert read_record(tmp_path / "other.observed.yaml") is None
 
 
@@ -202,7 +202,7 @@ def case_of_the_run(result):
 def message_of_accepting(**changes):
     """The message of a run, with these changes, about accepting what it observed."""
     run = replace(shared_run("partial").run, finished=None, **changes)
-    consult_record(run, str, accepts=True)
+    accept_behaviour(run, str)
     return run.accepted.partition(";")[0]
 
 

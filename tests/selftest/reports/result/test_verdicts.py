@@ -19,8 +19,8 @@ from reports.result.verdicts import (
     Verdict,
     counts,
     coverage,
-    deviation,
-    merged,
+    merged_results,
+    verdict_on_deviation,
 )
 from spec.findings import finding
 from spec.message import say, texts_in_values
@@ -177,14 +177,14 @@ def test_fail_on_decides_which_levels_fail():
     levels = ("documented", "implied", "example", "robustness", "not-shown")
     only_robust = replace(SANDBOX_PROFILE, fail_on=frozenset({"robustness"}))
 
-    assert [deviation(level, SANDBOX_PROFILE.fail_on) for level in levels] == [
+    assert [verdict_on_deviation(level, SANDBOX_PROFILE.fail_on) for level in levels] == [
         "fail",
         "warn",
         "warn",
         "fail",
         "observed",
     ]
-    assert deviation("not-shown", {"not-shown"}) == "observed"
+    assert verdict_on_deviation("not-shown", {"not-shown"}) == "observed"
     assert (
         verdict_and_reason(rows_with_results("documented not-exercised, robust pass"), profile=only_robust)[0]
         == "conformant"
@@ -203,7 +203,7 @@ def test_a_requirement_takes_the_strongest_verdict_of_its_tests():
             RequirementResult("a", verdict, why, (number,))
             for number, (verdict, why) in enumerate(verdicts_and_reasons)
         ]
-        result = merged(results_of_tests)["a"]
+        result = merged_results(results_of_tests)["a"]
 
         assert result.verdict == strong
         assert (str(result.message), result.exchanges) == message_and_exchanges

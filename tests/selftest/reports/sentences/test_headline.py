@@ -10,7 +10,7 @@ from reports.observed.behaviour import Drift
 from reports.outputs.conformance_json import document_of
 from reports.result.document import AcceptedRecord, CutShort
 from reports.result.verdicts import Coverage, RunVerdict
-from reports.sentences.headline import drift_in_words, drift_lines, headline, permitted
+from reports.sentences.headline import drift_in_words, drift_lines, headline, permissions_in_words
 from spec.findings import finding
 from tests.selftest.hand_made import SANDBOX_PROFILE, document_with, reported_requirement, run_with_results
 
@@ -130,7 +130,7 @@ def test_permissions_in_words():
         "everything permitted": ALL_PERMISSIONS,
     }
 
-    assert {str(permitted(allow)): allow for allow in words.values()} == words
+    assert {str(permissions_in_words(allow)): allow for allow in words.values()} == words
 
 
 def test_a_report_names_the_last_day_of_a_known_failure():

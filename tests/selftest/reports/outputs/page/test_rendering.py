@@ -16,6 +16,7 @@ from reports.outputs.page.rendering import page_title, summary_html
 from reports.outputs.page.templates import frame
 from reports.result.run import Note, NoteKind, Observation, Run
 from reports.result.verdicts import RequirementResult, Verdict
+from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
 from spec.requirements import interface_document, requirements
 from tests.harness.reporter import HtmlPage
 from tests.selftest.hand_made import SANDBOX_PROFILE
@@ -61,11 +62,13 @@ def add_result(run, row_id, verdict, message="", exchanges=(), *findings):
 
 def exchange(number, text_at=lambda place: f"<{place}>"):
     """An exchange as reports/showing/evidence.py gives it. `text_at` makes the text for each place."""
-    headers = {side: [[text_at(f"{side} header"), text_at(f"{side} value")]] for side in ("request", "response")}
-    sent = {"method": "GET", "url": text_at("url"), "headers": headers["request"], "body": text_at("request body")}
-    came = {"status": 200, "headers": headers["response"], "body": text_at("response body"), "cut": True}
-    shown = {"number": number, "started": 0.0, "elapsed_ms": 1.5, "beside": 0, "request": sent, "response": came}
-    return shown | {field: text_at(field) for field in ("operation", "credential", "curl", "part", "purpose")}
+    headers = {side: ((text_at(f"{side} header"), text_at(f"{side} value")),) for side in ("request", "response")}
+    texts = {field: text_at(field) for field in ("operation", "credential", "lines_that_resend", "part", "purpose")}
+    return ShownExchange(
+        number=number, started=0.0, elapsed_ms=1.5, beside=0, **texts,
+        request=ShownRequest("GET", text_at("url"), headers["request"], text_at("request body")),
+        response=ShownResponse(200, "the limit", headers["response"], text_at("response body")),
+    )  # fmt: skip
 
 
 def page_of_run(run):
@@ -81,7 +84,8 @@ def hostile_text_at(place):
 PLACES = [
     "name", "base url", "selection", "unreachable", "note", "not executed", "error", "observation",
     "failure of a row", "what is missing", "passing message", "no answer", "operation", "credential", "url",
-    "request header", "request value", "request body", "response header", "response value", "response body", "curl",
+    "request header", "request value", "request body", "response header", "response value", "response body",
+    "lines_that_resend",
 ]  # fmt: skip
 
 
@@ -102,8 +106,8 @@ class TestWhatIsShownIsText:
         add_result(run, DIGIT, Verdict.FAIL, hostile_text_at("failure of a row"), [1, 2])
         add_result(run, MASKED, Verdict.NOT_EXERCISED, hostile_text_at("what is missing"))
         add_result(run, CRASH, Verdict.PASS, hostile_text_at("passing message"))
-        silent = exchange(2) | dict.fromkeys(("failure", "kind"), hostile_text_at("no answer"))
-        del silent["response"]
+        no_answer = dict.fromkeys(("failure", "failure_kind"), hostile_text_at("no answer"))
+        silent = replace(exchange(2), response=None, **no_answer)
         run.exchanges = {1: exchange(1, hostile_text_at), 2: silent}
 
         unreachable = page_of_run(run)

@@ -7,8 +7,9 @@ import pytest
 from environments.secret_values import listed_secrets
 from reports.outputs.conformance_json import document_of
 from reports.outputs.page import rendering
-from reports.outputs.page.rendering import LINKED, marks_of, message, summary_html
-from reports.showing.evidence import Resending, evidence
+from reports.outputs.page.rendering import LINKED, marks_of, message_lines, summary_html
+from reports.showing.evidence import ShownResponse, evidence
+from reports.showing.resending import Resending
 from reports.showing.show import Display
 from spec.rules import judge
 from tests.selftest.hand_made import SANDBOX_PROFILE, reported_requirement
@@ -26,9 +27,9 @@ def marked_lines(finding_or_rule, exchange, side="response"):
     is_rule = isinstance(finding_or_rule, str)
     findings = judge(finding_or_rule, exchange).findings if is_rule else [finding_or_rule]
     shown_exchange = evidence(exchange, RESENDING)
-    content = shown_exchange.get(side, {"headers": [], "body": ""})
-    first_line = str(content["status"]) if "status" in content else shown_exchange.get("failure", "")
-    shown_message = message(
+    content = getattr(shown_exchange, side)
+    first_line = str(content.status) if isinstance(content, ShownResponse) else shown_exchange.failure
+    shown_message = message_lines(
         first_line, content, marks_of([reported_requirement("executePix.json", found=findings)], side)
     )
     return " + ".join(
@@ -49,7 +50,7 @@ class TestTheMark:
 
 def lines_of(body):
     """The lines in which a body is shown."""
-    return message("200", {"headers": [], "body": body}, []).body
+    return message_lines("200", ShownResponse(200, cut="", body=body), []).body
 
 
 def texts_of_lines(body):
@@ -93,7 +94,7 @@ def test_a_run_keeps_cited_exchanges_whole():
     """Of most other exchanges it keeps an outline."""
     run = shared_run("clean").run
     cited = {number for result in run.results for number in result.exchanges}
-    whole = {number for number, exchange in run.exchanges.items() if exchange["curl"]}
+    whole = {number for number, exchange in run.exchanges.items() if exchange.lines_that_resend}
 
     assert cited <= whole < run.exchanges.keys()
 
