@@ -15,14 +15,17 @@ def purposes_by_code():
 
 
 def test_the_first_real_code_is_executed_before_any_wrong_token_is_sent_with_a_code():
-    """A service that breaks after a wrong token has executed one code."""
+    """So a service that breaks after a wrong token has executed one code."""
     first, *_ = purposes_by_code().values()
 
     assert first == [Execution.SUPPLIED]
 
 
 def test_every_other_code_is_offered_with_wrong_tokens_and_executed_last():
-    """A wrong token must not execute it, and must not spend it."""
+    """The last request of each other code has the valid token.
+
+    All requests before it have a wrong one, and must not execute or spend the code.
+    """
     _, *others = purposes_by_code().values()
     before_the_last = [set(purposes[:-1]) for purposes in others]
     last = {purposes[-1] for purposes in others}

@@ -22,8 +22,10 @@ def test_an_outline_has_no_content():
     assert (shown.failure, shown.failure_kind, shown.lines_that_resend) == ("", "", "")
 
 
-def test_the_whole_has_content_and_lines():
-    """An outline with the address, the body of the answer, and the lines that send the request again."""
+def test_evidence_has_content_and_lines():
+    """Evidence has what an outline has, and the address, the body of the answer, and the lines that send the request
+    again.
+    """
     exchange = registration()
     shown = evidence(exchange, RESENDING)
 
@@ -33,7 +35,7 @@ def test_the_whole_has_content_and_lines():
 
 
 def test_a_failure_stands_in_the_place_of_the_response():
-    """Its kind in an outline, and its message in the whole."""
+    """An outline has the kind of the failure, and evidence has its message."""
     shown = evidence(replace(unanswered(FailureKind.TIMEOUT), operation=""), RESENDING)
 
     assert shown.response is None
