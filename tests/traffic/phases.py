@@ -82,7 +82,7 @@ def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) 
         return send_all(config, client, profile, session.run.seed, asked, session.reproduction)
     finally:
         if profile.accounts and "register-keys" in profile.allow:
-            Registrar(client, profile).finish()
+            Registrar(client, profile).clean_up_at_the_end()
 
 
 def send_all(

@@ -98,7 +98,7 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     may_be_repeated = may_make_a_key and kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
     if may_be_repeated and _repeat_until_understood(registrar, refused):
         return
-    registrar.look()
+    registrar.read_key_list()
     if may_be_repeated and not _is_listed(log, profile, refused):
         _register_another_type_again(registrar, key_type)
 
@@ -109,7 +109,7 @@ def _repeat_until_understood(registrar: Registrar, refused: Exchange) -> bool:
         time.sleep(wait_s)
         answer = registrar.register(body_sent(refused), Registering.AFTER_A_REFUSAL)
         if is_understood(answer):
-            registrar.undo(answer)
+            registrar.delete_key_of(answer)
             return True
     return False
 
@@ -121,11 +121,11 @@ def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
     for accepted in filter(registered, registrations):
         if type_sent(accepted) == key_type:
             continue
-        key_is_free = registrar.undo(accepted)
+        key_is_free = registrar.delete_key_of(accepted)
         if key_is_free:
             purpose = Registering.OF_ANOTHER_TYPE
             control = registrar.register(body_sent(accepted), purpose, valid=accepted.valid)
-            registrar.undo(control)
+            registrar.delete_key_of(control)
             return
 
 
@@ -149,7 +149,7 @@ def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool
         purpose = Registering.WITH_A_DIFFERENCE
         answer = registrar.register(body_sent(refused), purpose, **difference.options, valid=False)
         if registered(answer):
-            registrar.undo(answer)
+            registrar.delete_key_of(answer)
             return True
     return False
 
