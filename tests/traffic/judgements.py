@@ -35,7 +35,7 @@ from spec.rules.robustness import never_answered
 from tests.traffic.at_times import FOR_THE_TOKEN, refused_at_times
 from tests.traffic.execution import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
-from tests.traffic.keys.refused_types import documented_request_is_not_enough
+from tests.traffic.keys.refused_types import deviations_if_more_is_needed
 from tests.traffic.money.preparing import amounts_of
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of, let_in_words
 from tests.traffic.scenario import Traffic
@@ -229,7 +229,7 @@ def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
 def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
     """The judgement that the documented request is understood. If a changed request was accepted, the change is what
     the service asks for in addition."""
-    needs_more = documented_request_is_not_enough(log)
+    needs_more = deviations_if_more_is_needed(log)
     if requirement_id in needs_more:
         return needs_more[requirement_id]
     understood, answers = understood_registrations(log), valid_registrations(log)

@@ -89,6 +89,7 @@ class KeyLists:
         self._last_read: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
         account = next(iter(profile.accounts), "")
         reads = log.sent(LIST, KeyListing.KEYS_OF_NOW)
+        # The exchanges that asked for a list of this account. Their answers are parsed only if they are needed.
         self._reads = [read for read in reads if read.request.last_segment == account]
 
     # -- which lists ------------------------------------------------------------------------------------------------
@@ -149,8 +150,8 @@ class KeyLists:
         return False
 
     @cached_property
-    def _listed(self) -> list[tuple[Exchange, Listing]]:
-        """The granted registrations whose key the next list shows, each with this list."""
+    def _registrations_with_list(self) -> list[tuple[Exchange, Listing]]:
+        """The granted registrations whose key the next list shows, each with that list."""
         return [
             (registration, listing)
             for registration, listing in self._granted_with_next_list
@@ -159,16 +160,16 @@ class KeyLists:
 
     def have_shown_an_accepted_key(self, before: int) -> bool:
         """True if a list shows a key that was registered before this exchange."""
-        return any(registration.number < before for registration, _ in self._listed)
+        return any(registration.number < before for registration, _ in self._registrations_with_list)
 
     @cached_property
     def _marks_of_accepted_keys(self) -> set[Marks]:
         """The marks of the accepted keys. If no list shows one of them, the marks of keys from before the run."""
         marks: set[Marks] = set()
-        for registration, listing in self._listed:
+        for registration, listing in self._registrations_with_list:
             marks |= listing.marks_of(key_sent(registration))
         first_list = self._first_list()
-        if not self._listed and first_list is not None:
+        if not self._registrations_with_list and first_list is not None:
             for key in islice(first_list.values, _MOST_REFERENCES):
                 marks |= first_list.marks_of(key)
         return marks
@@ -251,10 +252,13 @@ class KeyLists:
         Empty if there is none, or if there are several: then nobody can tell which of them is the key.
         """
         keys_sent = {key_sent(exchange) for exchange in valid_registrations(self._log)}
-        unknown = sorted(listings[-1].keys - keys_sent) if listings else []
-        may_be_made_by_the_service = filter(may_be_made, unknown)
-        new = [key for key in may_be_made_by_the_service if not self._was_listed_before(key, registration.number)]
-        return new[0] if len(new) == 1 else ""
+        if not listings:
+            return ""
+        new_keys = []
+        for key in listings[-1].keys - keys_sent:
+            if may_be_made(key) and not self._was_listed_before(key, registration.number):
+                new_keys.append(key)
+        return new_keys[0] if len(new_keys) == 1 else ""
 
     def _was_listed_before(self, key: str, number: int) -> bool:
         """True if any list before an exchange shows the key."""
@@ -270,24 +274,24 @@ class KeyLists:
 
     # -- granted, and not listed ------------------------------------------------------------------------------------
 
-    def lost(self) -> list[Exchange]:
+    def lost_registrations(self) -> list[Exchange]:
         """The granted registrations whose keys are not listed, although they should be. There are two kinds:
 
         - Two later lists lack the key, although lists showed other accepted keys.
         - It is of a documented type, and no list ever showed a key of this type.
         """
-        lost = self._not_in_later_lists()
+        not_in_later_lists = self._not_in_later_lists()
         never_listed = self._never_listed()
         if never_listed:  # lists that lack a documented type prove nothing about keys of undocumented types
-            lost = [registration for registration in lost if registration.valid]
+            not_in_later_lists = [registration for registration in not_in_later_lists if registration.valid]
         last_list = self._read(self._reads[-1]) if self._reads else None
-        if last_list is None:
-            return lost
-        return lost + never_listed
+        if last_list is None:  # the key may be in the list that could not be read
+            return not_in_later_lists
+        return not_in_later_lists + never_listed
 
     def _not_in_later_lists(self) -> list[Exchange]:
         """The granted registrations whose keys two later lists lack, although lists showed other accepted keys."""
-        lost = []
+        missing = []
         for registration in registrations_for(self._log, *_MAY_BE_LOST):
             if not registered(registration) or not self.have_shown_an_accepted_key(registration.number):
                 continue
@@ -296,15 +300,15 @@ class KeyLists:
             listings = self._two_lists_after(registration.number)
             may_be_listed = any(_may_be_in(listing, registration, texts_before) for listing in listings)
             if listings and not may_be_listed:
-                lost.append(registration)
-        return lost
+                missing.append(registration)
+        return missing
 
     def _never_listed(self) -> list[Exchange]:
         """The accepted registrations of documented types of which no list showed a key.
 
         RANDOM is left out, because no request names such a key.
         """
-        listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._listed)}
+        listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._registrations_with_list)}
         missing_keys = set()
         first_list = self._first_list()
         own_keys = {key.key for key in self._profile.pix_keys}
@@ -383,7 +387,7 @@ def let_in_and_listed(log: Log, profile: Profile) -> list[Exchange]:
 
 def lost_registrations(log: Log, profile: Profile) -> list[Exchange]:
     """The granted registrations whose keys are not listed, although they should be."""
-    return KeyLists(log, profile).lost()
+    return KeyLists(log, profile).lost_registrations()
 
 
 # -- keys that a run leaves alone -----------------------------------------------------------------------------------

@@ -74,8 +74,9 @@ def send_refused_types_again(registrar: Registrar) -> None:
     """Send more registrations, to find out for each refused key type whether the service accepts it."""
     log, profile = registrar.log, registrar.profile
     refused = [exchange for exchange in first_registrations(log) if is_refused_outright(exchange)]
-    if refused and not understood_registrations(log) and not refused_with_effect(log, profile):
-        _seek_what_is_needed(registrar, refused[0])
+    nothing_is_accepted = not understood_registrations(log) and not refused_with_effect(log, profile)
+    if refused and nothing_is_accepted:
+        _find_what_is_needed(registrar, refused[0])
     for key_type in dict.fromkeys(key.type for key in profile.pix_keys):
         _send_type_again(registrar, key_type)
 
@@ -87,19 +88,23 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     """
     log, profile = registrar.log, registrar.profile
     registrations = _first_registrations_of(log, key_type)
-    if not registrations or _understood_or_effective(log, profile, registrations):
+    if not registrations or _understood_or_with_effect(log, profile, registrations):
         return
     refused = registrations[-1]
     kind = refused_or_lost(refused)
-    if documented_request_is_not_enough(log) or kind not in _KINDS_OF_REFUSAL:
+    if deviations_if_more_is_needed(log) or kind not in _KINDS_OF_REFUSAL:
         return
 
-    may_make_a_key = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
-    may_be_repeated = may_make_a_key and kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
-    if may_be_repeated and _repeat_until_understood(registrar, refused):
+    key_may_be_made = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
+    may_be_repeated = key_may_be_made and kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
+    if not may_be_repeated:
+        registrar.read_key_list()
+        return
+    was_understood = _repeat_until_understood(registrar, refused)
+    if was_understood:
         return
     registrar.read_key_list()
-    if may_be_repeated and not _is_listed(log, profile, refused):
+    if not _is_listed(log, profile, refused):
         _register_another_type_again(registrar, key_type)
 
 
@@ -124,17 +129,18 @@ def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
         key_is_free = registrar.delete_key_of(accepted)
         if key_is_free:
             purpose = Registering.OF_ANOTHER_TYPE
-            control = registrar.register(body_sent(accepted), purpose, valid=accepted.valid)
-            registrar.delete_key_of(control)
+            answer = registrar.register(body_sent(accepted), purpose, valid=accepted.valid)
+            registrar.delete_key_of(answer)
             return
 
 
-def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
+def _find_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
     """Send registrations with one difference each, until one is accepted; then the documented one again.
 
     The documented one is repeated only as long as it is refused as before.
     """
-    if not _register_with_a_difference(registrar, refused):
+    was_accepted = _register_with_a_difference(registrar, refused)
+    if not was_accepted:
         return
     for wait_s in _WAITS_S:
         time.sleep(wait_s)
@@ -162,14 +168,14 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
     registrations = _first_registrations_of(log, key_type)
     if not registrations:
         return inconclusive(why_not_tried)
-    understood = _understood_or_effective(log, profile, registrations)
+    understood = _understood_or_with_effect(log, profile, registrations)
     if understood:
         return holds(understood[0])
 
     refused = registrations[-1]
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
     may_be_about_the_type = refused_or_lost(refused) in _KINDS_OF_REFUSAL
-    if documented_request_is_not_enough(log) or not may_be_about_the_type:
+    if deviations_if_more_is_needed(log) or not may_be_about_the_type:
         return inconclusive(why, refused)
 
     sent_again = _sent_again(log, key_type)
@@ -185,16 +191,24 @@ def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[
     """The judgement of a refused type: a deviation only if a key of another type was accepted before and after it."""
     key_type = type_sent(refused)
     remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=key_type)
-    controls = _accepted_before_and_sent_after(log, sent_again)
-    if controls and registered(controls[-1]):
-        answer, other_type = answer_in_words(refused), type_sent(controls[0])
-        breach = finding("key-type-refused", name=key_type, answer=answer, other=other_type, remedy=remedy)
-        return deviates(breach, refused, *controls)
+    of_another_type = _accepted_before_and_sent_after(log, sent_again)
+    if of_another_type and registered(of_another_type[-1]):
+        answer = answer_in_words(refused)
+        accepted_type = type_sent(of_another_type[0])
+        breach = finding("key-type-refused", name=key_type, answer=answer, other=accepted_type, remedy=remedy)
+        return deviates(breach, refused, *of_another_type)
 
-    of_other_types = [exchange for exchange in first_registrations(log) if type_sent(exchange) != key_type]
-    is_refused_alike = any(indistinguishable(exchange, refused) for exchange in of_other_types)
-    may_be_full = bool(controls) or not understood_registrations(log) or is_refused_alike
-    return inconclusive(joined((why, _FULL if may_be_full else remedy)), refused)
+    nothing_is_understood = not understood_registrations(log)
+    account_may_be_full = bool(of_another_type) or nothing_is_understood or _is_refused_like_another_type(log, refused)
+    return inconclusive(joined((why, _FULL if account_may_be_full else remedy)), refused)
+
+
+def _is_refused_like_another_type(log: Log, refused: Exchange) -> bool:
+    """True if the first registration of another type got the same answer."""
+    for exchange in first_registrations(log):
+        if type_sent(exchange) != type_sent(refused) and indistinguishable(exchange, refused):
+            return True
+    return False
 
 
 def _first_registrations_of(log: Log, key_type: str) -> list[Exchange]:
@@ -212,12 +226,12 @@ def _registrations_of_open_types(log: Log) -> list[Exchange]:
     return registrations_for(log, Registering.LOWER_CASE, Registering.NUMERIC)
 
 
-def _understood_or_effective(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
+def _understood_or_with_effect(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
     """The registrations whose type the service understood. A refusal that registered the key is one of them."""
-    effective: list[Exchange] = []
+    with_effect: list[Exchange] = []
     if not all(map(is_understood, registrations)):
-        effective = refused_with_effect(log, profile)
-    return [exchange for exchange in registrations if is_understood(exchange) or exchange in effective]
+        with_effect = refused_with_effect(log, profile)
+    return [exchange for exchange in registrations if is_understood(exchange) or exchange in with_effect]
 
 
 def _is_listed(log: Log, profile: Profile, refused: Exchange) -> bool:
@@ -240,7 +254,10 @@ def _is_listed(log: Log, profile: Profile, refused: Exchange) -> bool:
 
 
 def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> list[Exchange]:
-    """An accepted registration of another type, and the same one sent after the repetitions; empty if there is none."""
+    """An accepted registration of another type, and the same one sent after the repetitions; empty if there is none.
+
+    `sent_again` are the repetitions of the refused registration.
+    """
     if not sent_again:
         return []
     last_number = sent_again[-1].number
@@ -248,15 +265,15 @@ def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> lis
     next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
     if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:
         return []
-    for earlier in accepted_registrations(log) + _registrations_of_open_types(log):
-        is_before = earlier.number < next_registration.number
-        is_the_same = earlier.request.body == next_registration.request.body
-        if is_before and is_the_same and registered(earlier):
-            return [earlier, next_registration]
+    for candidate in accepted_registrations(log) + _registrations_of_open_types(log):
+        is_before = candidate.number < next_registration.number
+        has_same_body = candidate.request.body == next_registration.request.body
+        if is_before and has_same_body and registered(candidate):
+            return [candidate, next_registration]
     return []
 
 
-def documented_request_is_not_enough(log: Log) -> dict[str, Judgement]:
+def deviations_if_more_is_needed(log: Log) -> dict[str, Judgement]:
     """Deviations of a service that needs more than is documented, by the requirement that it breaks.
 
     Such a service accepts a registration with a difference, and still refuses the documented one as before. Empty if
@@ -268,7 +285,8 @@ def documented_request_is_not_enough(log: Log) -> dict[str, Judgement]:
     refused = next(filter(is_refused_outright, first_registrations(log)))
     without_difference = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
     are_all_sent = len(without_difference) == len(_WAITS_S)  # fewer are sent after another answer
-    if not are_all_sent or not all(indistinguishable(exchange, refused) for exchange in without_difference):
+    are_all_refused_alike = all(indistinguishable(exchange, refused) for exchange in without_difference)
+    if not are_all_sent or not are_all_refused_alike:
         return {}
     accepted_difference = list(_differences(refused))[len(with_difference) - 1]  # the last one that was sent
     breach = finding("key-needs-more", name=type_sent(refused), what=accepted_difference.name)
@@ -307,7 +325,8 @@ def _with_more_of_everything(refused: Exchange) -> _Difference:
 
     Such a name is sent as a field and in the query, and as a header if it looks like one.
     """
-    body, names = body_sent(refused), _names_in_refusal(refused)
+    body = body_sent(refused)
+    names = _names_in_refusal(refused)
     further_fields = dict.fromkeys((*_REMOVED, *names), body["account"])
     named_headers = [(name, "pixconf") for name in names if name.lower().startswith("x-")]
     options = {
@@ -319,8 +338,10 @@ def _with_more_of_everything(refused: Exchange) -> _Difference:
 
 
 def _names_in_refusal(refused: Exchange) -> list[str]:
-    """Words of a refusal that may be names of fields or headers. A name of a person is none, because `is_name` takes
-    only words of interfaces."""
+    """Words of a refusal that may be names of fields or headers.
+
+    The name of a person is not among them, because `is_name` accepts only words that interfaces use.
+    """
     if refused.response is None:
         return []
     text = refused.response.body[:_READ_OF_A_REFUSAL].decode("utf-8", "replace")

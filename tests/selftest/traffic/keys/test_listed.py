@@ -17,7 +17,7 @@ from tests.traffic.keys.listed import (
     types_left_alone,
 )
 from tests.traffic.keys.purposes import KeyListing, Registering
-from tests.traffic.keys.refused_types import documented_request_is_not_enough, type_is_accepted
+from tests.traffic.keys.refused_types import deviations_if_more_is_needed, type_is_accepted
 
 ACCOUNT, PHONE, EMAIL = "ac-0001", "+5511955500777", "qa@pix-conformance.example"
 KEY_AT = "/data/keys/*/pixKey"
@@ -137,10 +137,10 @@ def test_a_service_needs_more_if_the_documented_registration_stays_refused():
     different = registered(EMAIL, "EMAIL", Registering.WITH_A_DIFFERENCE, valid=False)
     again = registered(EMAIL, "EMAIL", Registering.WITHOUT_THE_DIFFERENCE, **REFUSED)
 
-    assert [*documented_request_is_not_enough(log_of(refused, different, again, again, again))] == [
+    assert [*deviations_if_more_is_needed(log_of(refused, different, again, again, again))] == [
         "registerPixKey.body.sufficient"
     ]
-    assert documented_request_is_not_enough(log_of(refused, different, again)) == {}
+    assert deviations_if_more_is_needed(log_of(refused, different, again)) == {}
 
 
 @pytest.mark.parametrize(
