@@ -219,7 +219,7 @@ class Door:
         with_token = token in self.secrets.tokens  # the present token, and those before it
         sending = Sending(request, intent, self.permission.code_in(request), with_token, self.permission.path(request))
         is_valid_and_not_generated = intent.credential == VALID and not intent.part
-        sending.cleans_up = is_valid_and_not_generated and self.keys.are_cleaned_up_by(sending)
+        sending.cleans_up = is_valid_and_not_generated and self.keys.may_be_cleaned_up_by(sending)
         return sending
 
     def _send(self, sending: Sending) -> Exchange:
@@ -350,7 +350,7 @@ class Door:
         with (
             self.guard.watching(sending, number),
             self.guard.preparing(sending, number),
-            self.keys.watching(sending),
+            self.keys.recording(sending),
         ):
             sending.number = number  # set only now: if the journal cannot be written, the request was never sent
             request = sending.sent

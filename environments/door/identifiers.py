@@ -107,7 +107,7 @@ class Identifiers:
             cannot_be_a_key = not path or "account" in path
             is_no_account = float(leaf) < 0 and cannot_be_a_key  # no account is negative
             return is_amount or float(leaf) == 0 or is_no_account
-        return any(leaf in self._texts_filled_in(key) for key in self._keys.of_runs())
+        return any(leaf in self._texts_filled_in(key) for key in self._keys.keys_of_runs())
 
     def _texts_filled_in(self, key: PixKey) -> set[str]:
         """Every text and number in the bodies of the profile with this key and each of its accounts."""
@@ -163,7 +163,7 @@ class Identifiers:
             return can_be_named(key)
         if not can_be_named(key):
             return False
-        return any(run_key.key == key for run_key in self._keys.of_runs())
+        return any(run_key.key == key for run_key in self._keys.keys_of_runs())
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:
         """True for the body that the profile has for deletions, if it names no key and no generator drew it.

@@ -212,7 +212,7 @@ class Registrar:
             was_deletion_tried = self._delete_keys_that_are_left()
             if was_deletion_tried:
                 self._find_synthetic_keys_in_all_lists()
-        self.keys.close()
+        self.keys.set_last_states()
 
     def _find_synthetic_keys_in_all_lists(self) -> bool:
         """Read the list of each account, and note the synthetic keys in it. True if the lists were read.
@@ -224,7 +224,7 @@ class Registrar:
             return False
         for account in self.profile.accounts:
             self._read_list_of(account)
-            self.keys.find_changed(account)
+            self.keys.add_changed_keys(account)
         return True
 
     def _delete_keys_that_are_left(self) -> bool:
@@ -278,7 +278,7 @@ class Registrar:
         A masked text of the list may be the key that was sent, and then it was not replaced. EVP is the Central Bank's
         name for RANDOM, so after it any new text of the list may be the key, also without `key_at`.
         """
-        if not key.value or listing.shows(key.value) or listing.may_hide(key.value, self.keys.before):
+        if not key.value or listing.shows(key.value) or listing.may_hide(key.value, self.keys.list_before_run):
             return False
         texts = listing.texts if type_sent(registration) == "EVP" else listing.keys
         return any(self.keys.lists.is_new_since(text, registration.number) for text in texts)
@@ -290,7 +290,7 @@ class Registrar:
         """
         if not self.keys.lists.is_new_since(value, number) or self.keys.was_there_before(value):
             return False
-        is_listed_now = self.keys.before is not None and listing is not None and listing.shows(value)
+        is_listed_now = self.keys.list_before_run is not None and listing is not None and listing.shows(value)
         return is_listed_now or self.profile.is_sandbox
 
     def _learn_values_from_list(self) -> None:
@@ -307,7 +307,7 @@ class Registrar:
         for key in keys_without_value:
             numbers += key.exchanges
         new_values = self._values_made_since(min(numbers, default=0))
-        if self.keys.before and len(new_values) == len(keys_without_value):
+        if self.keys.list_before_run and len(new_values) == len(keys_without_value):
             for key, value in zip(keys_without_value, new_values, strict=True):
                 self.keys.learn_value(key, value)
 
@@ -328,7 +328,7 @@ class Registrar:
     def _values_made_since(self, number: int) -> list[str]:
         """The keys at `key_at` in the last list that the service may have made since the exchange with this number."""
         listed_keys = self.last_list.keys if self.last_list else frozenset()
-        unknown_keys = listed_keys - self.keys.values
+        unknown_keys = listed_keys - self.keys.values_sent
         return sorted(key for key in unknown_keys if self.keys.lists.is_new_since(key, number))
 
     # -- the list ---------------------------------------------------------------------------------------------
@@ -350,13 +350,13 @@ class Registrar:
 
         A key that is listed then belongs to the owner of the account.
         """
-        if self.keys.lists.started:
+        if self.keys.lists.before_is_final:
             return
         self.read_key_list()
         if self.may_read_list:
             for account in self.profile.accounts[1:]:
                 self._read_list_of(account)
-        self.keys.lists.started = True
+        self.keys.lists.before_is_final = True
 
 
 def _key_in_answer(registration: Exchange) -> str:
