@@ -89,7 +89,7 @@ class Client:
         for way in written:
             write_in_way(request, way)
         intent = Intent(operation, credential, valid, self.part, written, purpose or self._purpose, unusual)
-        return self.door.exchange(request, intent)
+        return self.door.send(request, intent)
 
     def send_to_siblings(
         self, operation: str, path_parameter: str | None, *, purpose: Purpose | None = None, **content: Any
@@ -106,7 +106,7 @@ class Client:
         for _ in range(2):
             path = "/".join([*static_segments[:-1], synthetic(), *end_of_path])
             request = self._request(documented.method, path, **content)
-            exchanges.append(self.door.exchange(request, intent))
+            exchanges.append(self.door.send(request, intent))
         return exchanges
 
     def _request(
