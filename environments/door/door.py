@@ -387,8 +387,8 @@ class Door:
         # The result if the thread is interrupted.
         result: Response | Failure = Failure(FailureKind.LIMIT, CUT.format(STOPPED))
         with (
-            self.guard.watching(sending, number),
-            self.guard.preparing(sending, number),
+            self.guard.recording_execution(sending, number),
+            self.guard.recording_preparation(sending, number),
             self.keys.recording(sending),
         ):
             sending.number = number  # set only now: if the journal cannot be written, the request was never sent

@@ -264,7 +264,7 @@ class _Sender:
         for the same moment. On a sandbox two are, and have the first share of limits.executions; then come the supplied
         codes that the journal lets this run send, then those of other transfers that the run prepares."""
         profile, limit = self._profile, self._profile.limits.executions
-        plan, usable = profile.transactions.prepare, self._door.guard.open(profile.transactions.codes)
+        plan, usable = profile.transactions.prepare, self._door.guard.open_journal(profile.transactions.codes)
         may_pair = profile.is_sandbox and plan and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
         at_once = 2 if may_pair and limit >= _LEAST_WITH_A_PAIR else 0
         supplied = usable[: limit - at_once]
