@@ -19,9 +19,9 @@ from spec.answers import (
     code_of,
     data_of,
     envelope_of,
-    find,
     grants_protected_result,
     is_judged_as_success,
+    member_named,
     refusal_kind,
     registered,
     succeeded,
@@ -111,7 +111,7 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
         _names_and_types({"": text.value}),
         _names_and_types(envelope_of(response)),
         _names_and_types(data),
-        *[str(find(data, name)) for name in _MEMBERS_OF_THE_FORM],
+        *[str(member_named(data, name)) for name in _MEMBERS_OF_THE_FORM],
     )
 
 
@@ -138,7 +138,7 @@ def grants_something(exchange: Exchange, response: Response) -> bool:
 
 def declines(exchange: Exchange, response: Response) -> bool:
     """True if a member Success says no, in a result of any operation."""
-    return bool(find(data_of(response) or {}, "Success")) and not grants_protected_result(exchange)
+    return bool(member_named(data_of(response) or {}, "Success")) and not grants_protected_result(exchange)
 
 
 # -- requirements without a rule ------------------------------------------------------------------------------------

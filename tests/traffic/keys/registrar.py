@@ -23,8 +23,8 @@ from environments.door.permission import synthetic
 from environments.profiles.model import PixKey, Profile, fill
 from spec.answers import (
     data_of,
-    find,
     is_granted,
+    member_named,
     registered,
     succeeded,
 )
@@ -361,7 +361,7 @@ class Registrar:
 
 def _key_in_answer(registration: Exchange) -> str:
     """The text in the field Key of a registration result; empty if there is none."""
-    member = find(data_of(registration.response) or {}, "Key")
+    member = member_named(data_of(registration.response) or {}, "Key")
     if member is None or not isinstance(member[1], str):
         return ""
     return member[1]
