@@ -116,7 +116,7 @@ def refusal_kind(response: Response) -> RefusalKind | None:
         return RefusalKind.LOCK
     if status == 400 and b"SSL certificate" in response.start[:2_000]:
         return RefusalKind.CERTIFICATE
-    return next(kind for kind in RefusalKind if status in kind.value)
+    return next(refusal for refusal in RefusalKind if status in refusal.value)
 
 
 def is_refusal(response: Response) -> bool:
@@ -142,10 +142,10 @@ def turns_away(response: Response) -> bool:
 
     That is a refusal which the same request gets again, or a page for people.
     """
-    kind = refusal_kind(response)
-    if kind is None:
+    refusal = refusal_kind(response)
+    if refusal is None:
         return bool(json_error(response))
-    return kind in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
+    return refusal in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
 
 
 @kept_beside
@@ -162,8 +162,8 @@ def refusal_of_the_caller(response: Response) -> RefusalKind | None:
     """Kind of a refusal that is about the caller. A page for people is one: it leads to log in, as a redirect does."""
     if refuses_the_token(response):
         return RefusalKind.TOKEN
-    kind = RefusalKind.REDIRECT if is_page(response) else refusal_kind(response)
-    return kind if kind in ABOUT_THE_CALLER else None
+    refusal = RefusalKind.REDIRECT if is_page(response) else refusal_kind(response)
+    return refusal if refusal in ABOUT_THE_CALLER else None
 
 
 @read_with_a_large_body
@@ -390,6 +390,7 @@ def declines(response: Response | None) -> bool:
 @read_with_a_large_body
 @kept_beside
 def _success_is_false(response: Response) -> bool:
+    """True if `Success` in data is the text false, in any letter case."""
     success_text = _text_of(data_of(response), "Success") or ""
     return success_text.strip().casefold() == "false"
 

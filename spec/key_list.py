@@ -1,10 +1,14 @@
 """What a list of keys shows, and what it cannot tell.
 
-The interface document does not show the shape of the list (Resources and their fields, last line). A key is in the list
-if one of its texts is the key, punctuation and letter case apart; a profile may name the place of the keys.
+A list is the answer to GET /v1/pix/keys/{accountId}. The interface document does not show its shape (Resources and
+their fields, last line). So a key is in the list if one of the texts in it is the key, in any punctuation and letter
+case. The profile may name the place of the keys with `key_at`, a JSON pointer (RFC 6901) in which * is every item.
 
-The door asks before and after each deletion, and judgements ask what became of a key. Off a sandbox a key is taken to
-be in the list as soon as anything in it may be the key, because what is deleted then may belong to somebody.
+The door asks before and after each deletion, and judgements ask what became of a key. Off a sandbox a key counts as
+listed as soon as any part of the list may be the key, because a deletion may take the key of somebody.
+
+A masked text shows a key with some of its characters hidden, such as `***.456.789-**`. Marks of a key are what stands
+beside it in the list, such as its status.
 """
 
 from __future__ import annotations
@@ -79,7 +83,8 @@ class Listing:
         self._value = text.value if text else None
         self._pointer = parts_of_pointer(key_at) if key_at else []
         at_pointer = list(_values_at(self._value, self._pointer)) if key_at else []
-        self._lacks_a_key = not key_at or any(not _is_text(value) for value in at_pointer)
+        has_only_keys = all(map(_is_text, at_pointer))
+        self._lacks_a_key = not key_at or not has_only_keys
         self.number = exchange.number
         """The number of the exchange."""
         self.is_readable = bool(text and text.readable)
@@ -252,16 +257,16 @@ def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
     if not pointer_parts:
         yield value
         return
-    name, rest = pointer_parts[0], pointer_parts[1:]
+    name, *further_parts = pointer_parts
     if isinstance(value, list):
         members = {str(place): item for place, item in enumerate(value)}
     else:
         members = value if isinstance(value, dict) else {}
     if name == _ANY_ITEM and isinstance(value, dict | list):
         for item in members.values():
-            yield from _values_at(item, rest)
+            yield from _values_at(item, further_parts)
     elif name in members:
-        yield from _values_at(members[name], rest)
+        yield from _values_at(members[name], further_parts)
     else:
         yield _ABSENT
 
@@ -276,14 +281,14 @@ def _values_with_holders(
     if not pointer_parts:
         yield value, holders
         return
-    name, rest = pointer_parts[0], pointer_parts[1:]
+    name, *further_parts = pointer_parts
     if is_in_an_item and isinstance(value, dict):
         holders = (*holders, value)
     if name == _ANY_ITEM and isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _values_with_holders(item, rest, holders, is_in_an_item=True)
+            yield from _values_with_holders(item, further_parts, holders, is_in_an_item=True)
     elif isinstance(value, dict) and name in value:
-        yield from _values_with_holders(value[name], rest, holders, is_in_an_item=is_in_an_item)
+        yield from _values_with_holders(value[name], further_parts, holders, is_in_an_item=is_in_an_item)
 
 
 def _marks(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> Marks:
@@ -363,6 +368,7 @@ def _visible_pieces(masked_text: str) -> list[str]:
 
 @lru_cache(maxsize=1_000)  # each key of the run is compared with each masked text of each list
 def _characters_of_own_key(key: str) -> str:
+    """The letters and digits of a key of the run."""
     return _letters_and_digits(key)
 
 

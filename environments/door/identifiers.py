@@ -223,6 +223,7 @@ def _texts_in(body: Any) -> set[str]:
 
 
 def _is_sent_as_json(sending: Sending) -> bool:
+    """True if the Content-Type of the request is that of JSON."""
     return str(sending.request.headers.get("Content-Type", "")).startswith("application/json")
 
 

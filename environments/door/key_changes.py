@@ -216,6 +216,7 @@ class KeyChanges:
 
 
 def _registers(sending: Sending) -> bool:
+    """True for a registration of a key."""
     return sending.intent.operation == "registerPixKey"
 
 

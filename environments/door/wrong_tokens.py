@@ -111,7 +111,8 @@ def _with_another_signature(token: str) -> str:
 
     It is a random token if the replaced part is too short, because the rest would tell too much of the right one.
     """
-    beginning, part_to_replace = "", token
+    beginning = ""
+    part_to_replace = token
     if signed_parts(token):
         header_and_claims, dot, part_to_replace = token.rpartition(".")
         beginning = header_and_claims + dot

@@ -114,8 +114,8 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     judgement = token_is_required([*offers, *to_anybody], successes, "executed", *deviations)
     require_supplied([*offers, *asked_again], "no request without a valid token was sent")
     require_supplied(judgement.deviates or not perhaps_spent(executions_log), _PERHAPS_SPENT)
-    tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
-    remark("executePix.token.required", tried)
+    credentials_tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
+    remark("executePix.token.required", credentials_tried)
 
     assert_found("executePix.token.required", judgement)
 

@@ -144,8 +144,8 @@ def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types,
 def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, profile):
     """A request without a valid token does not register a key."""
     refusals = registrations_for(registrations_log, Registering.WITHOUT_A_TOKEN)
-    tried = tried_with_stand_ins_in_words("registerPixKey", refusals, traffic)
-    remark("registerPixKey.token.required", tried)
+    credentials_tried = tried_with_stand_ins_in_words("registerPixKey", refusals, traffic)
+    remark("registerPixKey.token.required", credentials_tried)
 
     with_effect = ("refused-with-effect", let_in_with_effect(registrations_log, profile))
     deviations = (with_effect, *let_in(registrations_log, "registerPixKey"))

@@ -91,12 +91,12 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     if not registrations or _understood_or_with_effect(log, profile, registrations):
         return
     refused = registrations[-1]
-    kind = refused_or_lost(refused)
-    if deviations_if_more_is_needed(log) or kind not in _KINDS_OF_REFUSAL:
+    refusal = refused_or_lost(refused)
+    if deviations_if_more_is_needed(log) or refusal not in _KINDS_OF_REFUSAL:
         return
 
     key_may_be_made = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
-    may_be_repeated = key_may_be_made and kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
+    may_be_repeated = key_may_be_made and refusal in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
     if not may_be_repeated:
         registrar.read_key_list()
         return
@@ -212,6 +212,7 @@ def _is_refused_like_another_type(log: Log, refused: Exchange) -> bool:
 
 
 def _first_registrations_of(log: Log, key_type: str) -> list[Exchange]:
+    """The answers to valid registrations of keys of this type that were not registered."""
     return [exchange for exchange in first_registrations(log) if type_sent(exchange) == key_type]
 
 

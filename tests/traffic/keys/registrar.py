@@ -93,6 +93,7 @@ class Registrar:
         return free_keys
 
     def _account_may_have(self, key: PixKey) -> bool:
+        """True unless `not_for_this_account` of the profile names the type of the key."""
         return key.type not in self.profile.not_for_this_account
 
     def _make_free(self, key: PixKey) -> bool:
@@ -343,6 +344,7 @@ class Registrar:
         return self.last_list
 
     def _read_list_of(self, account: str) -> Exchange:
+        """Send a request for the list of keys of an account."""
         return self.client.send("listPixKeys", account, valid=True, purpose=KeyListing.KEYS_OF_NOW)
 
     def _read_lists_once(self) -> None:
@@ -368,4 +370,5 @@ def _key_in_answer(registration: Exchange) -> str:
 
 
 def _new_synthetic_key() -> PixKey:
+    """A synthetic key that no other call returns."""
     return PixKey("EMAIL", f"{synthetic()}@example.com")

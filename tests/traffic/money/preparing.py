@@ -19,7 +19,7 @@ from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
 from spec.answers import data_of, is_granted
 from spec.exchange import Exchange, Purpose
-from spec.facts import facts_of, text_of
+from spec.facts import facts_as_text, facts_of
 from spec.json_text import is_number, leaves_of, read_json
 from spec.requirements import requirements
 
@@ -82,7 +82,7 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
     `supplied` has the codes of the profile.
     """
     if not code and exchange.response and data_of(exchange.response):
-        facts = text_of(facts_of(exchange.response.json.value))[:_LONGEST_FACTS]
+        facts = facts_as_text(facts_of(exchange.response.json.value))[:_LONGEST_FACTS]
         return (
             f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
             f"{plan.operation} (exchange {exchange.number}), which holds {facts}: correct code_at; the transfer is not "
