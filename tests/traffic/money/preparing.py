@@ -33,12 +33,17 @@ _LONGEST_FACTS = 300
 def prepare(client: Client, profile: Profile, most: int, purpose: Purpose | None = None) -> list[Exchange]:
     """Prepare transfers, at most so many, with the keys of the profile in turn. Gives the exchanges.
 
-    No further transfer is prepared after one whose code was not found, because it cannot be executed.
+    No further transfer is prepared after one whose code was not found, because it cannot be executed. None is prepared
+    if the profile does not say how.
     """
     plan = profile.transactions.prepare
-    prepared = client.door.guard.prepared
     preparations: list[Exchange] = []
-    while plan and len(preparations) < most and not prepared.has(""):  # "" is the code of a transfer without one
+    if plan is None:
+        return preparations
+    while len(preparations) < most:
+        lacks_a_code = client.door.guard.prepared.has("")  # the code of a transfer whose code was not found
+        if lacks_a_code:
+            break
         preparations.append(prepare_one(client, profile, plan, len(preparations), purpose))
     return preparations
 
@@ -79,7 +84,7 @@ def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
 def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
     """A note that the answer has no code, or one that may not be sent; empty if there is no trouble.
 
-    `supplied` has the codes of the profile.
+    `supplied` has the codes of the profile. An answer without data gets no note, because it is not as documented.
     """
     if not code and exchange.response and data_of(exchange.response):
         facts = facts_as_text(facts_of(exchange.response.json.value))[:_LONGEST_FACTS]
@@ -117,7 +122,11 @@ def filled(body: Any, profile: Profile, place: int = 0) -> Any:
     The keys are the first one of each type, in the order of the profile. `place` counts through them, and begins again
     at the end.
     """
-    first_of_type = {key.type: key for key in reversed(profile.pix_keys) if key.key}  # the first one is put in last
+    first_of_type: dict[str, PixKey] = {}
+    for key in profile.pix_keys:
+        if key.key:
+            first_of_type.setdefault(key.type, key)
     keys = list(first_of_type.values()) or [PixKey("", "")]
-    key = keys[~place % len(keys)]  # from the end, because the profile was read from its end
-    return fill(body, account=next(iter(profile.accounts), ""), key=key.key, type=key.type)
+    key_in_turn = keys[place % len(keys)]
+    account = next(iter(profile.accounts), "")
+    return fill(body, account=account, key=key_in_turn.key, type=key_in_turn.type)
