@@ -347,7 +347,7 @@ def _may_stand_for(masked_text: str, key: str) -> bool:
     A number may lack its country code. Any other text begins and ends as the key does.
     """
     pieces = _visible_pieces(masked_text)
-    characters = _characters_of_own_key(key)
+    characters = _letters_and_digits_of_key(key)
     has_same_ends = characters.startswith(pieces[0]) and characters.endswith(pieces[-1])
     if not characters.isdecimal() and not has_same_ends:
         return False
@@ -367,7 +367,7 @@ def _visible_pieces(masked_text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1_000)  # each key of the run is compared with each masked text of each list
-def _characters_of_own_key(key: str) -> str:
+def _letters_and_digits_of_key(key: str) -> str:
     """The letters and digits of a key of the run."""
     return _letters_and_digits(key)
 

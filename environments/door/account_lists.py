@@ -69,10 +69,11 @@ class AccountLists:
         account = exchange.request.last_segment
         listing = Listing(exchange, self.key_at)
         was_granted = is_granted(exchange)
-        if was_granted:
+        if was_granted:  # also of a list that was read beside other requests
             for text in listing.texts:
                 self._first_shown.setdefault(text, listing.number)
-        if exchange.beside:
+        was_read_beside_others = exchange.beside > 0
+        if was_read_beside_others:
             return None
         if not was_granted or not listing.is_readable:
             self.last[account] = None

@@ -151,7 +151,7 @@ class KeyChanges:
         for at_s in _WAITS_S:
             if listing is None or not _shows_any(listing, texts_of_deletion):
                 return
-            self._ending.sleep(at_s - waited_s)
+            self._ending.sleep(at_s - waited_s)  # the waits are counted from the first read
             waited_s = at_s
             listing = self._read(sending, account)
         if listing is not None and _shows_any(listing, texts_of_deletion):

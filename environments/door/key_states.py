@@ -160,7 +160,7 @@ def was_not_sent(exchange: Exchange) -> bool:
     return exchange.failure is not None and exchange.failure.kind in _NOTHING_WAS_SENT
 
 
-def is_closed_by(key: RunKey, deletion: Exchange) -> bool:
+def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
     """True if the answer to a deletion says that the key is not registered any more.
 
     The deletion names the key at its account, and it succeeded. If the key was only perhaps registered, the answer that
@@ -181,7 +181,7 @@ def _is_named(key: RunKey, texts: list[str]) -> bool:
 
 
 def state_after_deletion(key: RunKey, deletion: Exchange) -> KeyState:
-    """The state after a deletion that closes the key, see `is_closed_by`.
+    """The state after a deletion that closes the key, see `is_gone_after`.
 
     A key whose registration was granted and that no list has shown may still be registered after its deletion.
     """

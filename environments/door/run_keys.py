@@ -29,7 +29,7 @@ from environments.door.key_states import (
     Presence,
     RunKey,
     can_be_named,
-    is_closed_by,
+    is_gone_after,
     may_have_become,
     own_key_may_be_deleted,
     presence_of,
@@ -346,7 +346,7 @@ class Keys:
         """Change the state of each key that the answer to a deletion shows to be gone."""
         self.lists.note_deletion(exchange)
         for key in self.not_cleaned_up():
-            if is_closed_by(key, exchange):
+            if is_gone_after(key, exchange):
                 key.exchanges.append(exchange.number)
                 self._set_state(key, state_after_deletion(key, exchange))
 

@@ -31,11 +31,11 @@ from tests.traffic.judgements import (
     token_is_required,
 )
 from tests.traffic.keys.listed import (
-    let_in_and_listed,
-    let_in_with_effect,
     lost_registrations,
     refused_and_listed,
     refused_with_effect,
+    without_token_and_listed,
+    without_token_with_effect,
 )
 from tests.traffic.keys.purposes import (
     Registering,
@@ -147,12 +147,16 @@ def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, 
     credentials_tried = tried_with_stand_ins_in_words("registerPixKey", refusals, traffic)
     remark("registerPixKey.token.required", credentials_tried)
 
-    with_effect = ("refused-with-effect", let_in_with_effect(registrations_log, profile))
+    with_effect = ("refused-with-effect", without_token_with_effect(registrations_log, profile))
     deviations = (with_effect, *let_in(registrations_log, "registerPixKey"))
     without_token = [*refusals, *granted_to_anybody(registrations_log, "registerPixKey")]
     judgement = token_is_required(without_token, valid_registrations(registrations_log), "registered", *deviations)
     assert_found("registerPixKey.token.required", judgement)
-    warn("registerPixKey.token.required", finding("refused-and-listed"), let_in_and_listed(registrations_log, profile))
+    warn(
+        "registerPixKey.token.required",
+        finding("refused-and-listed"),
+        without_token_and_listed(registrations_log, profile),
+    )
 
 
 @requirement("registerPixKey.token.accepted")

@@ -3,7 +3,8 @@
 The tests of registrations ask for it. The interface document does not say what a list holds: it may also show keys that
 wait, attempts that failed, or the last key that was named. So a refused registration fails only if all of this is true:
 
-- The profile says with `key_at` where the keys stand, and the key stands there with the same marks as an accepted one.
+- The profile says with `key_at` where the keys stand, and the key stands there with the same marks as an accepted key.
+  Marks are what stands beside a key in the list, such as its status.
 - The key was absent before, and two lists show it after.
 - A registered key gets another answer. If it gets the same, another client may have registered the key in between.
 
@@ -128,8 +129,11 @@ class KeyLists:
     # -- how accepted keys stand there ------------------------------------------------------------------------------
 
     @cached_property
-    def _granted_with_next_list(self) -> list[tuple[Exchange, Listing]]:
-        """The granted registrations that name a key for the first time, each with the first list after it."""
+    def _granted_with_first_list(self) -> list[tuple[Exchange, Listing]]:
+        """The granted registrations that name a key for the first time, each with the first list after it.
+
+        A registration is left out if that list could not be read, or if its key was deleted before the list.
+        """
         purposes = (Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED)
         granted = []
         for registration in registrations_for(self._log, *purposes):
@@ -154,7 +158,7 @@ class KeyLists:
         """The granted registrations whose key the next list shows, each with that list."""
         return [
             (registration, listing)
-            for registration, listing in self._granted_with_next_list
+            for registration, listing in self._granted_with_first_list
             if _shows_in_any_case(listing, key_sent(registration))
         ]
 
@@ -312,7 +316,7 @@ class KeyLists:
         missing_keys = set()
         first_list = self._first_list()
         own_keys = {key.key for key in self._profile.pix_keys}
-        for registration, listing in self._granted_with_next_list:
+        for registration, listing in self._granted_with_first_list:
             key = key_sent(registration)
             may_be_masked = listing.may_hide(key, first_list)
             may_be_written_otherwise = key in own_keys and listing.may_show(key)
@@ -370,15 +374,15 @@ def refused_and_listed(log: Log, profile: Profile) -> list[Exchange]:
     return [effect.exchange for effect in KeyLists(log, profile).effects_of_refusals()]
 
 
-def let_in_with_effect(log: Log, profile: Profile) -> list[Exchange]:
+def without_token_with_effect(log: Log, profile: Profile) -> list[Exchange]:
     """The registrations without a valid token that were refused, and that surely registered their key."""
     return [effect.exchange for effect in KeyLists(log, profile).effects_without_a_token() if effect.is_certain]
 
 
-def let_in_and_listed(log: Log, profile: Profile) -> list[Exchange]:
+def without_token_and_listed(log: Log, profile: Profile) -> list[Exchange]:
     """The registrations without a valid token that were refused, and whose keys are listed.
 
-    Empty if the profile says where keys stand: then `let_in_with_effect` tells what is certain.
+    Empty if the profile says where keys stand: then `without_token_with_effect` tells what is certain.
     """
     if profile.key_at is not None:
         return []

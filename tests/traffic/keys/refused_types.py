@@ -204,7 +204,7 @@ def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[
 
 
 def _is_refused_like_another_type(log: Log, refused: Exchange) -> bool:
-    """True if the first registration of another type got the same answer."""
+    """True if a key of another type got the same answer when it was registered for the first time."""
     for exchange in first_registrations(log):
         if type_sent(exchange) != type_sent(refused) and indistinguishable(exchange, refused):
             return True

@@ -8,6 +8,7 @@ others the document says neither. Words of this module:
 | synthetic key | an e-mail address that the suite makes up, and that belongs to nobody |
 | row | a credential and the way in which a request with it is written, a row of the table in `wrong_tokens.py` |
 | companion | a valid request that does nothing, sent at the same moment as one that must be refused |
+| neighbour | a refused request or a read, sent right before a valid registration, on the same connection |
 """
 
 from __future__ import annotations
@@ -198,7 +199,7 @@ def _prepare_for_valid_registrations(scene: _Scene) -> None:
 
 
 def _register_keys_of_the_profile(scene: _Scene) -> None:
-    """Register each key of the profile but RANDOM, one by one, twice, with rows behind it, and delete it."""
+    """Register each key of the profile but RANDOM, twice, and delete it. Wrong tokens go between the registrations."""
     for key in keys_with_a_value(scene.keys):
         key_is_free = _register_and_delete(scene.registrar, key, scene.take_rows)
         if key_is_free:
@@ -343,7 +344,7 @@ def _register_once_more(
     Each of the first ones goes alone, right behind a neighbour. Once there is no neighbour left, they go together.
     """
     answers = []
-    for body, send_neighbour in zip(bodies, neighbours, strict=False):
+    for body, send_neighbour in zip(bodies, neighbours, strict=False):  # there may be fewer neighbours than bodies
         send_neighbour()
         answers.append(registrar.register(body, Registering.ONCE_MORE))
     bodies_left = bodies[len(answers) :]

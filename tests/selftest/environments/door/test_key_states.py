@@ -9,7 +9,7 @@ from environments.door.key_states import (
     Presence,
     RunKey,
     can_be_named,
-    is_closed_by,
+    is_gone_after,
     may_have_become,
     own_key_may_be_deleted,
     presence_of,
@@ -157,7 +157,7 @@ def test_a_refused_key_that_nobody_can_name_is_gone(value, account, status, is_s
 )
 def test_a_deletion_closes_the_key_that_it_names_at_its_account(run_key, exchange, is_closed):
     """If it succeeded; or if there is no such key, and the key was not sure."""
-    assert is_closed_by(run_key, exchange) is is_closed
+    assert is_gone_after(run_key, exchange) is is_closed
 
 
 def test_a_deletion_without_an_answer_closes_no_key():
@@ -165,7 +165,7 @@ def test_a_deletion_without_an_answer_closes_no_key():
     request = deletion({"pixKey": EMAIL}).request
     lost = Exchange(1, "deletePixKey", request, failure=Failure(FailureKind.TIMEOUT, "no answer"))
 
-    assert not is_closed_by(key(S.REGISTERED), lost)
+    assert not is_gone_after(key(S.REGISTERED), lost)
 
 
 @pytest.mark.parametrize(
