@@ -264,23 +264,24 @@ class ExecutionGuard:
         outcome is unknown. Raises LimitError, or JournalError: then nothing is sent.
         """
         code = sending.code
-        if not code or sending.asks_again:
+        if not code or sending.asks_again:  # asks again for an executed code: nothing is left to execute
             yield
             return
         self._budget.take("executions")
-        before = self._outcomes.get(canonical(code))
-        if before is None:
+        outcome_before = self._outcomes.get(canonical(code))
+        if outcome_before is None:
             self._write(code, Outcome.OFFERED)
         if sending.executes:
             self._write(code, Outcome.SENT)
         self._permitted_again.discard(code)
+        # Set before the request leaves, so that it stands if this thread is interrupted.
         self.unknown.append(number)
         self._outcomes[canonical(code)] = Outcome.UNKNOWN
         try:
             yield
         finally:
             is_own = self.prepared.has(code)
-            outcome = outcome_of(sending.exchange, executes=sending.executes, is_own=is_own, before=before)
+            outcome = outcome_of(sending.exchange, executes=sending.executes, is_own=is_own, before=outcome_before)
             self._note_outcome(sending, code, outcome)
 
     def _note_outcome(self, sending: Sending, code: str, outcome: Outcome) -> None:

@@ -183,8 +183,9 @@ class Identifiers:
 
         Some services have one key for each account, so that a deletion need not name it.
         """
+        is_generated = bool(sending.intent.part)
         template = self._profile.requests.get("deletePixKey")
-        if template is None or "{key}" in str(template.json) or sending.intent.part:
+        if is_generated or template is None or "{key}" in str(template.json):
             return False
         bodies = [
             fill(template.json, account=account, key="", type=key_type)
@@ -229,9 +230,10 @@ def _is_sent_as_json(sending: Sending) -> bool:
 
 def _asks_for_a_new_key(sending: Sending) -> bool:
     """True for a registration that leaves the key to the service, and that no generator drew."""
-    key, key_type = key_sent(sending.sent.body)
-    if sending.reaches != {_REGISTER} or sending.intent.part:
+    is_generated = bool(sending.intent.part)
+    if is_generated or sending.reaches != {_REGISTER}:
         return False
+    key, key_type = key_sent(sending.sent.body)
     return not key and key_type in _MADE_BY_THE_SERVICE
 
 

@@ -109,7 +109,7 @@ class Journal(EventLog):
     """The code that this run may send although an earlier run sent it."""
 
     @property
-    def _count(self) -> Path:
+    def _count_file(self) -> Path:
         """The file with the number of lines."""
         return self.path.with_suffix(".count")
 
@@ -140,7 +140,7 @@ class Journal(EventLog):
         lines = self._lines()
         counted = self._counted()
         if counted is None:
-            return f"{self._count} is missing, edited, or not signed with the key of the journal"
+            return f"{self._count_file} is missing, edited, or not signed with the key of the journal"
         if not counted <= len(lines) <= counted + 1:
             return f"it has {len(lines)} lines and had {counted}"
         for number, is_whole in enumerate(_whole_lines(self.key.read(), lines), 1):
@@ -159,9 +159,9 @@ class Journal(EventLog):
 
         The number alone, which earlier versions wrote, does not count: it could be edited to fit a cut journal.
         """
-        if not self._count.exists():
+        if not self._count_file.exists():
             return None if self._lines() else 0
-        text = self._count.read_text("utf-8", "replace")
+        text = self._count_file.read_text("utf-8", "replace")
         count, _, _ = text.partition(" ")
         is_signed = count.isdecimal() and text == self._signed(int(count))
         return int(count) if is_signed else None
@@ -172,7 +172,7 @@ class Journal(EventLog):
 
     def _write_count(self, count: int) -> None:
         """Write the number of lines, signed, in the place of the old one."""
-        replace_file(self._count, self._signed(count).encode())
+        replace_file(self._count_file, self._signed(count).encode())
 
     # -- writing ----------------------------------------------------------------------------------------------
 

@@ -193,15 +193,26 @@ class KeyLists:
         for registration in registrations_for(self._log, Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED):
             if refused_or_lost(registration) not in REFUSALS:
                 continue
-            before = self._last_list_before(registration.number)
-            if before is None or self._was_sent_twice_since(before, registration):
-                continue
-            listings = self._two_lists_after(registration.number)
-            key = key_sent(registration) or self._key_made_since(registration, listings)
-            is_listed_after = bool(listings) and all(listing.shows(key) for listing in listings)
-            is_new = is_listed_after and not before.shows(key)
-            if key and is_new and not self._is_answered_like_a_registered_key(registration):
+            key = self._key_that_appeared(registration)
+            if key and not self._is_answered_like_a_registered_key(registration):
+                listings = self._two_lists_after(registration.number)
                 yield Effect(registration, key, self._stands_like_an_accepted_key(key, listings))
+
+    def _key_that_appeared(self, registration: Exchange) -> str:
+        """The key of a registration, if the list before it lacks the key and two lists after it show it; else empty.
+
+        Empty, too, if the same request went before: that one may have registered the key.
+        """
+        before = self._last_list_before(registration.number)
+        if before is None or self._was_sent_twice_since(before, registration):
+            return ""
+        listings = self._two_lists_after(registration.number)
+        if not listings:
+            return ""
+        key = key_sent(registration) or self._key_made_since(registration, listings)
+        is_listed_after = all(listing.shows(key) for listing in listings)
+        was_listed_before = before.shows(key)
+        return key if is_listed_after and not was_listed_before else ""
 
     def effects_without_a_token(self) -> Iterator[Effect]:
         """The refused registrations without a valid token whose keys a later list shows.
@@ -243,8 +254,10 @@ class KeyLists:
         return [(exchange.number, key_sent(exchange)) for exchange in with_token]
 
     def _was_sent_twice_since(self, before: Listing, registration: Exchange) -> bool:
-        """True if the same request went to the service more than once since a list: the first one may have registered
-        the key, and the second one may be refused for that."""
+        """True if the same request went to the service more than once since a list.
+
+        Then the first one may have registered the key, and the second one may be refused for that.
+        """
         bodies = [
             exchange.request.body for exchange in self._log if before.number < exchange.number <= registration.number
         ]
@@ -413,8 +426,8 @@ def types_left_alone(log: Log, profile: Profile) -> dict[str, Text]:
 
 def _keys_left_alone(log: Log, profile: Profile) -> set[PixKey]:
     """The keys of the profile that a list showed before the first registration, and that the run did not register."""
-    registered_keys = {"", *map(key_sent, valid_registrations(log))}
-    unregistered_keys = [key for key in profile.pix_keys if key.key not in registered_keys]
+    keys_sent = {"", *map(key_sent, valid_registrations(log))}
+    unregistered_keys = [key for key in profile.pix_keys if key.key not in keys_sent]
     left_alone: set[PixKey] = set()
     if not unregistered_keys:  # a list may be large, and need not be parsed then
         return left_alone

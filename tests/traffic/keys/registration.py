@@ -263,7 +263,10 @@ def _send_without_a_type(scene: _Scene) -> None:
 
 
 def _register_keys_beside_each_other(scene: _Scene) -> None:
-    """Register the keys that were deleted before once more, at the same moment if the run may send several at once."""
+    """Register each key once more that was registered and deleted before, and delete it again.
+
+    All keys go at the same moment, if the run may send several requests at once; else one after the other.
+    """
     if not scene.registrar.deletes_keys:
         return
     if scene.registrar.together.is_possible:
