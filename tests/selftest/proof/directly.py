@@ -42,7 +42,7 @@ from tests.harness.finishing import close_record
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SESSION, Session, session_of
 from tests.harness.watching import begin_test, record_test, take_assertions
-from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
+from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_by_id
 from tests.traffic.phases import SENT, RunTraffic, send
 
 _TODAY = time.time()
@@ -87,10 +87,9 @@ class SentInTrial:
         close_record(self.session)
         run.exchanges = {exchange.number: outline(exchange) for exchange in self.session.door.exchanges}
         run.close()
-        notes = tuple(str(note.text) for note in result_of_run(run).notes)
-        return Trial(
-            result_of_run(run).verdict.exit_status, results_of(run), run.requests, tuple(run.errors), notes=notes
-        )
+        result = result_of_run(run)
+        notes = tuple(str(note.text) for note in result.notes)
+        return Trial(result.verdict.exit_status, results_by_id(result), run.requests, tuple(run.errors), notes=notes)
 
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:
         """Calls one test of this run with what its fixtures give, or have given."""
