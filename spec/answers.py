@@ -253,7 +253,7 @@ def carries_result(exchange: Exchange) -> bool:
 def grants_protected_result(exchange: Exchange) -> bool:
     """True if the answer grants what only a valid token may get.
 
-    If the request had no valid token, less is enough: words of success, also in a refusal or after one.
+    If the request had no valid token, less is enough: words of success, also in a refusal or behind it.
     """
     response = exchange.response
     if response is None:
@@ -284,7 +284,7 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
     """True if an answer to a request without a valid token tells of a transfer.
 
     Any answer does so with an execution result, whole or in part, or with the word DONE. An answer that is no refusal
-    does so, too, with two filled members that no error has, or with three of which one is such a member.
+    does so, too, if it fills members that only a transfer has.
     """
     says_done = any(map(_says_done, (response, *_objects_in_texts(response))))
     if says_done or execution_results(response):
@@ -295,7 +295,10 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
 
 
 def _fills_members_of_a_transfer(members: Mapping[str, Any]) -> bool:
-    """True for an object with two filled members that no error has, or with three of which one is such a member."""
+    """True for an object with two filled members that no error has.
+
+    An object with one such member and two others is enough, too. Members of a reason do not count.
+    """
     filled = _filled_members(members) - _MEMBERS_OF_A_REASON
     filled_in_no_error = filled - _MEMBERS_OF_ANY_ERROR
     if len(filled_in_no_error) >= _FEWEST_OF_A_GRANT:
@@ -318,7 +321,7 @@ def _objects_in_texts(response: Response) -> Iterator[Response]:
 
 
 def _objects_in_text(text: str) -> Iterator[str]:
-    """Each JSON object in a text, as the text has it. An object inside another one does not come again."""
+    """Each JSON object in a text, as the text has it, without the objects inside other objects."""
     end_of_last_object = 0
     for brace in islice(re.finditer("{", text), _MOST_BEGINS_OF_OBJECTS):
         start = brace.start()
@@ -339,8 +342,8 @@ _TOLERANT_DECODER = JSONDecoder(strict=False)
 def is_partly_unread(response: Response) -> bool:
     """True if the body may say more than the suite could read.
 
-    It broke off, its coding or its charset is another one, it begins as a JSON object that does not end, or a limit of
-    the suite cut it.
+    It broke off, the suite does not know its coding or its charset, it begins as a JSON object that does not end, or a
+    limit of the suite cut it.
     """
     if response.broken or response.json.limit:
         return True
@@ -400,8 +403,9 @@ def may_be_registered(exchange: Exchange) -> bool:
     if exchange.operation != "registerPixKey" or not exchange.expects_success:
         return False
     refusal = refused_or_lost(exchange)
-    is_unreadable = exchange.response is not None and not is_readable(exchange.response)
-    return refusal in _OUTCOME_UNKNOWN or (refusal is None and is_unreadable)
+    if refusal is not None:
+        return refusal in _OUTCOME_UNKNOWN
+    return exchange.response is not None and not is_readable(exchange.response)
 
 
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}

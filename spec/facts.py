@@ -85,17 +85,18 @@ def merged_facts(answers: Iterable[Facts]) -> Facts:
 
 
 def updated_facts(was: Facts, now: Facts) -> Facts:
-    """The new facts, and each old fact of a place that the new ones say nothing about, such as the items of an empty
-    array.
+    """The new facts, and each old fact of a place of which the new facts say nothing.
 
-    An old fact is dropped with its holder: if a member is gone, so is all that was in it.
+    The items of an empty array are such a place. An old fact is dropped with its holder: if a member is gone, so is all
+    that was in it.
     """
     current = set(now)
     new_types = _types_by_place(now)
     for place, type_name in sorted(was):  # so that an object or array comes before its members and items
         holder = _holder_of(place)
         holder_exists = holder == ANSWER or (holder, OBJECT) in current or (holder, ARRAY) in current
-        if holder_exists and not _telling_types(_types_at(place, new_types)):
+        new_facts_tell = bool(_telling_types(_types_at(place, new_types)))
+        if holder_exists and not new_facts_tell:
             current.add((place, type_name))
     return frozenset(current)
 
@@ -140,14 +141,17 @@ def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
 
 
 def facts_as_text(facts: Facts) -> str:
-    """The facts on one line, without those that others imply: `200 application/json: /code number, /data/*/id string`.
+    """The facts on one line, such as `200 application/json: /code number, /data/*/id string`.
 
-    That a place holds an object is implied by the members in it.
+    A place that only holds others is left out, because the members in it imply that it is an object.
     """
     types = _types_by_place(facts)
     holders = {_holder_of(place) for place in types}
-    inner_places = sorted(place for place in types if place != ANSWER)
-    shown_places = [place for place in inner_places if place not in holders or types[place] - _HOLDER_TYPES]
+    shown_places = []
+    for place in sorted(types):
+        only_holds_others = place in holders and types[place] <= _HOLDER_TYPES
+        if place != ANSWER and not only_holds_others:
+            shown_places.append(place)
     inner_text = ", ".join(f"{place} {types_in_words(types[place])}" for place in shown_places)
     answer_text = types_in_words(types.get(ANSWER, ()))
     return ": ".join(text for text in (answer_text, inner_text) if text)

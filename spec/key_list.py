@@ -152,15 +152,16 @@ class Listing:
 
     @cached_property
     def _all_digits(self) -> str:
-        """The digits of all values in their order, and on a line of its own those of each text, number and name.
+        """Lines of digits, in which a number is looked for.
 
-        A number that is spread over several values is in the first line. A number that is a name is in its own.
+        The first line has the digits of all values in their order, so that it also has a number which is spread over
+        several values. Each further line has the digits of one text, number or name.
         """
         return "\n".join([_digits(self._all_letters_and_digits), *map(_digits, self.all_texts)])
 
     @cached_property
     def hides_keys(self) -> bool:
-        """True if a key that it shows is masked or cut: nobody can tell from the list which keys are there."""
+        """True if one of the keys at `key_at` is masked or cut, so that nobody can tell which keys are there."""
         return any(map(_is_masked, self.values))
 
     def may_hide(self, key: str, before: Listing | None = None) -> bool:
@@ -199,8 +200,10 @@ class Listing:
 
     def _says_more(self, names: list[str], value: Any) -> bool:
         """True if a member says that there are more keys. `names` lead to it from the outermost object."""
-        if any(map(_NEXT_PART.fullmatch, names)):
-            return value not in (None, False, "", 0, {}) and value != []
+        leads_to_next_part = any(map(_NEXT_PART.fullmatch, names))
+        if leads_to_next_part:
+            is_empty = value in (None, False, "", 0, {}) or value == []
+            return not is_empty
         own_name = names[-1]
         if own_name == "last":  # as Spring's pages say it
             return value is False
@@ -211,7 +214,7 @@ class Listing:
         return bool(_NUMBER_OF_KEYS.fullmatch(own_name)) and self._is_more_than_shown(value)
 
     def _is_more_than_shown(self, value: Any) -> bool:
-        """True if a value is a larger number than that of the keys at `key_at`."""
+        """True if a value is a number, and the list shows fewer keys at `key_at`."""
         return _number_of(value) > len(self.values)
 
     @cached_property
@@ -225,7 +228,7 @@ class Listing:
 
     @cached_property
     def _digits_by_item(self) -> list[set[str]]:
-        """The digits of each value in an object or array, one set for each of these that may be an item of the list."""
+        """For each object or array that may be an item of the list, the digits of its values."""
         digits_by_holder: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
             digits = _digits(_written_out(value)) if _is_text(value) else ""

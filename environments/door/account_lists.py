@@ -51,14 +51,14 @@ class AccountLists:
     def note_deletion(self, deletion: Exchange) -> None:
         """Note a deletion that was sent, whatever its answer.
 
-        A sandbox may delete all keys if a deletion names none. Elsewhere such a deletion goes to no account of the
+        A sandbox may delete all keys if a deletion names no key. Elsewhere such a deletion goes to no account of the
         profile (identifiers.py).
         """
         texts = texts_of(deletion.request.body)
         self._last_deletion = deletion.number
         self._named_in_deletions.update(texts)
-        names_no_key = not any(texts)
-        if self._is_sandbox and names_no_key and is_granted(deletion):
+        may_name_all_keys = self._is_sandbox and not any(texts)
+        if may_name_all_keys and is_granted(deletion):
             self._all_may_be_deleted = True
 
     def note_list(self, exchange: Exchange) -> Listing | None:
@@ -89,8 +89,11 @@ class AccountLists:
 
         The first list of an account at which the run does not register shows that state whenever it is read.
         """
-        is_of_another_account = bool(self._account) and account != self._account
-        return not self.before_is_final or (is_of_another_account and account not in self.before)
+        if not self.before_is_final:
+            return True
+        run_registers_elsewhere = bool(self._account) and account != self._account
+        is_first_list = account not in self.before
+        return run_registers_elsewhere and is_first_list
 
     def is_new_since(self, text: str, number: int) -> bool:
         """True if no list before the exchange with this number has the text, and the service may have made the key."""

@@ -28,7 +28,7 @@ from spec.interface import PREPARING
 from spec.message import Text
 
 _MOST_UNKNOWN = 2
-"""Unknown outcomes in a row after which no further code is sent. A single one may be a dropped connection."""
+"""Unknown outcomes in a row after which no further code is sent. A single one may be caused by a dropped connection."""
 _MOST_REFUSED_TOKENS = 2
 """Executions refused with 401 after which no further code is sent. After the first one, another token may do."""
 _CAN_BE_SENT = (Outcome.OFFERED, Outcome.NOT_SENT)
@@ -158,9 +158,10 @@ class ExecutionGuard:
 
         If the journal cannot be written, no code is sent any more.
         """
-        operation, code_at = self._budget.prepares
+        operation, code_at = self._budget.prepares  # the operation that gives codes to execute, and their place
+        gives_a_code = exchange.operation == operation and is_granted(exchange)
         code = ""
-        if exchange.response and is_granted(exchange) and exchange.operation == operation:
+        if exchange.response and gives_a_code:
             code = code_in(exchange.response, code_at)
         try:
             if code:
@@ -322,7 +323,8 @@ class ExecutionGuard:
                 self.notes.append(_STOPPED)
         elif executes:
             self._unknown_in_a_row = 0
-        if executes and exchange.response is not None and refuses_the_token(exchange.response):
+        token_is_refused = exchange.response is not None and refuses_the_token(exchange.response)
+        if executes and token_is_refused:
             self._refused_token = self._token()
             self.token_refused.append(exchange.number)
 

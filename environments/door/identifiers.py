@@ -37,7 +37,7 @@ _MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
 _SYNTHETIC = re.compile(rb"%b[\w-]*" % MARK.encode())
 """A synthetic identifier: the mark, and all letters, digits, _ and - that follow it."""
 _MAY_BE_AN_IDENTIFIER = re.compile(rb"[\d@]")
-"""Each key but a RANDOM one has a digit or an at sign, and so has an amount."""
+"""Each key but a RANDOM key has a digit or an at sign, and so has an amount."""
 _RANDOM_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 """A UUID of version 4, which is random (RFC 9562 section 5.4)."""
 Leaf = tuple[JsonPath, Any]
@@ -109,7 +109,7 @@ class Identifiers:
                 raise ForbiddenError("an account or a key in the body that is neither of the profile nor synthetic")
 
     def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
-        """True if a text or a number of a body is no account and no key, or one that the request may name."""
+        """True if a text or a number of a body is no account and no key, or if the request may name it."""
         if not isinstance(leaf, str):
             return True
         member_is_synthetic = any(MARK in str(name) for name in path)

@@ -228,7 +228,10 @@ class Journal(EventLog):
         None if the code may be sent, also if it was refused and --resend-code names it. Raises JournalError.
         """
         entry = self.entry(code)
-        if entry is None or entry.outcome in NEVER_SENT or entry.run == self.run:
+        if entry is None or entry.outcome in NEVER_SENT:
+            return None
+        is_of_this_run = entry.run == self.run
+        if is_of_this_run:
             return None
         is_sent_again = entry.outcome is Outcome.REFUSED and code in self.resend
         return None if is_sent_again else entry

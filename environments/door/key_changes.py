@@ -124,8 +124,10 @@ class KeyChanges:
         self._keys.lists.before_is_final = True
 
     def _read_lists_after_registration(self, sending: Sending) -> None:
-        """Read all lists after the first registration of a key type, because an account may have room for one key of a
-        type alone, so that a new key replaces the old one."""
+        """Read all lists after the first registration of a key type.
+
+        An account may have room for one key of each type alone, so that a new key replaces the old one.
+        """
         _, key_type = key_sent(sending.exchange.request.body)
         may_have_effect = registered(sending.exchange) or may_be_registered(sending.exchange)
         can_compare = self._may_read and self._keys.lists.key_at is not None

@@ -149,8 +149,9 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     # A refused key without a known value, for a synthetic account, counts as gone: no list could show it. On a sandbox
     # the same holds for invalid requests. A status from 500 on is no clear refusal.
     is_for_nobody = key.is_for_nobody or (is_sandbox and not exchange.valid)
+    no_list_can_show_it = key.value is None and is_for_nobody
     is_clear_refusal = exchange.response.status < 500
-    if key.value is None and is_for_nobody and is_clear_refusal:
+    if no_list_can_show_it and is_clear_refusal:
         return KeyState.GONE
     return KeyState.REFUSED
 
@@ -207,7 +208,8 @@ def state_after_list(key: RunKey, presence: Presence, *, is_sandbox: bool) -> Ke
 
 def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
     """The state of a key when nothing more is sent, as far as the lists tell."""
-    if key.state is KeyState.REFUSED and key.is_for_nobody and not was_any_list_read:
+    is_refused_for_nobody = key.state is KeyState.REFUSED and key.is_for_nobody
+    if is_refused_for_nobody and not was_any_list_read:
         return KeyState.GONE
     if key.state is KeyState.REGISTERED and key.was_never_listed:
         return KeyState.LATER

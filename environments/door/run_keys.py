@@ -387,8 +387,8 @@ class Keys:
     def _update_by_other_account(self, key: RunKey, value: str, presence: Presence, account: str) -> None:
         """Change the state of a key by the list of another account of the profile.
 
-        If the list shows a synthetic key that is new there, the service registered it at another account than the named
-        one. If a key was refused for a synthetic account, and the list does not show it, it was not registered.
+        If the list shows a synthetic key that is new there, the service registered it at this account instead of the
+        named one. If a key was refused for a synthetic account, and the list does not show it, it was not registered.
         """
         if account not in self.accounts:
             return
@@ -396,9 +396,10 @@ class Keys:
         was_shown_before = before is not None and before.shows(value)
         is_synthetic = not key.owned and MARK in value
         is_new_here = not was_shown_before and self._key_with_value(value, account) is None
+        is_refused_for_nobody = key.is_for_nobody and key.state is KeyState.REFUSED
         if presence.is_shown and is_synthetic and is_new_here:
             self._add_listed(key, value, account)
-        elif presence.is_absent and key.is_for_nobody and key.state is KeyState.REFUSED:
+        elif presence.is_absent and is_refused_for_nobody:
             self._set_state(key, KeyState.GONE)
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
@@ -407,7 +408,8 @@ class Keys:
         If it was refused, it is not registered if everything new in the list is another key of the run.
         """
         is_its_account = account == key.account or not key.account
-        if key.state is not KeyState.REFUSED or self.list_before_run is None or not is_its_account:
+        can_compare = is_its_account and self.list_before_run is not None
+        if key.state is not KeyState.REFUSED or not can_compare:
             return
         new_texts = {plain(text) for text in listing.texts if self.lists.is_new_since(text, key.exchanges[0])}
         texts_of_run = set(map(plain, self.values_sent))

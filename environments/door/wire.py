@@ -3,7 +3,7 @@
 Requests share kept connections. A service may close such a connection at any time, and then nobody knows if the request
 arrived. So these go over a fresh connection:
 
-- a request that may move money, and one that is sent again after it got no answer
+- a request that may move money, and a request that is sent again after it got no answer
 - the first transaction code; later codes go over a kept connection that was just used, because some services answer
   differently there
 - all codes, once the service closed a connection without having said that it would, and all codes behind a proxy
@@ -133,9 +133,10 @@ class Wire(HTTPAdapter):
         code = sending.code
         if not code:
             return sending.is_lost or not sending.repeatable
+        if code == self._first_code or not self._keeps_codes:
+            return True
         pools = self.poolmanager.pools
-        found_closed = any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
-        return code == self._first_code or not self._keeps_codes or found_closed
+        return any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
 
     def _exchange(
         self, request: requests.PreparedRequest, deadline: Deadline, operation: str = ""

@@ -161,7 +161,7 @@ def _unsigned(token: str) -> str | None:
 
 
 def _of_another_issuer(token: str) -> str | None:
-    """A signed token of another issuer, whose signature only looks like one; None if the right one is not signed."""
+    """A signed token of another issuer, whose signature is made up. None if the right token is not signed."""
     parts = signed_parts(token)
     if not parts or _is_short(parts[2]):
         return None

@@ -76,7 +76,7 @@ class Effect:
 
     exchange: Exchange
     key: str
-    """The key that the lists show: the one that was sent, or the one that the service made."""
+    """The key that the lists show: the key that was sent, or a key that the service made."""
     is_certain: bool
     """True if the key stands in the lists like an accepted key."""
 
@@ -149,7 +149,8 @@ class KeyLists:
         key = key_sent(registration)
         for exchange in self._log:
             is_between = registration.number < exchange.number < number_of_list
-            if is_between and exchange.operation == DELETE and key in texts_of(exchange.request.body):
+            is_deletion = exchange.operation == DELETE
+            if is_between and is_deletion and key in texts_of(exchange.request.body):
                 return True
         return False
 
@@ -345,9 +346,11 @@ def _can_show(read: Exchange, key: str) -> bool:
 
     A list may be large, and dozens of keys are looked for in it. So it is parsed only if this is true.
     """
-    name = key.partition("@")[0]  # the part of an e-mail address that is synthetic
+    name, _, _ = key.partition("@")  # the part of an e-mail address that is synthetic
     is_synthetic = MARK in name
-    return not is_synthetic or (read.response is not None and name.encode() in read.response.body)
+    if not is_synthetic:
+        return True
+    return read.response is not None and name.encode() in read.response.body
 
 
 def _shows_in_any_case(listing: Listing, key: str) -> bool:

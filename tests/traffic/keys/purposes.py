@@ -103,7 +103,7 @@ def is_understood(exchange: Exchange) -> bool:
 def is_refused_outright(exchange: Exchange) -> bool:
     """True if the service refused a request because of its content.
 
-    A refusal for the token, the rate or the load is another one, and so is a key that is registered already.
+    A refusal for the token, the rate or the load is not about its content. Nor is a conflict: the key is registered.
     """
     return refused_or_lost(exchange) in ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
 

@@ -82,7 +82,7 @@ def send_refused_types_again(registrar: Registrar) -> None:
 
 
 def _send_type_again(registrar: Registrar, key_type: str) -> None:
-    """Repeat the refused registration of a type, and then an accepted one of another type.
+    """Repeat the refused registration of a type, and then an accepted registration of another type.
 
     If the other type is refused now, too, or nothing else is accepted, the account may be full.
     """
@@ -135,9 +135,9 @@ def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
 
 
 def _find_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
-    """Send registrations with one difference each, until one is accepted; then the documented one again.
+    """Send registrations with one difference each, until one is accepted. Then repeat the documented registration.
 
-    The documented one is repeated only as long as it is refused as before.
+    It is repeated only as long as it is refused as before.
     """
     was_accepted = _register_with_a_difference(registrar, refused)
     if not was_accepted:
@@ -150,7 +150,7 @@ def _find_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
 
 
 def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool:
-    """Send the refused registration in one other form after the other, until one is accepted. True if one was."""
+    """Send the refused registration in different forms, until a form is accepted. True if there is such a form."""
     for difference in _differences(refused):
         purpose = Registering.WITH_A_DIFFERENCE
         answer = registrar.register(body_sent(refused), purpose, **difference.options, valid=False)
@@ -228,7 +228,7 @@ def _registrations_of_open_types(log: Log) -> list[Exchange]:
 
 
 def _understood_or_with_effect(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
-    """The registrations whose type the service understood. A refusal that registered the key is one of them."""
+    """The registrations whose type the service understood, and the refused ones that registered their key."""
     with_effect: list[Exchange] = []
     if not all(map(is_understood, registrations)):
         with_effect = refused_with_effect(log, profile)

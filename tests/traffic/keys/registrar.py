@@ -274,7 +274,7 @@ class Registrar:
             self.keys.learn_value(key, value)
 
     def _was_replaced(self, key: RunKey, registration: Exchange, listing: Listing) -> bool:
-        """True if the service made another key than the one that was sent: the list has a new key in its place.
+        """True if the service made a key instead of the key that was sent: the list has a new key in its place.
 
         A masked text of the list may be the key that was sent, and then it was not replaced. EVP is the Central Bank's
         name for RANDOM, so after it any new text of the list may be the key, also without `key_at`.

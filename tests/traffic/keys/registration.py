@@ -277,7 +277,7 @@ def _register_keys_beside_each_other(scene: _Scene) -> None:
 
 
 def _send_rows_that_are_left(scene: _Scene) -> None:
-    """Send synthetic keys with the rows that are left: first those that are written as usual."""
+    """Send synthetic keys with the rows that are left: first the rows that are written as usual."""
     registrar = scene.registrar
     purpose = Registering.WITHOUT_A_TOKEN
     usual_rows = [row for row in scene.rows_left if not row.written]
@@ -400,7 +400,9 @@ def _learn_keys_that_were_refused_and_made(scene: _Scene) -> None:
         _note_that_a_refused_key_is_listed(registrar, effects[0].exchange)
     for effect in effects:
         key = registrar.keys.key_of(effect.exchange) if effect.is_certain else None
-        if key and (key.value is not None or registrar.keys.may_tell_random_by_lists):
+        if key is None:
+            continue
+        if key.value is not None or registrar.keys.may_tell_random_by_lists:
             registrar.keys.learn_value(key, effect.key)
 
 
@@ -519,7 +521,7 @@ def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> No
 
 
 def _register_random(registrar: Registrar, key: PixKey) -> Text:
-    """Register a RANDOM key in one form after the other, until one is not refused, and delete it.
+    """Register a RANDOM key in different forms, until a form is not refused, and delete it.
 
     The interface document does not show how such a key is asked for. Returns the reason if no RANDOM key may be
     registered now, else an empty text.

@@ -86,7 +86,8 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
 
     `supplied` has the codes of the profile. An answer without data gets no note, because it is not as documented.
     """
-    if not code and exchange.response and data_of(exchange.response):
+    answer_has_data = bool(data_of(exchange.response))
+    if exchange.response and answer_has_data and not code:
         facts = facts_as_text(facts_of(exchange.response.json.value))[:_LONGEST_FACTS]
         return (
             f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
@@ -113,7 +114,8 @@ def _may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> bool:
     is_secret = folded_code in folded_secrets or secrets.token().casefold() in folded_code
     is_supplied = canonical(code) in map(canonical, supplied)
     has_a_meaning = code in (".", "..") or code in requirements() or is_supplied
-    return _CODE.fullmatch(code) is not None and not is_secret and not has_a_meaning
+    has_the_form_of_a_code = _CODE.fullmatch(code) is not None
+    return has_the_form_of_a_code and not (is_secret or has_a_meaning)
 
 
 def filled(body: Any, profile: Profile, place: int = 0) -> Any:
