@@ -102,6 +102,10 @@ ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {Refus
 """Another request of the same caller may get another answer."""
 
 
+_BEGIN_OF_A_PAGE = 2_000
+"""Bytes of a page in which the reason for a refusal is looked for. The number is a choice."""
+
+
 @read_with_a_large_body
 @kept_beside
 def refusal_kind(response: Response) -> RefusalKind | None:
@@ -112,15 +116,16 @@ def refusal_kind(response: Response) -> RefusalKind | None:
         if envelope_refuses and not _says_success(response):
             return RefusalKind.ENVELOPE
         return None
-    if status == 403 and response.header("Retry-After"):
+    if status == 403 and response.header("Retry-After"):  # the caller may come back, so it is not forbidden for good
         return RefusalKind.LOCK
-    if status == 400 and b"SSL certificate" in response.start[:2_000]:
+    if status == 400 and b"SSL certificate" in response.start[:_BEGIN_OF_A_PAGE]:  # nginx writes so
         return RefusalKind.CERTIFICATE
+    # Every status is in OTHER, and the kinds before OTHER are more specific.
     return next(refusal for refusal in RefusalKind if status in refusal.value)
 
 
 def is_refusal(response: Response) -> bool:
-    """True if a valid request was refused: any status but 2xx, or the envelope says so."""
+    """True if the answer refuses the request: by any status but 2xx, or by its envelope."""
     return refusal_kind(response) is not None
 
 

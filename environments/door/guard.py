@@ -184,22 +184,31 @@ class ExecutionGuard:
             return
         if self.journal:
             sending.held.enter_context(self.journal.turn())
-        asks_for_the_first = code == self.first_executed
-        sending.asks_again = asks_for_the_first and not sending.executes
-        is_spent = self._outcomes.get(canonical(code), Outcome.OFFERED) not in _CAN_BE_SENT
-        may_be_repeated = sending.asks_again or code in self._permitted_again
-        if is_spent and not may_be_repeated:
-            raise NotSentError(
-                "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
-            )
+        is_the_first = code == self.first_executed
+        sending.asks_again = is_the_first and not sending.executes
+        self._refuse_spent(code, asks_again=sending.asks_again)
         if self._unknown_in_a_row >= _MOST_UNKNOWN:
             raise NotSentError(_STOPPED)
-        if self.keep_codes_back():
+        codes_are_kept_back = self.keep_codes_back()
+        if codes_are_kept_back:
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
         if self._is_granted_without_token and not sending.executes:
             raise NotSentError("the result of a code was given without a valid token: one proof is enough")
         if self.journal and not sending.asks_again:
             self._refuse_by_journal(self.journal, code)
+
+    def _refuse_spent(self, code: str, *, asks_again: bool) -> None:
+        """Raises NotSentError if this run sent the code before, and may not send it once more.
+
+        `asks_again` is true if the code was executed, and goes without the valid token now.
+        """
+        outcome = self._outcomes.get(canonical(code), Outcome.OFFERED)
+        is_spent = outcome not in _CAN_BE_SENT
+        may_be_repeated = asks_again or code in self._permitted_again
+        if is_spent and not may_be_repeated:
+            raise NotSentError(
+                "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
+            )
 
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:
         """Raises NotSentError if the journal cannot be relied on, or says that another run sent the code."""
@@ -240,7 +249,8 @@ class ExecutionGuard:
         """
         if self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN:
             return 0
-        if self.keep_codes_back():
+        codes_are_kept_back = self.keep_codes_back()
+        if codes_are_kept_back:
             return 0
         return self._budget.executions_left
 

@@ -275,7 +275,7 @@ class Keys:
             self.lists.before_is_final = True
         if sending.intent.operation == "registerPixKey":
             registration = sending.sent
-            named_key = self._named_in(registration.body, registration.last_segment)
+            named_key = self._find_or_add_key(registration.body, registration.last_segment)
             state_before = named_key.state
             key = self._record_attempt(named_key, registration.last_segment)
         try:
@@ -299,7 +299,7 @@ class Keys:
             self._set_state(key, KeyState.MAYBE)
         return key
 
-    def _named_in(self, body: bytes, account: str) -> RunKey:
+    def _find_or_add_key(self, body: bytes, account: str) -> RunKey:
         """The key that a registration names. If it is not known, it is added.
 
         A key of the profile counts as named if it stands anywhere in the body. Each empty key is a new one, because a

@@ -87,7 +87,7 @@ class KeyLists:
     def __init__(self, log: Log, profile: Profile) -> None:
         self._log = log
         self._profile = profile
-        self._last_read: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
+        self._last_listings: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
         account = next(iter(profile.accounts), "")
         reads = log.sent(LIST, KeyListing.KEYS_OF_NOW)
         # The exchanges that asked for a list of this account. Their answers are parsed only if they are needed.
@@ -95,34 +95,34 @@ class KeyLists:
 
     # -- which lists ------------------------------------------------------------------------------------------------
 
-    def _read(self, exchange: Exchange) -> Listing | None:
-        """Contents of a list; None if it could not be read."""
-        if exchange.number not in self._last_read:
+    def _listing_of(self, exchange: Exchange) -> Listing | None:
+        """The list in the answer of this exchange; None if it could not be read. The last few are kept in memory."""
+        if exchange.number not in self._last_listings:
             self._forget_the_oldest()
             listing = Listing(exchange, self._profile.key_at) if succeeded(exchange) else None
-            self._last_read[exchange.number] = listing if listing and listing.is_readable else None
-        return self._last_read[exchange.number]
+            self._last_listings[exchange.number] = listing if listing and listing.is_readable else None
+        return self._last_listings[exchange.number]
 
     def _forget_the_oldest(self) -> None:
         """Make room in memory for one more list."""
-        while len(self._last_read) >= _MOST_KEPT:
-            oldest = next(iter(self._last_read))
-            del self._last_read[oldest]
+        while len(self._last_listings) >= _MOST_KEPT:
+            oldest = next(iter(self._last_listings))
+            del self._last_listings[oldest]
 
     def _last_list_before(self, number: int) -> Listing | None:
         """The last list before an exchange; None if there is none, or if it could not be read."""
         earlier = [read for read in self._reads if read.number < number]
-        return self._read(earlier[-1]) if earlier else None
+        return self._listing_of(earlier[-1]) if earlier else None
 
     def next_list(self, number: int) -> Listing | None:
         """The first list after an exchange; None if there is none, or if it could not be read."""
         later = [read for read in self._reads if read.number > number]
-        return self._read(later[0]) if later else None
+        return self._listing_of(later[0]) if later else None
 
     def _two_lists_after(self, number: int) -> list[Listing]:
         """The two lists after an exchange; empty unless both could be read."""
         later = [read for read in self._reads if read.number > number]
-        listings = [self._read(read) for read in later[:_LISTS_AFTER]]
+        listings = [self._listing_of(read) for read in later[:_LISTS_AFTER]]
         readable = [listing for listing in listings if listing is not None]
         return readable if len(readable) == _LISTS_AFTER else []
 
@@ -181,7 +181,7 @@ class KeyLists:
 
     def _first_list(self) -> Listing | None:
         """The first list of the run; None if there is none, or if it could not be read."""
-        return self._read(self._reads[0]) if self._reads else None
+        return self._listing_of(self._reads[0]) if self._reads else None
 
     def _stands_like_an_accepted_key(self, key: str, listings: Iterable[Listing]) -> bool:
         """True if in each list the key has the marks of an accepted key, such as its type and status."""
@@ -242,7 +242,7 @@ class KeyLists:
         earlier = [suspect for suspect in suspects if suspect.number < read.number]
         only_refused = [suspect for suspect in earlier if key_sent(suspect) not in keys_with_token]
         candidates = [suspect for suspect in only_refused if _can_show(read, key_sent(suspect))]
-        listing = self._read(read) if candidates else None
+        listing = self._listing_of(read) if candidates else None
         if listing is None:
             return []
         return [(suspect, listing) for suspect in candidates if listing.shows(key_sent(suspect))]
@@ -281,7 +281,7 @@ class KeyLists:
     def _was_listed_before(self, key: str, number: int) -> bool:
         """True if any list before an exchange shows the key."""
         for read in self._reads:
-            listing = self._read(read) if read.number < number else None
+            listing = self._listing_of(read) if read.number < number else None
             if listing is not None and listing.shows(key):
                 return True
         return False
@@ -302,7 +302,7 @@ class KeyLists:
         never_listed = self._never_listed()
         if never_listed:  # lists that lack a documented type prove nothing about keys of undocumented types
             not_in_later_lists = [registration for registration in not_in_later_lists if registration.valid]
-        last_list = self._read(self._reads[-1]) if self._reads else None
+        last_list = self._listing_of(self._reads[-1]) if self._reads else None
         if last_list is None:  # the key may be in the list that could not be read
             return not_in_later_lists
         return not_in_later_lists + never_listed
