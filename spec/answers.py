@@ -201,20 +201,20 @@ def answer_in_words(exchange: Exchange) -> Message:
         return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
         code = code_of(response)
-        if not _may_be_shown(code):
+        if not _code_may_be_shown(code):
             return say("{status} with a code that is not 0", status=response.status)
         return say("{status} with code {code}, not 0", status=response.status, code=str(code))
     code = code_of(response)
     is_refused = 400 <= response.status < 500
     code_says_more = code is not None and code not in (0, response.status)
-    if is_refused and code_says_more and _may_be_shown(code):
+    if is_refused and code_says_more and _code_may_be_shown(code):
         return say("{status} with code {code}", status=response.status, code=str(code))
     if is_page(response):
         return say("{status} with a page of HTML", status=response.status)
     return say(f"{response.status} {named_media_type(response.media_type)}")
 
 
-def _may_be_shown(code: int | None) -> bool:
+def _code_may_be_shown(code: int | None) -> bool:
     """True if there is a code, and it is too small to name somebody."""
     return code is not None and abs(code) <= _LARGEST_CODE
 

@@ -17,7 +17,7 @@ from itertools import chain, product
 from typing import Any
 from urllib.parse import quote
 
-from environments.door.bodies import NumberText, bodies_of_the_profile, key_sent, leaves_in
+from environments.door.bodies import NumberText, bodies_of_the_profile, key_and_type_in, leaves_in
 from environments.door.key_states import can_be_named
 from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
@@ -233,13 +233,13 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
     is_generated = bool(sending.intent.part)
     if is_generated or sending.reaches != {_REGISTER}:
         return False
-    key, key_type = key_sent(sending.sent.body)
+    key, key_type = key_and_type_in(sending.sent.body)
     return not key and key_type in _MADE_BY_THE_SERVICE
 
 
 def _new_uuid_in(sending: Sending) -> str | None:
     """The key of a registration of the type RANDOM, if it is a random UUID, which nobody else has; else None."""
-    key, key_type = key_sent(sending.sent.body)
+    key, key_type = key_and_type_in(sending.sent.body)
     is_registration = sending.reaches == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
     is_random = key is not None and _RANDOM_UUID.fullmatch(key) is not None
     return key if is_registration and is_random else None

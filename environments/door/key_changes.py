@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from environments.door.bodies import key_sent, texts_of
+from environments.door.bodies import key_and_type_in, texts_of
 from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, Sending
 from environments.door.run_keys import Keys
@@ -128,7 +128,7 @@ class KeyChanges:
 
         An account may have room for one key of each type alone, so that a new key replaces the old one.
         """
-        _, key_type = key_sent(sending.exchange.request.body)
+        _, key_type = key_and_type_in(sending.exchange.request.body)
         may_have_effect = registered(sending.exchange) or may_be_registered(sending.exchange)
         can_compare = self._may_read and self._keys.lists.key_at is not None
         if may_have_effect and can_compare and key_type not in self._compared_types:

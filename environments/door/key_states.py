@@ -171,10 +171,10 @@ def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
         return False
     refusal = refusal_kind(deletion.response)
     is_gone = refusal is None or (refusal is RefusalKind.NOT_FOUND and key.state in UNSURE)
-    return is_gone and _is_named(key, texts_of(deletion.request.body))
+    return is_gone and _body_names_key(key, texts_of(deletion.request.body))
 
 
-def _is_named(key: RunKey, texts: list[str]) -> bool:
+def _body_names_key(key: RunKey, texts: list[str]) -> bool:
     """True if the texts of a body name the key. An empty key must stand there as an empty text."""
     if not key.value:
         return key.value in texts

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from environments.door.account_lists import AccountLists
-from environments.door.bodies import key_sent, names, texts_of
+from environments.door.bodies import key_and_type_in, names, texts_of
 from environments.door.key_record import GONE, MAYBE, REGISTERED, KeyRecord
 from environments.door.key_states import (
     EVENT_OF_STATE,
@@ -309,7 +309,7 @@ class Keys:
         for own_value, own_key in self._own_keys.items():
             if own_value in texts:
                 return own_key
-        value, key_type = key_sent(body)
+        value, key_type = key_and_type_in(body)
         known_key = self._key_with_value(value, account) if value else None
         if known_key is not None:
             return known_key

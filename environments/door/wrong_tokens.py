@@ -82,7 +82,7 @@ def _encoded(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def _with_members(part: str, **members: object) -> str:
+def _part_with_members(part: str, **members: object) -> str:
     """A header or claims, with some members replaced or added."""
     changed = {**json.loads(_decoded(part)), **members}
     return _encoded(json.dumps(changed, separators=(",", ":")).encode())
@@ -123,7 +123,7 @@ def _with_another_signature(token: str) -> str:
 
 def _with_claims(**changes: object) -> Make:
     """Makes a signed token with other claims (RFC 7519 section 4.1) and the signature as it was."""
-    return _of_signed(lambda header, claims, signature: f"{header}.{_with_members(claims, **changes)}.{signature}")
+    return _of_signed(lambda header, claims, signature: f"{header}.{_part_with_members(claims, **changes)}.{signature}")
 
 
 def _signed_anew(key: bytes, header_members: Claims, **claims_to_change: object) -> Make:
@@ -137,8 +137,8 @@ def _signed_anew(key: bytes, header_members: Claims, **claims_to_change: object)
         header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
-        new_header = _with_members(_NO_MEMBERS, alg="HS256", typ="JWT", **header_members)
-        new_claims = _with_members(claims, **claims_to_change)
+        new_header = _part_with_members(_NO_MEMBERS, alg="HS256", typ="JWT", **header_members)
+        new_claims = _part_with_members(claims, **claims_to_change)
         return f"{new_header}.{new_claims}.{_signature(new_header, new_claims, key)}"
 
     return wrong_token_of
@@ -156,7 +156,7 @@ def _unsigned(token: str) -> str | None:
     """
     if signed_parts(token):
         return None
-    header = _with_members(_NO_MEMBERS, alg="none", typ="JWT")
+    header = _part_with_members(_NO_MEMBERS, alg="none", typ="JWT")
     return f"{header}.{_MADE_UP_CLAIMS}."
 
 
@@ -166,12 +166,12 @@ def _of_another_issuer(token: str) -> str | None:
     if not parts or _is_short(parts[2]):
         return None
     header, claims, signature = parts
-    return f"{header}.{_with_members(claims, iss=_ISSUER)}.{_look_alike(signature)}"
+    return f"{header}.{_part_with_members(claims, iss=_ISSUER)}.{_look_alike(signature)}"
 
 
 _ISSUER = f"https://{MARK}issuer.example"
 _NO_MEMBERS = _encoded(b"{}")
-_MADE_UP_CLAIMS = _with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{MARK}subject", exp=_NEVER_EXPIRES)
+_MADE_UP_CLAIMS = _part_with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{MARK}subject", exp=_NEVER_EXPIRES)
 
 
 def _is_short(text: str) -> bool:
@@ -231,7 +231,7 @@ FORMS = (
     # unsigned as the header says (RFC 7515 appendix A.5), or with nothing where the signature was
     Form(
         "the token without a signature (none)",
-        _of_signed(lambda header, claims, _: f"{_with_members(header, alg='none')}.{claims}."),
+        _of_signed(lambda header, claims, _: f"{_part_with_members(header, alg='none')}.{claims}."),
     ),
     Form(
         "the token without its signature",

@@ -437,7 +437,7 @@ def _keys_left_alone(log: Log, profile: Profile) -> set[PixKey]:
     for read in _lists_before_registrations(log):
         if is_granted(read):
             listing = Listing(read, profile.key_at)
-            left_alone |= {key for key in unregistered_keys if _may_be_shown(listing, key, profile)}
+            left_alone |= {key for key in unregistered_keys if _list_may_show(listing, key, profile)}
     return left_alone
 
 
@@ -450,7 +450,7 @@ def _lists_before_registrations(log: Log) -> list[Exchange]:
     return [read for read in reads if read.number < min(numbers)]
 
 
-def _may_be_shown(listing: Listing, key: PixKey, profile: Profile) -> bool:
+def _list_may_show(listing: Listing, key: PixKey, profile: Profile) -> bool:
     """True if a list shows a key of the profile. Outside a sandbox it is enough that it may show the key, because the
     key may be somebody's."""
     return listing.shows(key.key) or (not profile.is_sandbox and listing.may_show(key.key))

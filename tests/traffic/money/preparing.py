@@ -94,7 +94,7 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
             f"{plan.operation} (exchange {exchange.number}), which holds {facts}: correct code_at; the transfer is not "
             "executed"
         )
-    if not code or _may_be_sent(code, secrets, supplied):
+    if not code or _code_may_be_sent(code, secrets, supplied):
         return ""
     return (
         f"the code that {plan.operation} gave (exchange {exchange.number}) is not sent: it is not 1 to 200 printable "
@@ -103,7 +103,7 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
     )
 
 
-def _may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> bool:
+def _code_may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> bool:
     """True if a code from an answer can be nothing but a code.
 
     A wrong `code_at` may point to anything. So a secret is never sent in a path, and a code of the profile is not
