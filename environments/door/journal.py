@@ -334,12 +334,15 @@ def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_
 
 
 def _add_state(states: list[JournalEntry], event: Event) -> None:
-    """Add an event of a code to its states, of which the last one counts. ANSWERED and NOT_SENT take states away."""
+    """Add an event of a code to its states, the oldest first. The last state counts.
+
+    ANSWERED and NOT_SENT take states away instead.
+    """
     outcome = Outcome(event["event"])
-    if outcome is Outcome.ANSWERED:
+    if outcome is Outcome.ANSWERED:  # the request to prepare gave no code, so there is nothing to send
         states.clear()
         return
-    if outcome is Outcome.NOT_SENT:
+    if outcome is Outcome.NOT_SENT:  # there was no connection, so the state before SENT counts again
         if states and states[-1].outcome is Outcome.SENT:
             states.pop()
         return

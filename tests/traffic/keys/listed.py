@@ -202,7 +202,7 @@ class KeyLists:
     def _key_that_appeared(self, registration: Exchange) -> str:
         """The key of a registration, if the list before it lacks the key and two lists after it show it; else empty.
 
-        Empty, too, if the same request went before: that one may have registered the key.
+        Empty, too, if the same request was also sent earlier, after the list before: it may have registered the key.
         """
         before = self._last_list_before(registration.number)
         if before is None or self._was_sent_twice_since(before, registration):

@@ -64,7 +64,7 @@ def prepare_one(
         trouble = _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes)
         if trouble:
             door.note(NoteAbout.SET_UP, trouble)
-            code = ""
+            code = ""  # stands for a transfer that cannot be executed
         door.secrets.learn(CODE, code)
         door.guard.prepared.learn(exchange.number, code)
     return exchange
