@@ -39,22 +39,29 @@ from tests.traffic.planning import InPlaceOfTests, what_to_print
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """The options of the suite."""
     add = add_group(parser, pluginmanager).addoption
-    add("--environment", default="sandbox", metavar="NAME", help="use the profile environments/NAME.yaml, or a path")
-    add("--report-dir", metavar="DIR", help="folder for the files of the report")
-    add("--compare-with", help="compare with this run: its folder, or its conformance.json")
-    add("--report-language", choices=LANGUAGES, help="language of report.html")
-    add("--seed", type=whole_number(0), help="repeat the generated traffic of the run that reported SEED")
-    add("--examples", type=whole_number(1), help="number of generated requests for each operation")
-    add("--parallel", type=whole_number(1, 64), help="most requests at once")
-    add("--no-report", action="store_true", help="print the results, write no files")
-    add("--recorded", action="append", help="judge these HAR files, folders or globs, and send nothing")
-    add("--scheduler", help="judge them on the Dask cluster with this scheduler: tcp://HOST:PORT")
-    add("--accept", action="store_true", help="write what is observed to NAME.observed.yaml")
+    add(
+        "--environment",
+        default="sandbox",
+        metavar="NAME",
+        help="test the service of environments/NAME.yaml (or a path)",
+    )
+    add("--report-dir", metavar="DIR", help="write the report into this folder (default: reports/runs/NAME/TIME)")
+    add("--compare-with", metavar="PATH", help="say what changed since the run in this folder, or conformance.json")
+    add(
+        "--report-language", choices=LANGUAGES, help="write report.html in this language (default: as the profile says)"
+    )
+    add("--seed", type=whole_number(0), metavar="N", help="repeat the generated requests of the run that printed this")
+    add("--examples", type=whole_number(1), metavar="N", help="generate N requests for each operation")
+    add("--parallel", type=whole_number(1, 64), metavar="N", help="send at most N requests at the same time")
+    add("--no-report", action="store_true", help="print the results, and write no files")
+    add("--recorded", action="append", metavar="PATH", help="judge this HAR file, folder or glob, and send nothing")
+    add("--scheduler", metavar="ADDRESS", help="judge it on the Dask cluster with this scheduler: tcp://HOST:PORT")
+    add("--accept", action="store_true", help="write what this run observes to NAME.observed.yaml, for later runs")
     add("--plan", action="store_true", help="print what the run would send, and send nothing")
-    add("--explain", nargs="?", const="", metavar="ID", help="explain a requirement, or list a group")
+    add("--explain", nargs="?", const="", metavar="ID", help="print how a requirement is tested, or the ids of a group")
     add("--list", action="store_true", help="print the requirements with their last verdicts, and send nothing")
-    add("--resend-code", metavar="FILE", help="send again the one refused code in this file (-: ask for the code)")
-    add("--new-journal", action="store_true", help="start a journal of codes, if none can be read")
+    add("--resend-code", metavar="FILE", help="send the refused code in this file again (-: ask for the code)")
+    add("--new-journal", action="store_true", help="start a journal of sent codes, if none can be read")
 
 
 @pytest.hookimpl(tryfirst=True)

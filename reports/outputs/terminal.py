@@ -20,7 +20,7 @@ from spec.message import Text, joined, texts_in_values
 _MOST_SAID = 5
 """Lines about requirements that were not exercised. The report has all of them."""
 _NEXT = {
-    RunVerdict.INCOMPLETE: "see to what the lines above name as missing, and run again",
+    RunVerdict.INCOMPLETE: "supply or correct what the lines above name, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
     RunVerdict.UNREACHABLE: "python -m environments check {name} asks the address in the profile step by step",
     RunVerdict.INTERNAL_ERROR: "run it with -v to see where the suite failed",

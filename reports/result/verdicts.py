@@ -205,8 +205,8 @@ def with_known_failures(
     return marked, notes
 
 
-_DELETE = say("passes; delete the entry")
-_PASSES = say("known_failures lists it, and it passes; delete the entry")
+_DELETE = say("passes: delete its entry")
+_PASSES = say("known_failures lists this requirement, and it passes: delete its entry")
 
 
 def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:
@@ -220,7 +220,7 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     | pass | not strict | passes, with a message |
     """
     if result.verdict == Verdict.FAIL and entry.until and entry.is_past(today):
-        return result, say("its last day {day} has passed", day=Date(entry.until.isoformat()))
+        return result, say("the last day of this known failure, {day}, has passed", day=Date(entry.until.isoformat()))
     if result.verdict == Verdict.FAIL:
         return replace(result, known_failure=entry.reason, known_until=entry.until), ""
     if result.verdict != Verdict.PASS:

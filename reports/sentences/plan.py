@@ -79,8 +79,8 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
             yield from _purposes(exchanges)
     yield f"  {'total':<17} {len(plan.exchanges):>5}  about; at most limits.requests ({profile.limits.requests}) in all"
     yield "  What a list shows of the keys, which is not described, changes a few of these numbers."
-    yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
-    yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
+    yield "  A request is repeated if the service asks for it (429, 502, 503, 504), once if a connection drops or if a"
+    yield "  finding has to be reproduced, an execution only if the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."
 
 
@@ -106,21 +106,26 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     numbers = Counter(exchange.operation for exchange in with_a_token)
     limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
     if profile.is_sandbox:
-        limit += ", and as many that name nobody"
-    yield f"wrong tokens, {limit}; to others in requests that change nothing:" if numbers else "wrong tokens: none"
+        limit += ", and as many with synthetic identifiers"
+    yield (
+        f"wrong tokens, {limit}; to other operations in requests that change nothing:"
+        if numbers
+        else "wrong tokens: none"
+    )
     for credential in dict.fromkeys(exchange.credential for exchange in invalid):
         if credential != NO_HEADER:
-            yield f"  {credential}{'; tells the token, so it needs fuzz' if credential in RESTORABLE else ''}"
+            reason = "; the token can be restored from it, so it needs fuzz" if credential in RESTORABLE else ""
+            yield f"  {credential}{reason}"
     stand_ins = dict.fromkeys(chain(*(exchange.written for exchange in invalid)))
     if stand_ins:
-        yield f"  written, or with: {', '.join(stand_ins)}"
+        yield f"  in other ways: {', '.join(stand_ins)}"
     for name, number in numbers.items():
         credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
         yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
         unsent_forms = ", ".join(form.name for form in forms(profile) if form.name not in credentials)
         if unsent_forms and name in WANT_THE_TOKEN:
             is_full = any(exchange.valid for exchange in plan.to(name))
-            why = "no room in limits.wrong_tokens for" if is_full else "no code to offer with"
+            why = "no room in limits.wrong_tokens for" if is_full else "no code to send with"
             yield f"  {name}: {why} {unsent_forms}"
 
 
@@ -136,7 +141,7 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         how = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {how}; {_after_registration(key, profile)}"
     becomes = "is deleted" if profile.deletes_keys else _why_it_stays(profile)
-    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: where the service registers one, it {becomes}"
+    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: if the service registers one, it {becomes}"
     yield "  no other key is deleted"
 
 
@@ -154,8 +159,8 @@ def _after_registration(key: PixKey, profile: Profile) -> str:
         return _why_it_stays(profile)
     if key.type == "RANDOM" and not key.key:
         if key.disposable or profile.is_sandbox:
-            return "deleted where Key or key_at tells its value"
-        return "deleted where Key and the list agree on its value"
+            return "deleted if Key or key_at tells its value"
+        return "deleted if Key and the list agree on its value"
     if key.disposable or profile.is_sandbox:
         return "deleted each time, unless a list showed it before the run"
     return "stays: it is not disposable"
@@ -175,7 +180,7 @@ def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
         amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
         yield f"  invalid and generated bodies: with synthetic accounts ({MARK}…), {amount}"
     if not profile.is_sandbox and "fuzz" in profile.allow and plan.to("registerPixKey", "deletePixKey", *PREPARING):
-        yield "unseen outside a sandbox: malformed bodies, if a service looks their account up first: it is synthetic"
+        yield "unseen outside a sandbox: malformed bodies, if a service first looks up their synthetic account"
 
 
 def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -194,13 +199,14 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
         offers = _with_wrong_tokens(plan, code)
         offers_before = [exchange for exchange in offers if exchange.number < number]
         if offers:
-            name = _places([code], supplied) if code in supplied else "one that the run prepares"
-            yield f"{name}: {len(offers_before)} times with no valid token first, when a lax service executes it"
+            name = _places([code], supplied) if code in supplied else "a code that the run prepares"
+            times = f"{len(offers_before)} times without the valid token first"
+            yield f"{name}: {times}; a service that ignores tokens executes it then"
     if plan.barred:
         yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
     yield from map(str, plan.cut)
     if in_sequences:
-        yield f"{len(in_sequences)} more of a transfer that the run prepares, to see if a balance follows"
+        yield f"{len(in_sequences)} more, of a transfer that is executed twice, to see if the balance changes twice"
     if valid and not profile.is_sandbox:
         yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
     if not valid and not plan.barred:
@@ -238,5 +244,5 @@ def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
     for operation in missing:
         yield f"  {operation.id:<17} {needed_for(operation)}"
     if "fuzz" not in profile.allow:
-        yield "  generated and malformed requests: need fuzz in allow, but for registrations with an empty or cut-off"
+        yield "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off"
         yield "  body at a synthetic account, or with an undocumented key type"

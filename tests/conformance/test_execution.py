@@ -44,7 +44,7 @@ from tests.traffic.trust.let_in import granted_to_anybody, let_in
 JUDGED_BY_A_PHONE_KEY = "type.example"
 """End of the id of a requirement that is judged separately: only a transfer to a PHONE key can show the example."""
 _PERHAPS_SPENT = say(
-    "a code was perhaps spent by a wrong token: supply more codes, or set transactions.prepare, so one more is tried"
+    "a code was perhaps spent by a wrong token: supply more codes, or set transactions.prepare, to try another code"
 )
 SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
 

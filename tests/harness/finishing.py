@@ -291,7 +291,7 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         resend = say("or name one that was refused in --resend-code") if statuses else ""
         token: Text = ""
         if "401" in statuses:
-            token = say("{number} of them got 401: the token was at fault", number=statuses.count("401"))
+            token = say("{number} of these codes got 401, so the token was at fault", number=statuses.count("401"))
         yield joined((barred, resend, token))
     if guard.offered:
         yield say(
@@ -324,7 +324,7 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     supplied = [exchange for exchange in executions if exchange not in prepared]
     all_supplied_refused = bool(supplied) and all(exchange in refused for exchange in supplied)
     no_prepared_refused = all(exchange not in refused for exchange in prepared)
-    question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
+    question = say("did an earlier run execute these codes? transactions.prepare makes new codes for each run")
     is_asked = all_supplied_refused and no_prepared_refused and door.guard.journal is None
     yield joined((line, question if is_asked else ""))
 

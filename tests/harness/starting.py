@@ -107,10 +107,14 @@ def code_to_resend(profile: Profile, code: str) -> str:
     supplied_codes = {canonical(supplied): supplied for supplied in profile.transactions.codes}
     supplied = supplied_codes.get(canonical(code))
     if profile.is_sandbox or supplied is None:
-        raise ProfileError("--resend-code: no such code in transactions.codes, or a sandbox, which has no journal")
+        raise ProfileError(
+            "--resend-code: the code is not in transactions.codes, or the target is a sandbox, which has no journal"
+        )
     entry = journal_of(profile).entry(supplied)
     if entry and entry.outcome is Outcome.SUCCESS:
-        raise ProfileError(f"--resend-code: this code was executed at {entry.at}, the journal says: prepare a new one")
+        raise ProfileError(
+            f"--resend-code: the journal says that this code was executed at {entry.at}: prepare a new one"
+        )
     if entry and (entry.is_unknown or entry.outcome is Outcome.SETTLED):
         raise ProfileError(
             f"--resend-code: this code was sent at {entry.at}, and its outcome is or was unknown: it may have moved "

@@ -114,6 +114,6 @@ def few_exchanges(traffic: Traffic) -> Iterator[str]:
             continue  # such a key goes again once a list shows its value, and the lists of a plan are empty
         if traffic.is_about(situation.operation) and 0 < shown < ENOUGH:
             line = situation.line(profile)
-            yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH}, raised by {line}"
+            yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH}, more with {line}"
     if profile.is_sandbox and traffic.reach.spends_codes and profile.transactions.prepare is None:
-        yield "executePix, an execution that is repeated: 0, raised by transactions.prepare"
+        yield "executePix, an execution that is repeated: 0, more with transactions.prepare"

@@ -24,7 +24,7 @@ from spec.answers import (
 from spec.exchange import VALID, Exchange, Purpose, is_readable
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
-from spec.message import joined, say
+from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_passing
 from tests.harness.judging import NotExercised, require_permission, require_supplied
 from tests.harness.selection import MAY_BE_OPEN
@@ -163,10 +163,16 @@ def _is_sibling(other: Exchange, exchange: Exchange) -> bool:
 # -- the judgement ----------------------------------------------------------------------------------------------------
 
 _NOT_TOLD_APART = say("no answer of its own, so it cannot be told from an undocumented path")
+_ALWAYS_MISSING = say("every request with the valid token got 404, so perhaps only a gateway knows the path")
 _NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
     "executePix": "needs a code that transactions.prepare prepares",
     "deletePixKey": "needs requests.deletePixKey, and a key that is not RANDOM and not registered yet",
 }
+
+
+def _needed_for(operation: str) -> Text:
+    """What a request to the operation needs if the service is to accept it."""
+    return _NEEDED.get(operation, say("needs an account that exists"))
 
 
 def _judgement_by(evidence: _Evidence, operation: str) -> Judgement:
@@ -219,6 +225,8 @@ def _by_difference(evidence: _Evidence, seen: Exchange) -> Judgement:
     sibling = siblings[0]
     is_its_own = kind is not RefusalKind.REDIRECT or f"{urlsplit(seen.request.url).path}/" in pages
     if is_its_own and not indistinguishable(seen, *siblings):
+        if _is_always_missing(evidence, seen, siblings):
+            return inconclusive(joined((_ALWAYS_MISSING, _needed_for(seen.operation))), seen, sibling)
         return holds(seen, sibling)
     if kind in ABOUT_THE_CALLER and (len(pages) > 1 or "" in pages):  # no redirect to one page, such as to log in
         return inconclusive(
@@ -235,11 +243,24 @@ def _by_difference(evidence: _Evidence, seen: Exchange) -> Judgement:
         registrations = valid_registrations(evidence.log) if seen.operation == "deletePixKey" else []
         if registrations and not any(registration.response for registration in registrations):
             return inconclusive(nothing_to_delete(evidence.log), seen, sibling)
-        needed = _NEEDED.get(seen.operation, "needs an account that exists")
-        return inconclusive(joined((_NOT_TOLD_APART, needed)), seen, sibling)
+        return inconclusive(joined((_NOT_TOLD_APART, _needed_for(seen.operation))), seen, sibling)
     if told_apart := _refuses_what_is_invalid(evidence, seen.operation):
         return holds(*told_apart)
     return deviates(finding("like-undocumented", status=status), seen, sibling)
+
+
+def _is_always_missing(evidence: _Evidence, seen: Exchange, siblings: list[Exchange]) -> bool:
+    """True if a request that must find its resource got 404, and so did every other one with the valid token.
+
+    A gateway that knows the path answers so, in words of its own, if the endpoint behind it is not there.
+    """
+    assert seen.response is not None
+    is_missing = refusal_kind(seen.response) is RefusalKind.NOT_FOUND
+    if not is_missing or not _is_known_to_be_valid(evidence, seen, siblings):
+        return False
+    answers = [*evidence.not_generated(seen.operation), *evidence.harmless(seen.operation)]
+    kinds = {refusal_kind(answer.response) for answer in answers if answer.credential == VALID and answer.response}
+    return kinds <= {RefusalKind.NOT_FOUND}
 
 
 def _refuses_what_is_invalid(evidence: _Evidence, operation: str) -> tuple[Exchange, ...]:

@@ -210,7 +210,7 @@ def needs_more(log: Log, prepare: Prepare | None) -> Judgement:
     why = say("no code was executed as documented ({answers})", answers=answers_in_words(refused))
     if prepare is None or prepare.count < _ENOUGH_PREPARED:
         why = say(
-            "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to "
+            "no code was executed as documented ({answers}): supply more codes, or set transactions.prepare.count to "
             "{count} or more",
             answers=answers_in_words(refused),
             count=_ENOUGH_PREPARED,

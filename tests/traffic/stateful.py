@@ -54,7 +54,7 @@ class InSequence(Purpose):
     SHORTER = "a step of a part of a drawn sequence, to see if that shows the same finding"
     EXECUTED_TWICE = "a transfer that the run prepares, to execute it twice"
     AGAIN = "the same transfer again"
-    BALANCE = "a balance, before or after an execution of that transfer"
+    BALANCE = "a balance, before or after an execution of the transfer that is executed twice"
 
 
 class Step(Enum):

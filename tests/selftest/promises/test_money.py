@@ -229,7 +229,7 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
 
     codes = {"codes": [CODE, OTHER]}
     own = {**codes, "prepare": PREPARE}
-    asked = "did an earlier run execute them? transactions.prepare makes new ones for each run"
+    asked = "did an earlier run execute these codes? transactions.prepare makes new codes for each run"
 
     assert asked in str(refused_codes(sandbox=ADDRESS, transactions=codes))
     assert asked not in str(refused_codes(sandbox=ADDRESS, transactions=own))

@@ -438,7 +438,10 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
 
     assert skipped.failure.message.endswith(" (refused)")
     assert service.executions == [CODE, OTHER]
-    for code, said in ((CODE, "this code was executed at 20"), ("TX-OF-NOBODY", "no such code in transactions.codes")):
+    for code, said in (
+        (CODE, "the journal says that this code was executed at 20"),
+        ("TX-OF-NOBODY", "the code is not in transactions.codes"),
+    ):
         with pytest.raises(ProfileError, match=f"^--resend-code: {said}(?!.*{code})"):
             code_to_resend(profile, code)
     with pytest.raises(ProfileError, match=r"expected a file that holds one code(?!.*TX-OF-NOBODY)"):

@@ -174,7 +174,7 @@ def run():
 @pytest.mark.parametrize(
     ("why", "step"),
     [
-        ("supply pix_keys", "see to what the lines above name as missing, and run again"),
+        ("supply pix_keys", "supply or correct what the lines above name, and run again"),
         (
             say("limits.{setting} (5 s) is over", setting="duration"),
             "raise limits.duration in a b.yaml, and run again",

@@ -197,9 +197,11 @@ def test_a_requirement_takes_the_first_verdict():
 
 
 TODAY = date.today()
-PASSES, STRICT = (f"{strict}known_failures lists it, and it passes; delete the entry" for strict in ("", "strict: "))
+PASSES, STRICT = (
+    f"{strict}known_failures lists this requirement, and it passes: delete its entry" for strict in ("", "strict: ")
+)
 PAST = {"until": TODAY - timedelta(1)}
-DELETE, OVER = "passes; delete the entry", f"its last day {PAST['until']} has passed"
+DELETE, OVER = "passes: delete its entry", f"the last day of this known failure, {PAST['until']}, has passed"
 
 
 @pytest.mark.parametrize(
