@@ -126,9 +126,11 @@ class Identifiers:
     def _texts_filled_in(self, key: PixKey) -> set[str]:
         """Every text and number in the bodies of the profile with this key and each of its accounts."""
         texts = {key.key}
-        for account, (_, template) in product(self._profile.accounts or ("",), bodies_of_the_profile(self._profile)):
-            body = fill(template, account=account, key=key.key, type=key.type)
-            texts |= _texts_in(body)
+        accounts = self._profile.accounts or ("",)
+        for _, template in bodies_of_the_profile(self._profile):
+            for account in accounts:
+                body = fill(template, account=account, key=key.key, type=key.type)
+                texts |= _texts_in(body)
         return texts
 
     # -- malformed registrations and deletions ----------------------------------------------------------------

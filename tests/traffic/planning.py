@@ -130,7 +130,9 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     preflight(client)
     reproduction = Reproduction(door.exchanges, door.sent_again)
     traffic = send_all(config, client, profile, config.getoption("seed") or 0, items, reproduction).traffic
-    operations_tested = (requirements()[requirement_id].operation for requirement_id in ids_tested(items, "run_traffic"))
+    operations_tested = (
+        requirements()[requirement_id].operation for requirement_id in ids_tested(items, "run_traffic")
+    )
     return Plan(
         door.exchanges,
         denied=frozenset(name for name in operations_tested if name and not permits(profile, name)),

@@ -414,8 +414,10 @@ def lost_registrations(log: Log, profile: Profile) -> list[Exchange]:
 
 
 def types_left_alone(log: Log, profile: Profile) -> dict[str, Text]:
-    """By key type, the reason why no key of it is registered: the account may have none, or a list showed each key of
-    the type before the run."""
+    """By key type, the reason why no key of the type is registered.
+
+    The account may have no such key, or a list showed each key of the type before the run.
+    """
     left_alone: dict[str, Text] = {}
     keys_left_alone = _keys_left_alone(log, profile)
     for key_type in dict.fromkeys(key.type for key in profile.pix_keys):

@@ -115,8 +115,10 @@ class Registrar:
         return None
 
     def reusable_key(self) -> PixKey | None:
-        """A key that can be registered and deleted again and again: of the profile, else synthetic. None if there is
-        none."""
+        """A key that can be registered and deleted again and again; None if there is none.
+
+        It is a key of the profile, or else the synthetic key that deletions are tested with.
+        """
         for key in keys_with_a_value(self.profile.pix_keys):
             if self._account_may_have(key) and self.keys.may_be_deleted(key.key):
                 return key
