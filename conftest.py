@@ -132,8 +132,10 @@ class ConformanceRun:
     """The hooks of a run. With --recorded it has no session, sends nothing, and judges files in the place of tests."""
 
     def __init__(self, opened: Opened) -> None:
-        self.run, self.reporter = opened.run, opened.reporter
-        self._opened, self._pen = opened, opened.pen
+        self.run = opened.run
+        self.reporter = opened.reporter
+        self._opened = opened
+        self._pen = opened.pen
         self._session = opened.session
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
@@ -145,7 +147,7 @@ class ConformanceRun:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Begin the report. From here on only the suite prints."""
         self.reporter.begin(session.config)
-        self._pen.take_the_word()
+        self._pen.silence_pytest()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_report_title(self, report: Any) -> None:
@@ -156,7 +158,7 @@ class ConformanceRun:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Let pytest print which test could not be imported."""
         if report.failed:
-            self._pen.let_pytest_speak()
+            self._pen.let_pytest_print()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Check the target, if there is a test. The run is about all selected tests, also if `-x` ends it early."""
@@ -192,7 +194,7 @@ class ConformanceRun:
         except (DeviationError, Untested) as error:
             last_assertion = error
         judge_test(pyfuncitem, pyfuncitem.config.stash[SESSION], last_assertion)
-        return True
+        return True  # the test was called
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
@@ -209,7 +211,7 @@ class ConformanceRun:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """Fill the part of the page below the row of a test."""
-        self.reporter.page.give_reason(report, data)
+        self.reporter.page.show_reason_of_skip(report, data)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
@@ -229,18 +231,18 @@ class ConformanceRun:
         if not was_wrong_use:
             self.reporter.conclude(session, exitstatus)
         result = None
-        with self.reporter.page.written(session.config):
+        with self.reporter.page.guard_writing(session.config):
             result = yield
         if was_wrong_use:
-            self.reporter.leave_nothing()
+            self.reporter.remove_report()
         else:
-            self.reporter.write_the_rest()
+            self.reporter.write_other_files()
         return result
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """Put the page of the suite before the table of tests, when pytest-html writes its page."""
-        self.reporter.page.finish(prefix, session.config)
+        self.reporter.page.add_page_of_suite(prefix, session.config)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_terminal_summary(self) -> Generator[None, object, object]:
@@ -248,16 +250,16 @@ class ConformanceRun:
 
         The lines of pytest about tests come before and after it, and are not printed.
         """
-        self._pen.let_pytest_speak()
+        self._pen.let_pytest_print()
         try:
             return (yield)
         finally:
-            self._pen.take_the_word()
+            self._pen.silence_pytest()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self) -> None:
         """Let pytest print what failed in pytest or in the suite."""
-        self._pen.let_pytest_speak()
+        self._pen.let_pytest_print()
 
 
 # -- the end of every session -----------------------------------------------------------------------------------------
@@ -276,5 +278,5 @@ class _LastWord:
         if self._reporter is None:
             end_without_a_verdict(session)
         elif exitstatus != pytest.ExitCode.USAGE_ERROR:
-            self._reporter.say_the_end(session)
+            self._reporter.print_summary(session)
         return result

@@ -439,8 +439,8 @@ class Row(NamedTuple):
 def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
     """The table of wrong tokens for these forms, in the order in which they are sent.
 
-    A run may send only the first rows. So each form and each way stands once in the table before any pair whose form and
-    way were both tried:
+    A run may send only the first rows. So each form and each way comes before any pair whose form and way were both
+    tried already:
 
     1. the first form, no header, and all other forms, as documented
     2. no header in each way that is not about the scheme

@@ -9,7 +9,7 @@ from spec.message import say
 from tests.harness.judging import assert_requirements, observe, require_supplied, requirement
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
-from tests.traffic.robustness import with_untested_apart
+from tests.traffic.robustness import with_untested_out_of_scope
 from tests.traffic.stateful import World
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
@@ -40,4 +40,6 @@ def test_shapes_hold_in_any_order(world: World, run_traffic: RunTraffic, session
     require_supplied(world.findings.taken, world.findings.cut or "nothing was sent")
 
     results = world.findings.results(session.run.seed, session.profile.fail_on)
-    assert_requirements("registerPixKey.status", with_untested_apart(results, run_traffic.traffic.log, session.profile))
+    assert_requirements(
+        "registerPixKey.status", with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
+    )

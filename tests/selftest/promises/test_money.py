@@ -31,7 +31,7 @@ from tests.selftest.services.one_run import (
     whole_run,
 )
 from tests.selftest.services.serving import real_codes, served_by
-from tests.traffic.execution import Execution, answers_to_real_codes, executed_and_refused
+from tests.traffic.money.executions import Execution, answers_to_real_codes, executed_and_refused
 
 ONLY_EXECUTIONS = "executePix.document or executePix.token.required"
 THIRD = "SBX-CPF-1"

@@ -43,7 +43,7 @@ from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SESSION, Session, session_of
 from tests.harness.watching import begin_test, record_test, take_assertions
 from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_by_id
-from tests.traffic.phases import SENT, RunTraffic, send
+from tests.traffic.phases import SENT, RunTraffic, send_and_clean_up
 
 _TODAY = time.time()
 for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (bodies, "_read")):
@@ -358,7 +358,7 @@ def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     session = session_of(run, door, open_client(door, run.profile))
     run.unreachable = preflight(session.client)
     config.stash[SESSION] = session
-    return SentInTrial(session, send(config, session, items), items)
+    return SentInTrial(session, send_and_clean_up(config, session, items), items)
 
 
 def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ from spec.interface import OPENAPI
 from spec.message import message_of, say
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import RUNS, recorded
-from tests.traffic.execution import Execution
+from tests.traffic.money.executions import Execution
 
 ROOT = Path(__file__).parents[4]
 PORTUGUESE = "pt-BR"
@@ -195,7 +195,7 @@ def page_of(run, tag=PORTUGUESE, comparison=None):
 
 def left_in_english(run, comparison=None):
     """The texts that are marked as English, but for names: of credentials, keys and transfers."""
-    named = {seen["credential"] for seen in run.exchanges.values()} | {"status 200", "status 500"}
+    named = {exchange.credential for exchange in run.exchanges.values()} | {"status 200", "status 500"}
     return [text for text in page_of(run, comparison=comparison).english if text.rstrip(":.") not in named]
 
 
