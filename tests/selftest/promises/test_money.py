@@ -280,7 +280,7 @@ def requests_let_through(manual_run, service, paths, methods=("GET",)):
         request = requests.Request(method, service.base_url + path).prepare()
         request.url = service.base_url + path
         try:
-            manual_run.door.exchange(request, Intent(""))
+            manual_run.door.send(request, Intent(""))
         except ForbiddenError:
             continue
         passed.append((method, path))

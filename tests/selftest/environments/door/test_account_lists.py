@@ -40,7 +40,7 @@ class ListHistory:
 
     def begin_changes(self):
         """From here on the run has changed a key."""
-        self.lists.started = True
+        self.lists.before_is_final = True
         return self
 
     def _numbered(self, exchange, account):

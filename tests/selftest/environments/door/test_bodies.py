@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.door.bodies import key_sent, names, texts_of
+from environments.door.bodies import key_and_type_in, names, texts_of
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from environments.door.bodies import key_sent, names, texts_of
 )
 def test_the_key_in_a_body(body, key_and_type):
     """The key and its type in a body of JSON or of a form. The key is None if the service has to make it."""
-    assert key_sent(body) == key_and_type
+    assert key_and_type_in(body) == key_and_type
 
 
 def test_the_texts_of_a_body_are_its_texts_and_numbers():

@@ -106,7 +106,7 @@ def test_a_request_that_was_made_before_carries_the_token_of_now(service, manual
     waiting = manual_run.client._request("GET", f"/v1/execute/pix/{CODE}")
     service.sandbox.token = LATER
     manual_run.secrets.learn_token(LATER)
-    executed = manual_run.door.exchange(waiting, Intent("executePix", valid=True))
+    executed = manual_run.door.send(waiting, Intent("executePix", valid=True))
 
     assert executed.response.status == 200
     assert service.executions == [CODE]

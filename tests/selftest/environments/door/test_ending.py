@@ -92,7 +92,7 @@ def test_a_stopped_run_cuts_the_requests_on_the_wire(tmp_path):
             ["sent", "unknown"],
             [executed.number],
         )
-        assert later.open([CODE]) == []
+        assert later.open_journal([CODE]) == []
         assert [key.state for key in manual_run.door.keys.not_cleaned_up()] == [KeyState.MAYBE]
         [(listed, _)] = manual_run.door.guard.prepared.not_executed(exchanges)
         assert listed.operation == "createPix"
@@ -107,7 +107,7 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
 
     assert [(exchange.number, exchange.failure.message) for exchange in unsent] == [(0, STOPPED)] * 3
     assert service.received == []
-    assert manual_run.door.guard.open([CODE]) == [CODE]
+    assert manual_run.door.guard.open_journal([CODE]) == [CODE]
 
 
 WAITS = {
@@ -137,7 +137,7 @@ def test_a_waiting_request_wakes_up_when_the_run_is_stopped(waits_in, service, t
     assert (exchange.number, exchange.failure.message) == (0, STOPPED)
     assert service.received == []
     assert (manual_run.door.budget.executions_left, manual_run.door.guard.unknown) == (5, [])
-    assert ManualRun(service, tmp_path, name="two").door.guard.open([CODE]) == [CODE]
+    assert ManualRun(service, tmp_path, name="two").door.guard.open_journal([CODE]) == [CODE]
 
 
 # -- a run that winds down ---------------------------------------------------------------------------------------

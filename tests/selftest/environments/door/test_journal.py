@@ -155,7 +155,7 @@ def test_no_code_of_the_profile_is_sent_after_an_accident(accident, fault, servi
     later = ManualRun(service, tmp_path, name="two")
     later.secrets.learn("code", THIRD_CODE)
     fault_after_accident = staging_journal(tmp_path).fault()
-    usable_codes = later.door.guard.open([THIRD_CODE])
+    usable_codes = later.door.guard.open_journal([THIRD_CODE])
     staging_journal(tmp_path).write("TX-PREPARED", "sent")
     unsent = [later.execute(THIRD_CODE), later.execute(), later.execute(THIRD_CODE, credential="no header")]
 
@@ -171,7 +171,7 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
     ManualRun(service, tmp_path).execute(OTHER_CODE)
     tmp_path.chmod(0o770)
     later = ManualRun(service, tmp_path, name="two")
-    usable_codes = later.door.guard.open([CODE])
+    usable_codes = later.door.guard.open_journal([CODE])
     trouble_message = (
         f"transactions.codes are not sent: others can write to {tmp_path}, which holds the journal: chmod go-w it"
     )
@@ -182,7 +182,7 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
 
     assert usable_codes == []
     assert unsent.failure.message == trouble_message
-    assert ManualRun(service, tmp_path, name="three").door.guard.open([CODE]) == [CODE]
+    assert ManualRun(service, tmp_path, name="three").door.guard.open_journal([CODE]) == [CODE]
 
 
 @pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
@@ -295,7 +295,7 @@ def test_a_code_that_a_killed_run_sent_is_barred(credential, executions, service
     with pytest.raises(_KilledError):
         first.execute(credential=credential)
     later = ManualRun(service, tmp_path, name="two")
-    usable_codes = later.door.guard.open([CODE])
+    usable_codes = later.door.guard.open_journal([CODE])
     later.execute(credential="no header")
     later.execute()
 
@@ -424,7 +424,7 @@ def test_a_prepared_code_bars_nothing(service, tmp_path):
     journal.write(THIRD_CODE, "prepared")
     journal.write(THIRD_CODE, "offered")
     later = ManualRun(service, tmp_path, name="two")
-    usable_codes = later.door.guard.open([CODE, OTHER_CODE, THIRD_CODE])
+    usable_codes = later.door.guard.open_journal([CODE, OTHER_CODE, THIRD_CODE])
     outcomes = [entry.outcome for entry in journal.entries()]
     journal.path.unlink()
     journal.path.mkdir()

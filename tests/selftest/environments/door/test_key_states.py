@@ -6,13 +6,13 @@ import pytest
 
 from environments.door.key_states import (
     KeyState,
+    Presence,
     RunKey,
-    Sight,
     can_be_named,
-    is_closed_by,
+    is_gone_after,
     may_have_become,
     own_key_may_be_deleted,
-    sight_of,
+    presence_of,
     state_after_deletion,
     state_after_list,
     state_after_registration,
@@ -161,7 +161,7 @@ def test_a_refused_key_that_nobody_can_name_is_gone(value, account, status, is_s
 )
 def test_a_deletion_closes_the_key_that_it_names_at_its_account(run_key, exchange, is_closed):
     """A deletion closes a key if it succeeded. A 404 closes only a key that was perhaps registered."""
-    assert is_closed_by(run_key, exchange) is is_closed
+    assert is_gone_after(run_key, exchange) is is_closed
 
 
 def test_a_deletion_without_an_answer_closes_no_key():
@@ -169,7 +169,7 @@ def test_a_deletion_without_an_answer_closes_no_key():
     request = deletion({"pixKey": EMAIL}).request
     lost = Exchange(1, "deletePixKey", request, failure=Failure(FailureKind.TIMEOUT, "no answer"))
 
-    assert not is_closed_by(key(KeyState.REGISTERED), lost)
+    assert not is_gone_after(key(KeyState.REGISTERED), lost)
 
 
 @pytest.mark.parametrize(
@@ -191,10 +191,10 @@ def test_a_key_that_no_list_showed_may_come_after_its_deletion(run_key, status, 
 
 # -- lists -----------------------------------------------------------------------------------------------------------
 
-SHOWN = Sight(is_shown=True, is_absent=False, may_be_shown=True)
-ABSENT = Sight(is_shown=False, is_absent=True, may_be_shown=False)
-UNKNOWN = Sight(is_shown=False, is_absent=False, may_be_shown=False)
-SIMILAR = Sight(is_shown=False, is_absent=True, may_be_shown=True)
+SHOWN = Presence(is_shown=True, is_absent=False, may_be_shown=True)
+ABSENT = Presence(is_shown=False, is_absent=True, may_be_shown=False)
+UNKNOWN = Presence(is_shown=False, is_absent=False, may_be_shown=False)
+SIMILAR = Presence(is_shown=False, is_absent=True, may_be_shown=True)
 AFTER = {
     KeyState.NOT_SENT: (KeyState.BEFORE, KeyState.NOT_SENT),
     KeyState.BEFORE: (KeyState.BEFORE, KeyState.BEFORE),
@@ -216,7 +216,9 @@ def test_the_state_after_a_list(state, is_sandbox):
 
     A list that cannot tell changes nothing.
     """
-    states_after = [state_after_list(key(state), sight, is_sandbox=is_sandbox) for sight in (SHOWN, ABSENT, UNKNOWN)]
+    states_after = [
+        state_after_list(key(state), presence, is_sandbox=is_sandbox) for presence in (SHOWN, ABSENT, UNKNOWN)
+    ]
 
     assert states_after == [*AFTER[state], state]
 
@@ -235,7 +237,7 @@ def test_a_similar_text_in_the_list_of_before_counts_as_the_key(state, is_sandbo
 
 
 @pytest.mark.parametrize(
-    ("owned", "keys", "before", "sight"),
+    ("owned", "keys", "before", "presence"),
     [
         (True, [EMAIL], None, SHOWN),
         (True, [], None, ABSENT),
@@ -246,11 +248,11 @@ def test_a_similar_text_in_the_list_of_before_counts_as_the_key(state, is_sandbo
     ],
     ids=["shown", "absent", "similar", "similar, made up", "masked", "masked before"],
 )
-def test_the_state_of_a_key_after_a_list(owned, keys, before, sight):
+def test_the_state_of_a_key_after_a_list(owned, keys, before, presence):
     """A masked text may be the key, unless the list of before has the same text."""
     list_of_before = None if before is None else listing(*before)
 
-    assert sight_of(key(owned=owned), EMAIL, listing(*keys), list_of_before) == sight
+    assert presence_of(key(owned=owned), EMAIL, listing(*keys), list_of_before) == presence
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------

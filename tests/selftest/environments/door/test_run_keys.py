@@ -29,7 +29,7 @@ def test_a_registration_without_a_connection_is_closed():
         sending = SimpleNamespace(
             sent=request, request=request, intent=SimpleNamespace(operation="registerPixKey"), exchange=exchange
         )
-        with keys.watching(sending):
+        with keys.recording(sending):
             pass
         return [key.state for key in keys.not_cleaned_up()]
 
@@ -67,7 +67,7 @@ def test_a_list_during_another_request_or_of_another_account_is_not_used(account
         ).prepare()
         sending = Sending(request, Intent(operation, valid=True))
         sending.exchange = replace(exchange, request=sending.sent)
-        with keys.watching(sending):
+        with keys.recording(sending):
             pass
 
     assert keys.was_there_before(OLD_RANDOM)
@@ -118,7 +118,7 @@ class UnrecordedKeys:
         sending = Sending(requests.Request(method, url, json=request_body).prepare(), Intent(operation, valid=True))
         exchange = answer(operation, answer_body, status=status)
         sending.exchange = replace(exchange, request=sending.sent, number=self._number)
-        with self.keys.watching(sending):
+        with self.keys.recording(sending):
             pass
         return self
 
@@ -206,7 +206,7 @@ def test_the_keys_that_are_not_cleaned_up(history, states):
 def test_a_granted_key_is_left_as_perhaps_later_if_no_list_shows_it():
     """The service granted the registration, but at the end of the run no list shows the key."""
     history = UnrecordedKeys().list(listed()).register().list(listed())
-    history.keys.close()
+    history.keys.set_last_states()
 
     assert [key.state for key in history.keys.not_cleaned_up()] == [KeyState.LATER]
 
@@ -279,13 +279,13 @@ class RecordedKeys:
         sending = Sending(requests.Request(method, url, json=sent).prepare(), Intent(operation, valid=True))
         exchange = answer(operation, answered, status=status)
         sending.exchange = replace(exchange, request=sending.sent, number=self.last, **changes)
-        with self.keys.watching(sending):
+        with self.keys.recording(sending):
             self.written_before.append(self.events)
         return self
 
     def begin_run(self):
         """The door has read the lists of before the run."""
-        self.keys.lists.started = True
+        self.keys.lists.before_is_final = True
         return self
 
     @property
@@ -349,7 +349,7 @@ def test_without_a_record_nothing_is_kept():
 
     assert history.states == {MADE_UP: KeyState.REGISTERED}
     assert not history.keys.holds_an_unknown_key()
-    assert [key.key for key in history.keys.of_runs()] == [PROFILE_KEY, CPF, MADE_UP]
+    assert [key.key for key in history.keys.keys_of_runs()] == [PROFILE_KEY, CPF, MADE_UP]
 
 
 def test_keys_of_unknown_value_share_an_entry_that_is_closed_with_the_last(history):
@@ -379,7 +379,7 @@ def test_a_key_of_the_profile_under_any_member_counts_as_registered(body, histor
     history.list().register(None, body=body)
 
     assert history.states == {PROFILE_KEY: KeyState.REGISTERED}
-    assert history.keys.lists.started
+    assert history.keys.lists.before_is_final
 
 
 def test_a_number_that_is_a_key_of_the_profile_is_named(history):
@@ -465,10 +465,10 @@ def test_the_requests_that_clean_up(history):
     )
     registration = request_for_keys("registerPixKey", "POST", sent={"pixKey": MADE_UP})
     everything = (own_list, list_of_nobody, deletion, deletion_of_other_key, registration)
-    assert not any(map(history.keys.are_cleaned_up_by, everything))
+    assert not any(map(history.keys.may_be_cleaned_up_by, everything))
 
     history.list().register("", key_type="RANDOM").register(MADE_UP)
-    assert [history.keys.are_cleaned_up_by(sending) for sending in everything] == [True, False, True, False, False]
+    assert [history.keys.may_be_cleaned_up_by(sending) for sending in everything] == [True, False, True, False, False]
 
 
 def test_the_keys_that_were_there_before(history):
@@ -489,7 +489,7 @@ def test_a_key_of_the_run_was_not_there_before():
     """Without a key of the profile the first list is read after the registration, so it shows the run's own key."""
     history = RecordedKeys(None, owned=()).register(MADE_UP).list(MADE_UP)
 
-    assert history.keys.before is not None
+    assert history.keys.list_before_run is not None
     assert not history.keys.was_there_before(MADE_UP)
     assert history.keys.may_be_deleted(MADE_UP)
 
@@ -514,8 +514,8 @@ def test_the_values_of_keys_that_are_the_runs_own(status, is_value, history):
     """The value of a refused key is not the run's own, because it may be somebody else's."""
     history.list().register(MADE_UP, status=status)
 
-    assert (MADE_UP in history.keys.values) is is_value
-    assert PROFILE_KEY not in history.keys.values
+    assert (MADE_UP in history.keys.values_sent) is is_value
+    assert PROFILE_KEY not in history.keys.values_sent
 
 
 def test_keys_of_runs_are_those_of_this_run_and_of_earlier_runs(history):
@@ -523,8 +523,8 @@ def test_keys_of_runs_are_those_of_this_run_and_of_earlier_runs(history):
     history.list().register(MADE_UP).register("", key_type="RANDOM")
     later = RecordedKeys(history.record, owned=()).list(MADE_UP).register("pixconf-2@example.com", status=400)
 
-    assert {key.key for key in later.keys.of_runs()} == {MADE_UP, "pixconf-2@example.com"}
-    assert {key.type for key in later.keys.of_runs()} == {"EMAIL"}
+    assert {key.key for key in later.keys.keys_of_runs()} == {MADE_UP, "pixconf-2@example.com"}
+    assert {key.type for key in later.keys.keys_of_runs()} == {"EMAIL"}
 
 
 def test_a_deletion_whose_key_is_listed_again_had_no_effect(history):
@@ -844,11 +844,11 @@ def test_a_granted_key_that_no_list_showed_is_recorded_as_registered_later(histo
 
     Without a list a refused key of a synthetic account is gone.
     """
-    history.list().register(MADE_UP).list().keys.close()
+    history.list().register(MADE_UP).list().keys.set_last_states()
     assert history.events == [LATER]
 
     without_a_list = RecordedKeys(None, owned=()).register(MADE_UP, account=NOBODY, status=400)
-    without_a_list.keys.close()
+    without_a_list.keys.set_last_states()
     assert without_a_list.states == {}
 
 
@@ -858,23 +858,23 @@ def test_a_synthetic_key_that_the_service_cut_is_found(history):
     It counts as perhaps registered there, with the exchanges of the whole key.
     """
     history.list().list(account=OTHER_ACCOUNT).begin_run().register(MADE_UP, status=504).list("pixconf-1a2b3c4d")
-    history.keys.find_changed(ACCOUNT)
+    history.keys.add_changed_keys(ACCOUNT)
     [_, shortened] = history.keys.not_cleaned_up()
 
     assert (shortened.value, shortened.account) == ("pixconf-1a2b3c4d", ACCOUNT)
     assert shortened.state is KeyState.MAYBE
     assert (shortened.type, shortened.exchanges, shortened.was_listed) == ("EMAIL", [3], True)
-    history.keys.find_changed(ACCOUNT)
-    history.keys.find_changed(OTHER_ACCOUNT)
-    history.keys.find_changed("ac-0009")
+    history.keys.add_changed_keys(ACCOUNT)
+    history.keys.add_changed_keys(OTHER_ACCOUNT)
+    history.keys.add_changed_keys("ac-0009")
     assert len(history.states) == 2
 
 
 def test_a_text_of_the_list_before_is_no_shortened_key_of_the_run(history):
     """A text that is unlike the keys of the run is none, either."""
     history.list("pixconf-1a2b3c4d").begin_run().register(MADE_UP).list("pixconf-1a2b3c4d", MADE_UP, KEY_OF_BEFORE)
-    history.keys.find_changed(ACCOUNT)
-    history.list(MADE_UP).keys.find_changed(ACCOUNT)
+    history.keys.add_changed_keys(ACCOUNT)
+    history.list(MADE_UP).keys.add_changed_keys(ACCOUNT)
 
     assert [*history.states] == [MADE_UP]
 
@@ -885,7 +885,7 @@ def test_a_deletion_begins_the_run_for_the_lists(history):
     The registration of a synthetic key does not.
     """
     history.register(MADE_UP)
-    assert not history.keys.lists.started
+    assert not history.keys.lists.before_is_final
 
-    assert history.delete(KEY_OF_BEFORE).keys.lists.started
-    assert RecordedKeys(None).register(PROFILE_KEY).keys.lists.started
+    assert history.delete(KEY_OF_BEFORE).keys.lists.before_is_final
+    assert RecordedKeys(None).register(PROFILE_KEY).keys.lists.before_is_final
