@@ -62,6 +62,8 @@ EXTRA_HEADERS = tuple(
 
 SMALLER = "smaller"
 """What is said of a request that was sent because it is smaller than one that shows a finding."""
+WITH_EXECUTION = "with an execution"
+"""What is said of a request of a sequence that executes a transfer, so that no shorter sequence is looked for."""
 
 
 @dataclass(frozen=True)

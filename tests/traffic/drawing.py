@@ -347,19 +347,25 @@ def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
 
 
 def draw_sequences(
-    seed: int, count: int, steps: Sequence[T], situations: Callable[[Sequence[T]], set[Hashable]]
+    seed: str,
+    count: int,
+    steps: Sequence[T],
+    situations: Callable[[Sequence[T]], set[Hashable]],
+    *,
+    possible: Callable[[Sequence[T]], tuple[T, ...]] = tuple,
+    example: tuple[T, ...] = (),
 ) -> list[tuple[T, ...]]:
-    """Sequences of these steps, each of which begins with the first step. `situations` gives those that a sequence
-    reaches.
+    """Sequences of these steps, each of which begins with the first step. An `example` is the first sequence.
 
-    More sequences are drawn than `count`. One after the other, the sequence is taken that reaches the most situations
-    which no sequence before it reaches.
+    `situations` gives those that a sequence reaches, `possible` a sequence without its impossible steps. More sequences
+    are drawn than `count`. One after the other, the sequence is taken that reaches the most situations which no
+    sequence before it reaches.
     """
-    strategy = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS).map(tuple)
-    drawn = _distinct(strategy, f"{seed} sequences", _DRAWN_FOR_EACH * count)
-    sequences = [(steps[0], *sequence) for sequence in drawn]
-    taken: list[tuple[T, ...]] = []
-    reached: set[Hashable] = set()
+    further_steps = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
+    strategy = further_steps.map(lambda further: possible((steps[0], *further)))
+    sequences = _distinct(strategy, seed, _DRAWN_FOR_EACH * count)
+    taken = [example] if example else []
+    reached = situations(example)
     while sequences and len(taken) < count:
         counts_of_new = [len(situations(sequence) - reached) for sequence in sequences]
         best = sequences.pop(counts_of_new.index(max(counts_of_new)))
