@@ -133,8 +133,11 @@ def harmless(value: Any, operation: str, profile: Profile) -> Any:
 
 
 def synthetic_place(operation: str, text: str, profile: Profile) -> str:
-    """A drawn path parameter as a synthetic identifier. On a sandbox a read may name one letter, or digits."""
-    return _synthetic_or_short(text, profile) if operation in READS else synthetic_text(text.removeprefix(MARK))
+    """A drawn path parameter as a synthetic identifier. On a sandbox it may be one letter, or digits, unless it stands
+    for a transaction code."""
+    if operation == "executePix":
+        return synthetic_text(text.removeprefix(MARK))
+    return _synthetic_or_short(text, profile)
 
 
 def _synthetic_or_short(text: str, profile: Profile) -> str:

@@ -73,28 +73,48 @@ def possible_steps(sequence: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(possible)
 
 
+_Event = tuple[Step, bool]
+"""A step, and whether the key was registered before it: a first registration is not the same as a second one."""
+
+
 def situations_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
     """The situations in which a sequence has its steps. A fault of three steps shows in one of them.
 
-    Each step is in two situations: after the two steps before it, and after the last two changes of the key before it.
+    Each step is in several situations: after the two steps before it, and after the last one, two and three changes of
+    the key before it.
     """
+    events = _events_of(sequence)
     situations: set[Hashable] = set()
-    changes: tuple[Step, ...] = ()
-    for place, step in enumerate(sequence):
-        last_three_steps = tuple(sequence[max(0, place - 2) : place + 1])
-        situations.add(("steps", last_three_steps))
-        situations.add(("changes", changes[-2:], step))
+    changes: tuple[_Event, ...] = ()
+    for place, event in enumerate(events):
+        last_three = tuple(events[max(0, place - 2) : place + 1])
+        situations.add(("steps", last_three))
+        for count in (1, 2, 3):
+            situations.add(("changes", changes[-count:], event))
+        step, _ = event
         if step not in READS:
-            changes = (*changes, step)
+            changes = (*changes, event)
     return situations
 
 
 def situations_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
-    """The situations of a sequence with transfers: each two steps next to each other.
+    """The situations of a sequence with transfers: each two steps next to each other of which one executes.
 
-    Situations of three steps would be 343, and no run executes as many transfers.
+    Situations of three steps would be too many, because no run executes as many transfers.
     """
-    return set(pairwise(sequence))
+    pairs = pairwise(_events_of(sequence))
+    return {(event, next_event) for event, next_event in pairs if executes((event[0], next_event[0]))}
+
+
+def _events_of(sequence: Sequence[Step]) -> list[_Event]:
+    """The steps of a sequence, each with what it does if the service answers as documented."""
+    events: list[_Event] = []
+    is_registered = False
+    for step in sequence:
+        events.append((step, is_registered and step not in READS))
+        if step in (Step.REGISTER, Step.DELETE):
+            is_registered = step is Step.REGISTER
+    return events
 
 
 @dataclass
