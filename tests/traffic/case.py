@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
 from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
-from spec.json_text import JsonPath, as_bytes, leaves_of
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of
 
 if TYPE_CHECKING:
     from environments.door.client import Client
@@ -290,9 +290,11 @@ def _for_nobody(case: Case, profile: Profile) -> Case:
 
 def _read(body: bytes) -> Any:
     """The body as a lenient reader takes it; null where it is no JSON."""
+    if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):
+        return None
     try:
         return json.loads(body, parse_int=float)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 

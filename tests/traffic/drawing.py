@@ -43,7 +43,7 @@ from schemathesis.generation.overrides import Override
 from environments.profiles.model import Profile
 from reports.outputs.writing import RUNS
 from spec.interface import MARK, READS, openapi, operations
-from spec.json_text import as_bytes, leaves_of
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than, leaves_of
 from tests.traffic.case import (
     AMOUNT,
     FORMS,
@@ -110,10 +110,10 @@ _ALL_UNUSUAL = f" {_UNUSUAL} "
 _VERY_LONG = "x" * max(_LENGTHS)
 _PLACES = (_ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _ALL_UNUSUAL, _VERY_LONG)
 """Path parameters that are sent to each operation: one for each kind of text."""
-_OF_A_TEXT: tuple[Any, ...] = (None, 0, "", _ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _ALL_UNUSUAL, _VERY_LONG, {})
+_OF_A_TEXT: tuple[Any, ...] = (None, True, 0, "", _ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _ALL_UNUSUAL, _VERY_LONG, {})
 """Values that the coverage phase puts into each member whose usual value is a text. Negative cases add false and an
 array."""
-_OF_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", _ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _VERY_LONG, {})
+_OF_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, _ALL_SPECIAL, {})
 """The same for a member whose usual value is a number."""
 _EVERYTHING = f"{_ALL_SPECIAL}{_ALL_UNUSUAL}{_VERY_LONG}"
 _IN_COMBINATIONS: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, _EVERYTHING, {})
@@ -149,7 +149,7 @@ def _covered_member_schema(operation: str, name: str, usual_value: Any, profile:
     """Schema of one member of a body for the coverage phase: each of a few values once, the usual one first."""
     values = _OF_A_TEXT if isinstance(usual_value, str) else _OF_A_NUMBER
     if _is_key_type(operation, name):
-        values = (*NAMED_TYPES, _ONE_LETTER)
+        values = (*NAMED_TYPES, _ONE_LETTER, True, -0.5)
     if name == AMOUNT and profile.is_sandbox:
         values = (*values, *_AMOUNTS_OF_A_SANDBOX)
     others = [value for value in values if value != usual_value]
@@ -323,8 +323,10 @@ class Drawing:
         coverage = self.coverage(operation)
         others = self._with_unusual_places(operation)[:examples]
         count = examples - len(others)
-        strategy = _drawn_cases(operation, self._strategy(operation))
-        return [*coverage, *others, *_distinct(strategy, f"{seed} {operation}", count, {*coverage, *others})]
+        if count:
+            strategy = _drawn_cases(operation, self._strategy(operation))
+            others += _distinct(strategy, f"{seed} {operation}", count, {*coverage, *others})
+        return [*coverage, *others]
 
     def _with_unusual_places(self, operation: str) -> list[Case]:
         """Cases with each of a few path parameters, and a usual body; empty if the path has no place for one."""
@@ -413,10 +415,10 @@ def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[Sc
 
 def _request_of(case: Case) -> tuple[object, ...]:
     """What two equal requests have in common: the order of the members in a body does not count."""
-    try:
-        body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
-    except (ValueError, RecursionError):
-        body = repr(case.body)
+    body = repr(case.body)
+    if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
+        with suppress(ValueError):  # no JSON
+            body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
     return case.path_parameter, body, case.content_type, case.query, case.credential
 
 

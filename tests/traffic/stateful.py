@@ -39,8 +39,8 @@ from tests.traffic.sequences import (
 SEQUENCES = "sequences"
 _SEQUENCES_PER_EXAMPLE = 0.25
 """With the default of 18 examples there are five sequences, each of five to eight steps: about 30 requests."""
-_TRANSFERS_PER_EXAMPLE = 0.15
-"""Sequences with transfers. With the default of 18 examples there are three: about 25 requests."""
+_TRANSFERS_PER_EXAMPLE = 0.2
+"""Sequences with transfers. With the default of 18 examples there are four: about 35 requests, of which ten execute."""
 _MOST_AGAIN = 3
 """Sequences with a deviation that are followed once more, alone. A few show whether the service was only busy."""
 _MOST_SHORTER = 40
@@ -206,8 +206,8 @@ class World:
     # -- a transfer that is executed twice --------------------------------------------------------------------------
 
     def _execute_twice(self) -> None:
-        """Execute one transfer twice, if the requirement about that is selected."""
-        is_wanted = self.reach.spends_codes and self.reach.wants("executePix.repeated")
+        """Execute one transfer twice, on a sandbox, if the requirement about that is selected."""
+        is_wanted = self._may_execute() and self.reach.wants("executePix.repeated")
         if is_wanted and not self.of_keys.cut:
             self.twice = execute_twice(self.client, self.profile, self._read_balances, self._take_execution)
 

@@ -72,7 +72,7 @@ def test_on_a_sandbox_nothing_stays_unseen():
 
     assert money(execution(1, "A"), profile=AT_A_SANDBOX) == ["each once: number 1 of transactions.codes"]
     assert money(execution(1, "A"), twice, profile=AT_A_SANDBOX)[1:] == [
-        "1 more of a transfer that the run prepares, to see if a balance follows"
+        "1 more that the run prepares, as steps of sequences; some of them are executed a second time"
     ]
 
 
