@@ -106,7 +106,7 @@ class Findings:
         if self._judged is None:
             self._judged = []
             for case, exchange in sorted(self.taken, key=lambda taken: taken[0].size):
-                for requirement_id in _requirements_of(case.operation, case.valid):
+                for requirement_id in requirements_of(case.operation, case.valid):
                     judgement = self.reproduction.judge(requirement_id, exchange)
                     self._judged.append((case, exchange, requirement_id, judgement))
         return self._judged
@@ -153,7 +153,7 @@ def _deviating_result(
 
 
 @cache
-def _requirements_of(operation: str, valid: bool) -> tuple[str, ...]:
+def requirements_of(operation: str, valid: bool) -> tuple[str, ...]:
     """The requirements that an exchange answers for: all of its operation, or those of robustness if it is not valid.
 
     Requirements at the level `example` are left out, because they are about the first registration of a key.

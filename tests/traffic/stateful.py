@@ -16,10 +16,10 @@ from environments.door.client import Client
 from environments.profiles.model import PixKey, Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
-from spec.rules import RULES, Reproduction, judge
+from spec.rules import Reproduction, judge
 from tests.harness.selection import Reach
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
-from tests.traffic.collecting import Findings
+from tests.traffic.collecting import Findings, requirements_of
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.twice import ExecutedTwice, Repetition, execute_twice
 from tests.traffic.sequences import (
@@ -37,10 +37,10 @@ from tests.traffic.sequences import (
 )
 
 SEQUENCES = "sequences"
-_SEQUENCES_PER_EXAMPLE = 0.25
-"""With the default of 18 examples there are five sequences, each of five to eight steps: about 30 requests."""
-_TRANSFERS_PER_EXAMPLE = 0.2
-"""Sequences with transfers. With the default of 18 examples there are four: about 35 requests, of which ten execute."""
+_SEQUENCES_PER_EXAMPLE = 0.4
+"""With the default of 18 examples there are seven sequences, each of five to eight steps: about 55 requests."""
+_TRANSFERS_PER_EXAMPLE = 0.33
+"""Sequences with transfers. With the default of 18 examples there are six: about 50 requests, of which 15 execute."""
 _MOST_AGAIN = 3
 """Sequences with a deviation that are followed once more, alone. A few show whether the service was only busy."""
 _MOST_SHORTER = 40
@@ -283,9 +283,9 @@ def _answers_for(requirement_id: str, exchange: Exchange) -> bool:
 
 
 def _deviates(followed: Followed) -> bool:
-    """True if an answer deviates from any requirement of its operation."""
+    """True if an answer deviates from a requirement that it answers for."""
     for _, exchange in followed:
-        own_rules = [requirement_id for requirement_id in RULES if _answers_for(requirement_id, exchange)]
-        if any(judge(requirement_id, exchange).deviates for requirement_id in own_rules):
-            return True
+        for requirement_id in requirements_of(exchange.operation, valid=True):
+            if judge(requirement_id, exchange).deviates:
+                return True
     return False
