@@ -232,15 +232,18 @@ def executions_that_lose_a_key(followed: Followed, key: PixKey, key_at: str | No
     lists_that_lack_it = 0
     for step, exchange in followed:
         if step in (Step.REGISTER, Step.DELETE):
-            is_shown, execution, lists_that_lack_it = False, None, 0
+            is_shown = False
+            execution = None
         elif step in EXECUTIONS and is_shown and execution is None:
             execution = exchange
+            lists_that_lack_it = 0
         elif step is Step.LIST and succeeded(exchange):
             listing = Listing(exchange, key_at)
             if not listing.is_readable:
                 continue
             if listing.shows(key.key):
-                is_shown, execution, lists_that_lack_it = True, None, 0
+                is_shown = True
+                execution = None
             elif execution is not None:
                 lists_that_lack_it += 1
                 if lists_that_lack_it == _LISTS_THAT_LACK_A_KEY:
