@@ -116,9 +116,13 @@ array."""
 _OF_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, _ALL_SPECIAL, {})
 """The same for a member whose usual value is a number."""
 _EVERYTHING = f"{_ALL_SPECIAL}{_ALL_UNUSUAL}{_VERY_LONG}"
-_IN_COMBINATIONS: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, _EVERYTHING, {})
-"""Values of the members of a body in which several are unusual. One text stands for all unusual texts, because the
-number of pairs grows with the square of the number of values."""
+"""A text that is long, special and unusual. In bodies with several unusual members it stands for all unusual texts,
+because the number of pairs grows with the square of the number of values. Half of these members have it."""
+schemathesis.openapi.format("pixconf-everything", st.just(_EVERYTHING))
+_AN_EVERYTHING: _JsonSchema = {"type": "string", "format": "pixconf-everything"}
+"""Schema of that text. A constant would be one of the other values, and as rare as they are."""
+_BESIDE_EVERYTHING: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, {})
+"""The other values of such members, beside the usual one."""
 _AMOUNTS_OF_A_SANDBOX = (0, 1e15)
 """Amounts that only a sandbox gets: none, and one that no balance has."""
 
@@ -158,8 +162,9 @@ def _covered_member_schema(operation: str, name: str, usual_value: Any, profile:
 
 def _combined_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
     """Schema of one member of a body with all members unlike the form."""
-    values: tuple[Any, ...] = NAMED_TYPES if _is_key_type(operation, name) else (usual_value, *_IN_COMBINATIONS)
-    return {"enum": list(values)}
+    if _is_key_type(operation, name):
+        return {"enum": list(NAMED_TYPES)}
+    return {"anyOf": [_AN_EVERYTHING, {"enum": [usual_value, *_BESIDE_EVERYTHING]}]}
 
 
 def _is_key_type(operation: str, name: str) -> bool:
@@ -388,13 +393,14 @@ class Drawing:
         strategies = [
             cases(_ANY_MEMBERS, **at_usual_place),
             cases(_ALL_MEMBERS, **at_usual_place),
-            *[cases(_ALL_UNLIKE_THE_FORM, **at_usual_place)] * _VERY_OFTEN,
+            # Each is a strategy of its own, because `one_of` drops a strategy that it has already.
+            *(cases(_ALL_UNLIKE_THE_FORM, **at_usual_place) for _ in range(_VERY_OFTEN)),
             cases(_ALL_MEMBERS, GenerationMode.NEGATIVE, **at_usual_place),
         ]
         if own := own_texts(operation, self._profile):
             payer = {name: value for name, value in form.items() if not own.isdisjoint(_texts_of(value))}
             at_home = partial(_with_members, members=payer)
-            strategies += [cases(_ALL_UNLIKE_THE_FORM).map(at_home)] * _OFTEN
+            strategies += [cases(_ALL_UNLIKE_THE_FORM).map(at_home) for _ in range(_OFTEN)]
         if place:
             strategies.append(cases(_ALL_MEMBERS, body=dict(form), media_type=JSON))
         return st.one_of(strategies)
@@ -618,11 +624,12 @@ def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
 
 
 def _part_of_text(draw: st.DrawFn, text: str) -> str:
-    """Some characters of a short text; of a long one all, or its beginning."""
-    if len(text) < _LONG:
-        return "".join(character for character in text if draw(_IS_KEPT))
-    is_whole = draw(_IS_KEPT)
-    if is_whole:
+    """Some characters of a short text; of a long one all, or its beginning, of which a short one is a part again."""
+    if len(text) >= _LONG:
+        is_whole = draw(_IS_KEPT)
+        if is_whole:
+            return text
+        text = text[: draw(st.integers(0, len(text)))]
+    if len(text) >= _LONG:
         return text
-    length = draw(st.integers(0, len(text)))
-    return text[:length]
+    return "".join(character for character in text if draw(_IS_KEPT))
