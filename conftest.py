@@ -39,22 +39,29 @@ from tests.traffic.planning import InPlaceOfTests, what_to_print
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """The options of the suite."""
     add = add_group(parser, pluginmanager).addoption
-    add("--environment", default="sandbox", metavar="NAME", help="use the profile environments/NAME.yaml, or a path")
-    add("--report-dir", metavar="DIR", help="folder for the files of the report")
-    add("--compare-with", help="compare with this run: its folder, or its conformance.json")
-    add("--report-language", choices=LANGUAGES, help="language of report.html")
-    add("--seed", type=whole_number(0), help="repeat the generated traffic of the run that reported SEED")
-    add("--examples", type=whole_number(1), help="number of generated requests for each operation")
-    add("--parallel", type=whole_number(1, 64), help="most requests at once")
-    add("--no-report", action="store_true", help="print the results, write no files")
-    add("--recorded", action="append", help="judge these HAR files, folders or globs, and send nothing")
-    add("--scheduler", help="judge them on the Dask cluster with this scheduler: tcp://HOST:PORT")
-    add("--accept", action="store_true", help="write what is observed to NAME.observed.yaml")
+    add(
+        "--environment",
+        default="sandbox",
+        metavar="NAME",
+        help="test the service of environments/NAME.yaml (or a path)",
+    )
+    add("--report-dir", metavar="DIR", help="write the report into this folder (default: reports/runs/NAME/TIME)")
+    add("--compare-with", metavar="PATH", help="say what changed since the run in this folder, or conformance.json")
+    add(
+        "--report-language", choices=LANGUAGES, help="write report.html in this language (default: as the profile says)"
+    )
+    add("--seed", type=whole_number(0), metavar="N", help="repeat the generated requests of the run that printed this")
+    add("--examples", type=whole_number(1), metavar="N", help="generate N requests for each operation")
+    add("--parallel", type=whole_number(1, 64), metavar="N", help="send at most N requests at the same time")
+    add("--no-report", action="store_true", help="print the results, and write no files")
+    add("--recorded", action="append", metavar="PATH", help="judge this HAR file, folder or glob, and send nothing")
+    add("--scheduler", metavar="ADDRESS", help="judge it on the Dask cluster with this scheduler: tcp://HOST:PORT")
+    add("--accept", action="store_true", help="write what this run observes to NAME.observed.yaml, for later runs")
     add("--plan", action="store_true", help="print what the run would send, and send nothing")
-    add("--explain", nargs="?", const="", metavar="ID", help="explain a requirement, or list a group")
+    add("--explain", nargs="?", const="", metavar="ID", help="print how a requirement is tested, or the ids of a group")
     add("--list", action="store_true", help="print the requirements with their last verdicts, and send nothing")
-    add("--resend-code", metavar="FILE", help="send again the one refused code in this file (-: ask for the code)")
-    add("--new-journal", action="store_true", help="start a journal of codes, if none can be read")
+    add("--resend-code", metavar="FILE", help="send the refused code in this file again (-: ask for the code)")
+    add("--new-journal", action="store_true", help="start a journal of sent codes, if none can be read")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -125,8 +132,10 @@ class ConformanceRun:
     """The hooks of a run. With --recorded it has no session, sends nothing, and judges files in the place of tests."""
 
     def __init__(self, opened: Opened) -> None:
-        self.run, self.reporter = opened.run, opened.reporter
-        self._opened, self._pen = opened, opened.pen
+        self.run = opened.run
+        self.reporter = opened.reporter
+        self._opened = opened
+        self._pen = opened.pen
         self._session = opened.session
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
@@ -138,7 +147,7 @@ class ConformanceRun:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Begin the report. From here on only the suite prints."""
         self.reporter.begin(session.config)
-        self._pen.take_the_word()
+        self._pen.silence_pytest()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_report_title(self, report: Any) -> None:
@@ -149,7 +158,7 @@ class ConformanceRun:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Let pytest print which test could not be imported."""
         if report.failed:
-            self._pen.let_pytest_speak()
+            self._pen.let_pytest_print()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Check the target, if there is a test. The run is about all selected tests, also if `-x` ends it early."""
@@ -185,7 +194,7 @@ class ConformanceRun:
         except (DeviationError, Untested) as error:
             last_assertion = error
         judge_test(pyfuncitem, pyfuncitem.config.stash[SESSION], last_assertion)
-        return True
+        return True  # the test was called
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
@@ -202,7 +211,7 @@ class ConformanceRun:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """Fill the part of the page below the row of a test."""
-        self.reporter.page.give_reason(report, data)
+        self.reporter.page.show_reason_of_skip(report, data)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
@@ -222,18 +231,18 @@ class ConformanceRun:
         if not was_wrong_use:
             self.reporter.conclude(session, exitstatus)
         result = None
-        with self.reporter.page.written(session.config):
+        with self.reporter.page.guard_writing(session.config):
             result = yield
         if was_wrong_use:
-            self.reporter.leave_nothing()
+            self.reporter.remove_report()
         else:
-            self.reporter.write_the_rest()
+            self.reporter.write_other_files()
         return result
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """Put the page of the suite before the table of tests, when pytest-html writes its page."""
-        self.reporter.page.finish(prefix, session.config)
+        self.reporter.page.add_page_of_suite(prefix, session.config)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_terminal_summary(self) -> Generator[None, object, object]:
@@ -241,16 +250,16 @@ class ConformanceRun:
 
         The lines of pytest about tests come before and after it, and are not printed.
         """
-        self._pen.let_pytest_speak()
+        self._pen.let_pytest_print()
         try:
             return (yield)
         finally:
-            self._pen.take_the_word()
+            self._pen.silence_pytest()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self) -> None:
         """Let pytest print what failed in pytest or in the suite."""
-        self._pen.let_pytest_speak()
+        self._pen.let_pytest_print()
 
 
 # -- the end of every session -----------------------------------------------------------------------------------------
@@ -269,5 +278,5 @@ class _LastWord:
         if self._reporter is None:
             end_without_a_verdict(session)
         elif exitstatus != pytest.ExitCode.USAGE_ERROR:
-            self._reporter.say_the_end(session)
+            self._reporter.print_summary(session)
         return result

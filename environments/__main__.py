@@ -101,18 +101,18 @@ def _opened(profile: Profile) -> Iterator[Client]:
 
 
 _NEW = """\
-Write the profile environments/NAME.yaml: the commented example with these options filled in. Nothing is sent. By
-default a run with it only reads."""
+Write the profile environments/NAME.yaml: the commented example with these options filled in. Nothing is sent. A run
+with it only reads, unless --prepare-with is given. Exit status: 0, or 4 if the profile cannot be written."""
 _CHECK = """\
-Say every problem of a profile, and whether a run could begin. It sends reads only. Exit status: 0 if a run could begin,
+Print every problem of a profile, and whether a run could begin. It only reads. Exit status: 0 if a run could begin,
 4 if the profile is wrong, 6 if a run would be incomplete, 7 if the service cannot be reached."""
 _CLEAN_UP = """\
 List the keys that earlier runs registered and did not delete. With --yes, delete them. Exit status: 0 if no key is
 left, 1 if some are left, 4 if the profile is wrong, 7 if the service cannot be reached."""
 _JOURNAL = """\
 List the transaction codes that earlier runs sent, with time and outcome. With --settle, end an unknown outcome after
-somebody looked the transfer up. Nothing is sent. Exit status: 0; 4 if the profile is wrong; 6 if no code would be sent
-because of the journal."""
+somebody looked the transfer up. Nothing is sent. Exit status: 0, 4 if the profile is wrong, 6 if the
+journal keeps all codes from being sent."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -132,7 +132,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     new.add_argument("--ca-bundle", metavar="FILE", help="authority that signed the certificate of the service, as PEM")
     new.add_argument(
-        "--limit", action="append", default=[], metavar="NAME=N", help="limit such as rate=5; may be repeated"
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="one of the limits, such as rate=5; may be repeated",
     )
     new.add_argument(
         "--prepare-with",
@@ -140,10 +144,15 @@ def _parser() -> argparse.ArgumentParser:
         metavar="OPERATION",
         help=f"permit this operation, and prepare transfers with it: {', '.join(PREPARING)}",
     )
-    new.add_argument("--count", type=int, metavar="N", help="number of transfers that --prepare-with prepares (1)")
+    new.add_argument("--count", type=int, metavar="N", help="prepare N transfers with it (default: 1)")
     new.add_argument("--force", action="store_true", help="replace an existing profile, of which only tls is kept")
 
-    check = commands.add_parser("check", parents=[profile], help="say whether a run could begin", description=_CHECK)
+    check = commands.add_parser(
+        "check",
+        parents=[profile],
+        help="print every problem of a profile, and whether a run could begin",
+        description=_CHECK,
+    )
 
     cleanup = commands.add_parser(
         "cleanup", parents=[profile], help="list or delete the keys that earlier runs left", description=_CLEAN_UP
@@ -152,11 +161,14 @@ def _parser() -> argparse.ArgumentParser:
 
     journal = commands.add_parser("journal", help="list the codes that earlier runs sent", description=_JOURNAL)
     journal.add_argument(
-        "environment", metavar="NAME", nargs="?", help="the profile environments/NAME.yaml, or a path; else all"
+        "environment",
+        metavar="NAME",
+        nargs="?",
+        help="the profile environments/NAME.yaml, or a path; without it, the codes of all",
     )
     journal.add_argument("--settle", metavar="CODE", help="the code, or its name in the list")
     for command in (check, cleanup, journal):
-        command.add_argument("--base-url", metavar="URL", help="address in place of that of the profile")
+        command.add_argument("--base-url", metavar="URL", help="use this address in place of that of the profile")
     return parser
 
 

@@ -52,7 +52,7 @@ def protect_secrets() -> None:
     if ADDRESS_OF_OTHERS in os.environ:
         raise ProfileError(f"{ADDRESS_OF_OTHERS} {NOT_FROM_A_VARIABLE}; unset it")
     for name in filter(os.environ.get, TRACING):
-        raise ProfileError(f"{name} has tokens and codes written down; unset it")
+        raise ProfileError(f"{name} makes libraries write tokens and codes down; unset it")
     if sys.platform != "win32":
         import resource
 

@@ -63,6 +63,8 @@ class Secrets:
                 self.known.append(Known(name, value, place=place))
         self.tokens: list[str] = []
         """The access tokens of the run. The last one is sent."""
+        self._codes: frozenset[str] = frozenset()
+        self._known_when_codes_were_read = 0
 
     def token(self) -> str:
         """The access token of the run, without its scheme."""
@@ -70,8 +72,14 @@ class Secrets:
 
     @property
     def codes(self) -> frozenset[str]:
-        """The transaction codes that the run may execute: supplied, or prepared by it."""
-        return frozenset(secret.value for secret in self.known if secret.name == CODE and secret.value)
+        """The transaction codes that the run may execute: supplied, or prepared by it.
+
+        They are read again only if a value became known since, because each request asks for them.
+        """
+        if self._known_when_codes_were_read != len(self.known):
+            self._known_when_codes_were_read = len(self.known)
+            self._codes = frozenset(secret.value for secret in self.known if secret.name == CODE and secret.value)
+        return self._codes
 
     def learn(self, name: str, *values: str) -> None:
         """Guard and hide values, such as keys and codes. The name stands for them in output."""

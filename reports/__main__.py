@@ -15,7 +15,7 @@ from pathlib import Path
 
 from environments.command_line import WRONG_USE, CommandParser
 from environments.secret_values import Secrets
-from reports.observed.comparison import compared, lists_of, result_line
+from reports.observed.comparison import compared, lists_of, worsening_in_words
 from reports.observed.earlier_runs import UnreadableError, read_run
 from reports.outputs.terminal import print_lines
 from reports.recorded.reading import judge_files
@@ -32,15 +32,17 @@ WORSE = 1
 """
 
 
-def text(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
+def comparison_lines(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
     """Changes from one run to another as lines of plain text. `clean` is applied to free texts of the runs."""
     comparison = compared(was, now, clean)
     yield str(comparison.line)
     for words, ids in lists_of(comparison).items():
-        if ids:
-            yield f"{words}:"
-        yield from (f"  {_with_statement(id)}" for id in ids)
-    yield result_line(was, now, comparison)
+        if not ids:
+            continue
+        yield f"{words}:"
+        for id in ids:
+            yield f"  {_with_statement(id)}"
+    yield worsening_in_words(was, now, comparison)
 
 
 def _with_statement(id: str) -> str:
@@ -57,11 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(words)
     display = Display(Secrets())
     try:
-        was, now = read_run(Path(options.a)), read_run(Path(options.b))
+        was = read_run(Path(options.a))
+        now = read_run(Path(options.b))
     except UnreadableError as error:
         print(f"error: {display.line(str(error))}", file=sys.stderr)
         return WRONG_USE
-    print_lines(text(was, now, display.line))
+    print_lines(comparison_lines(was, now, display.line))
     return WORSE if compared(was, now, display.line).worse else SAME
 
 
@@ -73,6 +76,7 @@ Judge recorded traffic (HAR), as pytest --recorded does. Nothing is sent. The ex
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The parser of both commands."""
     parser = CommandParser(
         prog="python -m reports",
         description="Compare two runs, or judge recorded traffic. A wrong command line is exit status 4.",

@@ -36,7 +36,9 @@ def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]
     if not os.path.lexists(path):
         return {}
     if not may_replace:
-        raise ProfileError(f"{shown(path)}: exists already; choose another name, or --force, which keeps only its tls")
+        raise ProfileError(
+            f"{shown(path)}: exists already; choose another name, or use --force, which replaces all of it but tls"
+        )
     return parse_yaml(path.read_text("utf-8"), shown(path)).data.get("tls") or {}
 
 
@@ -45,7 +47,7 @@ def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, st
     operation = options.prepare_with
     limits = list(options.limit)
     if options.count and not operation:
-        raise ProfileError("--count: add --prepare-with")
+        raise ProfileError("--count needs --prepare-with=OPERATION")
     if options.count and "executions=" not in " ".join(limits):
         # On a sandbox a run sends four more executions than it prepares transfers (docs/traffic.md, A sandbox).
         limits.append(f"executions={options.count + 4}")

@@ -105,5 +105,5 @@ class Permission:
         path = self.path(request).removesuffix(MATRIX_PARAMETER)
         split_first = [unquote(segment) for segment in reversed(path.split("/"))]
         decoded_first = unquote(path).split("/")
-        segments = [*split_first, *decoded_first]
-        return next((segment for segment in segments if segment in self.secrets.codes), None)
+        codes = self.secrets.codes
+        return next((segment for segment in [*split_first, *decoded_first] if segment in codes), None)

@@ -87,14 +87,13 @@ class Keys:
 
     def are_cleaned_up_by(self, sending: Sending) -> bool:
         """True if the request deletes a key that may still be there, or reads a list that may show such a key."""
+        operation = sending.intent.operation
+        if operation not in ("listPixKeys", "deletePixKey"):
+            return False
         keys_left = self.not_cleaned_up()
-        if not keys_left:
-            return False
-        if sending.intent.operation == "listPixKeys":
-            return MARK not in sending.sent.last_segment
-        if sending.intent.operation != "deletePixKey":
-            return False
-        texts = texts_of(sending.sent.body)
+        if operation == "listPixKeys":
+            return bool(keys_left) and MARK not in sending.sent.last_segment
+        texts = texts_of(sending.sent.body) if keys_left else []
         return any(_is_named_in(texts, key.value) for key in keys_left)
 
     def was_there_before(self, value: str | None) -> bool:

@@ -18,7 +18,7 @@ from spec.message import Text, say
 
 REFRESHED = say("the token was refused in the middle of the run (exchange {number}) and fetched again")
 EXPIRED = say(
-    "the token expired in the middle of the run (exchange {number}): get one that lasts longer, or use token_command"
+    "the token expired during the run (exchange {number}): get a token that lasts longer, or use token_command"
 )
 
 

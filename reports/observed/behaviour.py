@@ -1,5 +1,8 @@
 """Behaviour that the interface document does not show: facts by requirement and situation, and drift between two runs.
 
+A situation is what was sent, in words, such as `without a token`. A fact is a pair of a place in an answer and what was
+there: a type, a status and media type, or a word. `spec/facts.py` makes facts of answers.
+
 Pure: facts in, plain data and words out. The same requests give the same behaviour, whatever their order and number.
 
 A behaviour drifts at a place if it has no fact in common with the record there, although both know the situation. It
@@ -78,10 +81,10 @@ def _situations(facts_of_answers: Mapping[str, list[Facts]]) -> Situations:
 
 def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
     """A behaviour as plain data: texts by requirement, situation and place."""
-    return {
-        requirement_id: {situation: _data_of_facts(facts) for situation, facts in situations.items()}
-        for requirement_id, situations in behaviour.items()
-    }
+    data = {}
+    for requirement_id, situations in behaviour.items():
+        data[requirement_id] = {situation: _data_of_facts(facts) for situation, facts in situations.items()}
+    return data
 
 
 def _data_of_facts(facts: Facts) -> dict[str, list[str]]:
@@ -90,12 +93,13 @@ def _data_of_facts(facts: Facts) -> dict[str, list[str]]:
     return {place: [text for _, text in facts_at_place] for place, facts_at_place in by_place.items()}
 
 
-def behaviour_of(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
+def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
     """The behaviour that plain data stands for. Every text is cleaned, and a name that may be data becomes `*`."""
     observations = []
     for requirement_id, situations in data.items():
         for situation, places in situations.items():
-            observations.append((requirement_id, clean(situation), redacted_facts(facts_of_data(places), clean)))
+            facts = redacted_facts(facts_of_data(places), clean)
+            observations.append((requirement_id, clean(situation), facts))
     return behaviour(observations)
 
 
@@ -107,10 +111,13 @@ def facts_of_data(places: Mapping[str, Iterable[str]]) -> Facts:
     return frozenset(facts)
 
 
-def in_words(situations: Situations) -> str:
+def behaviour_in_words(situations: Situations) -> str:
     """The behaviour of a requirement in one line. Situations with the same facts are named together."""
     situations_by_words = grouped(situations, lambda situation: facts_in_words(situations[situation]))
-    parts = [f"{listed(names)}: {words}" if any(names) else words for words, names in situations_by_words.items()]
+    parts = []
+    for words, names in situations_by_words.items():
+        has_named_situation = any(names)  # the situation of a requirement that has only one has no name
+        parts.append(f"{listed(names)}: {words}" if has_named_situation else words)
     return "; ".join(parts)
 
 
@@ -121,7 +128,7 @@ def facts_in_words(facts: Facts) -> str:
 
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
     """Every place at which the behaviour drifts, in the order of requirements."""
-    found_drifts = []
+    drifts_in_order = []
     for requirement_id, situations in now.items():
         recorded = was.get(requirement_id, {})
         for situation in situations:
@@ -135,5 +142,5 @@ def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
                     was=shortened(types_in_words(before), _LONGEST_DRIFT),
                     now=shortened(types_in_words(after), _LONGEST_DRIFT),
                 )
-                found_drifts.append(drift)
-    return found_drifts
+                drifts_in_order.append(drift)
+    return drifts_in_order

@@ -46,8 +46,9 @@ CHANGES: Mapping[str, Text] = {
 def follows(was: EarlierRun, now: ComparableRun) -> bool:
     """True if `was` is compared with `now` unasked: both met the service, in the same scope, and `was` is no later."""
     both_met_the_service = met_the_service(was) and met_the_service(now)
-    is_earlier = read_moment(was.started) <= read_moment(now.started)
-    return both_met_the_service and is_earlier and _scope(was) == _scope(now)
+    is_no_later = read_moment(was.started) <= read_moment(now.started)
+    have_one_scope = _scope(was) == _scope(now)
+    return both_met_the_service and is_no_later and have_one_scope
 
 
 def met_the_service(run: ComparableRun) -> bool:
@@ -60,24 +61,38 @@ def lists_of(comparison: Comparison) -> Mapping[Text, Sequence[str]]:
     return {words: getattr(comparison, name) for name, words in CHANGES.items()}
 
 
-def result_line(was: ComparableRun, now: ComparableRun, comparison: Comparison) -> str:
+def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Comparison) -> str:
     """Number of requirements that became worse, in one line: `nothing newly fails; drift differs in 2 places`."""
-    failing, warning = len(comparison.newly_failing), len(comparison.newly_warning)
+    failing = len(comparison.newly_failing)
+    warning = len(comparison.newly_warning)
     untested = len(comparison.no_longer_exercised)
-    parts = [f"{failing or 'nothing'} newly {'fail' if failing > 1 else 'fails'}"]
+    drifting = len(_places_that_drift_otherwise(was, now))
+    parts = ["nothing newly fails"]
+    if failing:
+        parts = [f"{failing} newly {_by_number(failing, 'fails', 'fail')}"]
     if untested:
-        parts.append(f"{untested} {'are' if untested > 1 else 'is'} no longer exercised")
+        parts.append(f"{untested} {_by_number(untested, 'is', 'are')} no longer exercised")
     if warning:
-        parts.append(f"{warning} newly {'warn' if warning > 1 else 'warns'}")
-    differing_places = {place for place, _ in _drift_by_place(was) ^ _drift_by_place(now)}
-    if differing_places:
-        count = len(differing_places)
-        parts.append(f"drift differs in {count} {'places' if count > 1 else 'place'}")
+        parts.append(f"{warning} newly {_by_number(warning, 'warns', 'warn')}")
+    if drifting:
+        parts.append(f"drift differs in {drifting} {_by_number(drifting, 'place', 'places')}")
     return "; ".join(parts)
 
 
-def _drift_by_place(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
-    """Each place that drifted in a run, with the facts there."""
+def _by_number(number: int, singular: str, plural: str) -> str:
+    """The form of a word for this number."""
+    return singular if number == 1 else plural
+
+
+def _places_that_drift_otherwise(was: ComparableRun, now: ComparableRun) -> set[tuple[str, ...]]:
+    """The places that drifted in one of two runs alone, or to other facts."""
+    in_one_run_alone = _drifts_with_facts(was) ^ _drifts_with_facts(now)
+    return {place for place, _ in in_one_run_alone}
+
+
+def _drifts_with_facts(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
+    """Each place that drifted in a run, with the facts there. A place has a requirement, a situation, and a place in
+    the answer."""
     return {((drift.id, drift.situation, drift.place), drift.now) for drift in run.drift}
 
 
@@ -85,8 +100,10 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
     """The comparison of a run with an earlier one. `clean` is applied to free texts of the earlier one."""
     changes = _changes(was, now)
     levels_lost = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
-    before, after = asdict(_scope(was)), asdict(_scope(now))
-    differs = [name for name in before if before[name] != after[name]]
+    loses_a_failing_level = not levels_lost.isdisjoint(now.environment.fail_on)
+    scope_before = asdict(_scope(was))
+    scope_now = asdict(_scope(now))
+    differs = [name for name in scope_before if scope_before[name] != scope_now[name]]
     other_run = ComparedRun(
         environment=_if_of_the_form(_NAME, clean(was.environment.name)),
         started=was.started,
@@ -103,7 +120,7 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
         no_longer_exercised=tuple(changes["no_longer_exercised"]),
         newly_warning=tuple(changes["newly_warning"]),
         no_longer_warning=tuple(changes["no_longer_warning"]),
-        worse=bool(changes["newly_failing"]) or not levels_lost.isdisjoint(now.environment.fail_on),
+        worse=bool(changes["newly_failing"]) or loses_a_failing_level,
         line=_line(other_run, changes, differs),
     )
 
@@ -153,7 +170,8 @@ def _changes(was: EarlierRun, now: ComparableRun) -> dict[str, list[str]]:
     changes: dict[str, list[str]] = {name: [] for name in CHANGES}
     for entry in now.requirements:
         standing = _standing(entry)
-        change = _change(before.get(entry.id, standing), standing)
+        standing_before = before.get(entry.id, standing)  # a requirement that only this run is about did not change
+        change = _change(standing_before, standing)
         if change:
             changes[change].append(entry.id)
     return changes
@@ -167,7 +185,10 @@ def _standing(entry: EarlierRequirement | ReportedRequirement) -> str:
 
 
 def _change(was: str, now: str) -> str:
-    """Name of the change from one standing to another; empty if they are equal. The first line that applies counts."""
+    """Name of the change from one standing to another, as in CHANGES; empty if they are equal.
+
+    The first line that applies counts.
+    """
     if was == now:
         return ""
     if now == UNTESTED:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from math import ceil
 from pathlib import Path
 
 from environments.profiles.model import EMBEDDED
-from reports.observed.behaviour import data_of_behaviour, in_words
-from reports.result.causes import findings
+from reports.observed.behaviour import behaviour_in_words, data_of_behaviour
+from reports.result.causes import findings_by_cause
 from reports.result.document import (
     FORMAT,
     AcceptedRecord,
@@ -36,7 +35,8 @@ from reports.result.run_verdict import RunResult, result_of_run
 from reports.result.verdicts import RequirementResult, RunVerdict, counts, coverage
 from reports.sentences.headline import headline
 from reports.sentences.wording import grouped, published_moment
-from reports.showing.evidence import EXECUTES, MAY_MOVE, OFFERED, Evidence
+from reports.showing.evidence import ShownExchange
+from reports.showing.resending import EXECUTES, MAY_MOVE, OFFERED
 from spec.interface import READS, operations
 from spec.message import Date, Text, say
 from spec.requirements import Requirement
@@ -56,6 +56,11 @@ def document_of(run: Run) -> RunDocument:
     result = result_of_run(run)
     finished = run.finished or datetime.now(UTC)
     granted = run.grants.granted
+
+    def lines_that_resend_one(numbers: Sequence[int]) -> str:
+        """Lines that send one of the exchanges with these numbers again."""
+        return _lines_that_resend_one(run.exchanges, numbers)
+
     requirements = [
         _reported(requirement, requirement_result, run) for requirement, requirement_result in result.results
     ]
@@ -79,8 +84,8 @@ def document_of(run: Run) -> RunDocument:
         coverage=coverage(result.results),
         cut=tuple(CutShort(why=why, operations=tuple(names)) for why, names in run.unsent.items()),
         granted=tuple(sorted(granted)),
-        granted_nothing=tuple(name for name in run.grants.asked(result.operations) if name not in granted),
-        findings=tuple(findings(requirements, partial(_lines_that_resend_one, run.exchanges))),
+        granted_nothing=tuple(name for name in run.grants.operations_asked(result.operations) if name not in granted),
+        findings=tuple(findings_by_cause(requirements, lines_that_resend_one)),
         requirements=tuple(requirements),
         observations=tuple(_observations(run, result)),
         observed=data_of_behaviour(result.behaviour),
@@ -108,6 +113,7 @@ def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
 
 
 def _provenance(run: Run, finished: datetime) -> Provenance:
+    """The suite, the profile and the service of a run. `finished` is when it ended."""
     suite = run.suite
     return Provenance(
         suite_version=suite.version,
@@ -126,6 +132,7 @@ def _provenance(run: Run, finished: datetime) -> Provenance:
 
 
 def _environment(run: Run) -> Environment:
+    """The target of a run, and what the profile permits there."""
     profile = run.profile
     return Environment(
         name=profile.name,
@@ -140,6 +147,7 @@ def _environment(run: Run) -> Environment:
 
 
 def _generated(run: Run) -> GeneratedTraffic:
+    """The generated requests of a run, and how each operation answered them."""
     generated = run.generated
     return GeneratedTraffic(
         seed=run.seed,
@@ -184,7 +192,7 @@ def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
     return [
         ObservationInWords(
             id=requirement_id,
-            value=in_words(result.behaviour[requirement_id]),
+            value=behaviour_in_words(result.behaviour[requirement_id]),
             exchanges=exchanges.get(requirement_id, ()),
         )
         for requirement_id in urgent_first
@@ -198,10 +206,11 @@ def _accepted_record(run: Run) -> AcceptedRecord | None:
     return AcceptedRecord(accepted=run.record.accepted, suite_version=run.record.suite_version)
 
 
-def _lines_that_resend_one(exchanges: Mapping[int, Evidence], numbers: Sequence[int]) -> str:
+def _lines_that_resend_one(exchanges: Mapping[int, ShownExchange], numbers: Sequence[int]) -> str:
     """Lines that send one of these exchanges again; empty if there are none. Those that move no money are preferred."""
-    lines_of_exchanges = [exchanges[number]["curl"] for number in numbers if number in exchanges]
-    return min(filter(None, lines_of_exchanges), key=_risk, default="")
+    lines_of_exchanges = [exchanges[number].lines_that_resend for number in numbers if number in exchanges]
+    lines_to_choose_from = [lines for lines in lines_of_exchanges if lines]  # an outline has none
+    return min(lines_to_choose_from, key=_risk, default="")
 
 
 def _risk(lines: str) -> list[bool]:
@@ -210,21 +219,25 @@ def _risk(lines: str) -> list[bool]:
 
 
 def _key_not_cleaned_up(key: LeftKey) -> KeyNotCleanedUp:
+    """The entry of a key that the run registered and did not clean up."""
     return KeyNotCleanedUp(what=key.what, why=key.why, of_the_profile=key.of_the_profile, exchanges=key.exchanges)
 
 
-def _listed_exchange(exchange: Evidence, start: datetime) -> ListedExchange:
+def _listed_exchange(exchange: ShownExchange, start: datetime) -> ListedExchange:
     """One line about an exchange. `start` is when the run started."""
+    result: int | str | None = exchange.failure_kind or None
+    if exchange.response:
+        result = exchange.response.status
     return ListedExchange(
-        number=exchange["number"],
-        operation=exchange["operation"],
-        elapsed_ms=exchange["elapsed_ms"],
-        beside=exchange["beside"],
-        request=f"{exchange['request']['method']} {exchange['request']['url']}",
-        result=exchange["response"]["status"] if "response" in exchange else exchange.get("kind"),
-        at_ms=round((exchange["started"] - start.timestamp()) * 1000, 1),
-        part=exchange["part"] or None,
-        purpose=exchange["purpose"] or None,
+        number=exchange.number,
+        operation=exchange.operation,
+        elapsed_ms=exchange.elapsed_ms,
+        beside=exchange.beside,
+        request=f"{exchange.request.method} {exchange.request.url}",
+        result=result,
+        at_ms=round((exchange.started - start.timestamp()) * 1000, 1),
+        part=exchange.part or None,
+        purpose=exchange.purpose or None,
     )
 
 
@@ -249,16 +262,16 @@ def _proof_line() -> Text:
         return ""
 
 
-def latency(exchanges: Iterable[Evidence]) -> dict[str, Latency]:
+def latency(exchanges: Iterable[ShownExchange]) -> dict[str, Latency]:
     """Times of the answers of each operation, in the order of the interface document. Refusals count, too."""
-    answered = [exchange for exchange in exchanges if "response" in exchange]
-    by_operation = grouped(answered, lambda exchange: exchange["operation"])
+    answered = [exchange for exchange in exchanges if exchange.response]
+    by_operation = grouped(answered, lambda exchange: exchange.operation)
     return {operation: _latency(by_operation[operation]) for operation in operations() if operation in by_operation}
 
 
-def _latency(exchanges: Iterable[Evidence]) -> Latency:
+def _latency(exchanges: Iterable[ShownExchange]) -> Latency:
     """Times of these answers."""
-    times = sorted(exchange["elapsed_ms"] for exchange in exchanges)
+    times = sorted(exchange.elapsed_ms for exchange in exchanges)
     return Latency(
         count=len(times),
         min_ms=_nearest_rank(times, 0.0),
@@ -272,4 +285,5 @@ def _latency(exchanges: Iterable[Evidence]) -> Latency:
 
 def _nearest_rank(times: Sequence[float], share: float) -> float:
     """Percentile by the nearest rank: the time that this share of the answers took at most. `times` are sorted."""
-    return times[max(ceil(share * len(times)), 1) - 1]
+    rank = max(ceil(share * len(times)), 1)  # from 1; the share 0 stands for the quickest answer
+    return times[rank - 1]

@@ -18,7 +18,7 @@ from reports.result.verdicts import Verdict
 from reports.sentences.headline import (
     drift_in_words,
     exception_in_words,
-    permitted,
+    permissions_in_words,
     result_line,
     run_line,
     traffic_in_words,
@@ -44,7 +44,7 @@ def _summary(document: RunDocument) -> Iterator[str]:
     """Lines of the summary: the verdict first, then what is wrong, the counts, the findings, drift, and the changes."""
     yield f"## PIX conformance: {joined((document.verdict, exception_in_words(document)), ' ')}"
     yield ""
-    yield f"{sentence(document)}."
+    yield f"{sentence_about_run(document)}."
     yield ""
     yield from _cause(document) if document.is_red_without_a_failure else _alerts(document)
     yield from _counts(document)
@@ -56,7 +56,7 @@ def _summary(document: RunDocument) -> Iterator[str]:
     yield f"Suite {document.suite.version}, seed {document.provenance.seed}. The report has the evidence."
 
 
-def sentence(document: RunDocument) -> str:
+def sentence_about_run(document: RunDocument) -> str:
     """The permissions, the result, and the traffic in one sentence."""
     return str(joined(_parts_of_sentence(document)))
 
@@ -64,7 +64,7 @@ def sentence(document: RunDocument) -> str:
 def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
     """The parts of the sentence. Those that are empty are left out when they are joined."""
     yield why_no_verdict(document)
-    yield permitted(document.environment.allow)
+    yield permissions_in_words(document.environment.allow)
     if document.selection is not None:
         yield "only a part of the requirements was selected"
     yield document.incomplete
@@ -100,7 +100,8 @@ def append_to_summary(path: str, text: str) -> None:
 def _alerts(document: RunDocument) -> Iterator[str]:
     """Number of alerts of each kind. Their texts are in the report."""
     tally = Counter(alert.kind for alert in document.alerts)
-    yield from (f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind}" for kind, count in tally.items())
+    for kind_of_alert, count in tally.items():
+        yield f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind_of_alert}"
     if tally:
         yield ""
 
@@ -108,9 +109,10 @@ def _alerts(document: RunDocument) -> Iterator[str]:
 def _counts(document: RunDocument) -> Iterator[str]:
     """A table of verdicts by level."""
     yield f"| level | {' | '.join(Verdict)} |"
-    yield f"|---|{'---:|' * len(Verdict)}"
+    yield f"|---|{'|'.join('---:' for _ in Verdict)}|"
     for level, tally in document.counts.items():
-        yield f"| {level} | {' | '.join(str(tally.get(verdict, 0)) for verdict in Verdict)} |"
+        numbers = [str(tally.get(verdict, 0)) for verdict in Verdict]
+        yield f"| {level} | {' | '.join(numbers)} |"
     yield ""
 
 
@@ -136,7 +138,8 @@ def _drift(document: RunDocument) -> Iterator[str]:
     if not document.drift:
         return
     tally = Counter(drift.id for drift in document.drift)
-    yield f"### D{str(drift_in_words(document))[1:]}"  # the words begin with `drift`, and a heading with a capital
+    words = str(drift_in_words(document))
+    yield f"### {words[:1].upper()}{words[1:]}"
     yield ""
     lines = [f"`{id}`: {say_many('{n} place', '{n} places', n=count)}" for id, count in tally.most_common()]
     yield from (f"- {line}" for line in capped(lines, _MOST_SHOWN))
@@ -180,7 +183,7 @@ def workflow_commands(document: RunDocument) -> Iterator[str]:
     GitHub shows the first ten of a step.
     """
     if document.is_red_without_a_failure:
-        yield error_command(f"PIX conformance: {document.verdict}", sentence(document))
+        yield error_command(f"PIX conformance: {document.verdict}", sentence_about_run(document))
     for finding in document.findings:
         if finding.fails:
             statement = _statement(finding.cause)

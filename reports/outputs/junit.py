@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from junitparser import Error, Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
 from junitparser.junitparser import FinalResult, SystemOut
 
-from reports.result.causes import finding_of_each
+from reports.result.causes import finding_by_requirement
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict
 from reports.sentences.headline import drift_in_words, drift_lines, traffic_in_words
@@ -47,9 +47,9 @@ def _run_case(document: RunDocument) -> TestCase:
     case = _case("run", "pix-conformance", max(document.duration_s - time_of_tests, 0), _provenance(document))
     text = "\n".join(_lines_about_run(document))
     if document.verdict == RunVerdict.DRIFTED:
-        _conclude(case, Failure(printable(document.headline), RunVerdict.DRIFTED), text)
+        _set_result(case, Failure(printable(document.headline), RunVerdict.DRIFTED), text)
     elif document.is_red_without_a_failure:
-        _conclude(case, Error(printable(document.headline), document.verdict), text)
+        _set_result(case, Error(printable(document.headline), document.verdict), text)
     else:
         case.append(SystemOut(printable(text)))
     return case
@@ -69,7 +69,7 @@ def _lines_about_run(document: RunDocument) -> Iterator[str]:
 
 def _cases(document: RunDocument) -> Iterator[TestCase]:
     """The test case of each requirement."""
-    findings = finding_of_each(document.findings)
+    findings = finding_by_requirement(document.findings)
     for entry in document.requirements:
         properties = {
             "section": entry.section,
@@ -100,12 +100,12 @@ def _add_result(case: TestCase, entry: ReportedRequirement, reproduce: str) -> N
     finding = "\n".join(_lines_of_finding(entry, reproduce))
     verdict_and_message = f"{entry.verdict}: {message}"
     if entry.fails:
-        _conclude(case, Failure(printable(message), entry.level), finding)
+        _set_result(case, Failure(printable(message), entry.level), finding)
     elif entry.verdict == Verdict.FAIL:
         known_failure = f"known failure: {entry.known_failure}: {message}"
-        _conclude(case, Skipped(printable(known_failure)), f"{known_failure}\n{finding}")
+        _set_result(case, Skipped(printable(known_failure)), f"{known_failure}\n{finding}")
     elif entry.verdict in (Verdict.NOT_EXERCISED, Verdict.OUT_OF_SCOPE, Verdict.UNTESTABLE):
-        _conclude(case, Skipped(printable(verdict_and_message)), verdict_and_message)
+        _set_result(case, Skipped(printable(verdict_and_message)), verdict_and_message)
     elif message and entry.verdict == Verdict.WARN:
         case.append(SystemOut(printable(f"warn: {finding}")))
     elif message:
@@ -125,7 +125,7 @@ def _lines_of_finding(entry: ReportedRequirement, reproduce: str) -> Iterator[st
         yield f"reproduce:\n{reproduce}"
 
 
-def _conclude(case: TestCase, result: FinalResult, text: str) -> None:
+def _set_result(case: TestCase, result: FinalResult, text: str) -> None:
     """Give a case its result, with a text."""
     result.text = printable(text)
     case.append(result)

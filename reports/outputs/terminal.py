@@ -20,7 +20,7 @@ from spec.message import Text, joined, texts_in_values
 _MOST_SAID = 5
 """Lines about requirements that were not exercised. The report has all of them."""
 _NEXT = {
-    RunVerdict.INCOMPLETE: "see to what the lines above name as missing, and run again",
+    RunVerdict.INCOMPLETE: "supply or correct what the lines above name, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
     RunVerdict.UNREACHABLE: "python -m environments check {name} asks the address in the profile step by step",
     RunVerdict.INTERNAL_ERROR: "run it with -v to see where the suite failed",
@@ -44,7 +44,8 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
             yield f"{entry.counted}: {entry.why}"
     yield from _unseen(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
-        yield f"not cleaned up: {listed(capped([key.what for key in keys], 1))}: {why}"
+        first_key_and_number = listed(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`
+        yield f"not cleaned up: {first_key_and_number}: {why}"
     yield from (f"not cleaned up: {transfer}" for transfer in document.not_executed)
     yield from (f"note: {note}" for note in document.other_notes)
     yield from (f"  {line}" for line in count_lines(document))
@@ -84,11 +85,12 @@ def _next_step(document: RunDocument, run: Run) -> str:
     if document.selection and document.verdict == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
     reasons = joined((document.incomplete, *_not_exercised(document)[:1]))
-    limit = next(texts_in_values(reasons, "setting"), "")
-    if limit and document.verdict == RunVerdict.INCOMPLETE:
-        return f"raise limits.{limit} in {run.profile.path.name}, and run again"
-    verdict = RunVerdict.UNREACHABLE if run.grants.refused_all else document.verdict
-    return _NEXT.get(verdict, "").format(name=name)
+    limits_reached = list(texts_in_values(reasons, "setting"))
+    if limits_reached and document.verdict == RunVerdict.INCOMPLETE:
+        return f"raise limits.{limits_reached[0]} in {run.profile.path.name}, and run again"
+    if run.grants.refused_all:  # `check` finds out about a token, too
+        return _NEXT[RunVerdict.UNREACHABLE].format(name=name)
+    return _NEXT.get(document.verdict, "").format(name=name)
 
 
 def _failure(finding: ReportedFinding) -> Iterator[str]:
@@ -109,8 +111,9 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
 
 def _warning(finding: ReportedFinding) -> Iterator[str]:
     """The line of a warning."""
-    others = first_few(finding.requirements[1:])
-    yield f"WARN {finding.cause}{f' ({others})' if others else ''}: {finding.message}"
+    other_requirements = first_few(finding.requirements[1:])
+    in_brackets = f" ({other_requirements})" if other_requirements else ""
+    yield f"WARN {finding.cause}{in_brackets}: {finding.message}"
 
 
 def _drift(document: RunDocument) -> Iterator[str]:

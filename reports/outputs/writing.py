@@ -31,6 +31,7 @@ OUTPUTS: Mapping[str, Callable[[RunDocument], str]] = {
     "junit.xml": junit,
 }
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+"""Bits of a mode that permit the group, or everybody, to write."""
 
 
 def runs_folder(environment: str) -> Path:
@@ -57,16 +58,21 @@ def make_folder(folder: Path) -> None:
     Through a symbolic link a report could be written to a place that somebody else chose. Only links in the root folder
     are followed, such as /tmp of macOS.
     """
-    link = next(filter(Path.is_symlink, (folder, *folder.parents)), None)
-    is_in_root_folder = link is not None and link.parent == Path(link.anchor)
-    if link and not is_in_root_folder:
-        raise UnsafeFolderError(f"{link} is a symbolic link; name the folder that it leads to")
+    links = _links_on_the_way(folder)
+    if links:
+        raise UnsafeFolderError(f"{links[0]} is a symbolic link; name the folder that it leads to")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & _OTHERS_WRITE:
         raise UnsafeFolderError(f"{folder} can be written by others; chmod go-w it, or name another folder")
-    trial = folder / f".write-{secrets.token_hex(4)}"
-    trial.touch(mode=0o600)
-    trial.unlink()
+    file_to_try = folder / f".write-{secrets.token_hex(4)}"
+    file_to_try.touch(mode=0o600)
+    file_to_try.unlink()
+
+
+def _links_on_the_way(folder: Path) -> list[Path]:
+    """The symbolic links on the path to a folder, itself included, but for those in the root folder."""
+    links = [path for path in (folder, *folder.parents) if path.is_symlink()]
+    return [link for link in links if link.parent != Path(link.anchor)]
 
 
 def remove_outputs(folder: Path) -> None:
@@ -107,13 +113,13 @@ def point_latest(folder: Path) -> None:
 
 
 def write_outputs(folder: Path, document: RunDocument) -> dict[str, str]:
-    """Write every file. Gives the reason for each file that could not be made or written, by its name."""
-    failed = {}
+    """Write every file but the page. Gives the reason for each file that could not be made or written, by its name."""
+    reasons = {}
     for name, make in OUTPUTS.items():
         why = _write_output(folder / name, make, document)
         if why:
-            failed[name] = why
-    return failed
+            reasons[name] = why
+    return reasons
 
 
 def _write_output(path: Path, make: Callable[[RunDocument], str], document: RunDocument) -> str:

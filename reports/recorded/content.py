@@ -49,16 +49,18 @@ def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> R
     """The body of a request. `headers` are by their names in lower case.
 
     A text may be missing although there was a body: mitmproxy writes none for DELETE, and Playwright writes an empty
-    one if it keeps bodies apart. axios-har-tracker writes the body into `content`.
+    one if it keeps bodies apart. Without a text, a size of 0 says that the body was empty. axios-har-tracker writes the
+    body into `content`.
     """
     for content in (members_of(request.get("postData")), members_of(request.get("content"))):
         if text_of(content, "text"):
             body, is_exact = _bytes_of(content)
-            is_whole = is_exact and _least_size(headers) <= len(body)
-            return RecordedBody(body, is_whole or _is_json(body))
+            is_whole = is_exact and len(body) >= _least_size(headers)
+            return RecordedBody(body, is_recorded=is_whole or _is_json(body))
     sizes = [number_of(headers.get("content-length")), number_of(request.get("bodySize"))]
-    recorded_size = next((size for size in sizes if size is not None), None)
-    return _EMPTY if recorded_size == 0 else NOT_RECORDED
+    recorded_sizes = [size for size in sizes if size is not None]
+    was_empty = recorded_sizes[:1] == [0]  # the first size that is recorded counts
+    return _EMPTY if was_empty else NOT_RECORDED
 
 
 def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> RecordedBody:
@@ -77,9 +79,11 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
         return body
     size = number_of(content.get("size")) or 0
     counts_base64 = size == len(content["text"])
-    is_cut = size > len(body.content) and not counts_base64 and not _lacks_only_a_mark(body.content, size)
-    is_whole = is_exact and not is_cut and not _broke_off(answer)
-    return RecordedBody(body.content, body.is_recorded and is_whole)
+    may_be_smaller = counts_base64 or _lacks_only_a_mark(body.content, size)
+    is_cut = size > len(body.content) and not may_be_smaller
+    is_whole = not is_cut and not _broke_off(answer)
+    is_recorded = body.is_recorded and is_exact
+    return RecordedBody(body.content, is_recorded and is_whole)
 
 
 def members_of(value: object) -> Mapping[str, Any]:

@@ -30,8 +30,10 @@ from spec.message import Message, Text, say
 
 UNKNOWN = "unknown"
 """The credential of an exchange whose token is not recorded, or was granted nothing."""
-_ELSEWHERE, _UNDOCUMENTED = say("at another address"), say("to no documented operation")
-_NO_ENTRY, _NO_RESPONSE = say("not as in HAR 1.2"), say("without a response")
+_ELSEWHERE = say("at another address")
+_UNDOCUMENTED = say("to no documented operation")
+_NO_ENTRY = say("not as in HAR 1.2")
+_NO_RESPONSE = say("without a response")
 NO_BODY = say("the body is not recorded as it was sent")
 """The gap of an exchange without the body of its response: all but the body is judged."""
 NO_REQUEST_BODY = say("without the body of the request")
@@ -65,14 +67,15 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
 
     `number` is the place of the entry in the file, `base_url` the address of the service, as `address_of` gives it.
     """
-    entry = members_of(entry)
-    recorded_request = members_of(entry.get("request"))
-    recorded_response = members_of(entry.get("response"))
-    method, url = recorded_request.get("method"), recorded_request.get("url")
-    if not isinstance(method, str) or not isinstance(url, str):
+    members = members_of(entry)
+    recorded_request = members_of(members.get("request"))
+    recorded_response = members_of(members.get("response"))
+    method = recorded_request.get("method")
+    recorded_url = recorded_request.get("url")
+    if not isinstance(method, str) or not isinstance(recorded_url, str):
         return _NO_ENTRY
     try:
-        url = _absolute(url, base_url)
+        url = _absolute(recorded_url, base_url)
     except ValueError:
         return _NO_ENTRY
     if not url.startswith(f"{base_url}/"):
@@ -85,25 +88,28 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     if not 100 <= status < 1_000:  # 0 and -1 stand for a request that was aborted
         return _NO_RESPONSE
     headers = _headers(recorded_request)
-    by_name = named(headers)
-    body = body_of_request(recorded_request, by_name)
+    body = body_of_request(recorded_request, headers_by_name(headers))
     response = _response(recorded_response, status)
-    media_type = _media_type(by_name, members_of(recorded_request.get("postData")))
-    has_unknown_query = query and operation.result
-    is_documented = _is_documented(operation, body, media_type) and not has_unknown_query
-    credential = UNKNOWN if is_page(response) else _credential(by_name.get("authorization", ""))
-    may_be_a_hidden_refusal = response.status == 200 and response.cut  # an envelope that is not recorded may say no
+    credential = _credential(headers, response)
+    media_type = _media_type(headers, members_of(recorded_request.get("postData")))
+    is_documented = _is_documented(operation, query, body, media_type)
+    promises_success = is_documented and not _may_be_a_hidden_refusal(response)
     return RecordedExchange(
         number,
         operation.id,
         Request(method.upper(), url, headers, body.content),
         response,
         credential=credential,
-        valid=credential == VALID and is_documented and not may_be_a_hidden_refusal,
-        started=_moment(entry.get("startedDateTime")),
-        elapsed_s=_seconds(entry.get("time")),
+        valid=credential == VALID and promises_success,
+        started=_moment(members.get("startedDateTime")),
+        elapsed_s=_seconds(members.get("time")),
         gaps=tuple(_gaps(operation, body, response, recorded_response)),
     )
+
+
+def _may_be_a_hidden_refusal(response: Response) -> bool:
+    """True for a 200 whose body is not recorded, because its envelope may say no."""
+    return response.status == 200 and bool(response.cut)
 
 
 def _gaps(
@@ -121,10 +127,21 @@ def address_of(url: str) -> str:
     return _USUAL_PORT.sub(r"\1\2", in_one_form(url))
 
 
+def _credential(headers: Headers, response: Response) -> str:
+    """The credential of a request: valid if it has a token, else unknown.
+
+    It is also unknown if the answer is a page for people, because the token has perhaps expired.
+    """
+    authorization = headers_by_name(headers).get("authorization", "")
+    if is_page(response) or not _has_token(authorization):
+        return UNKNOWN
+    return VALID
+
+
 @lru_cache(10_000)
-def _credential(authorization: str) -> str:
-    """The credential in an Authorization header: valid if it has a token, else unknown."""
-    return VALID if _TOKEN.fullmatch(authorization.strip()) else UNKNOWN
+def _has_token(authorization: str) -> bool:
+    """True for an Authorization header with a token, and not with a text that stands for one."""
+    return _TOKEN.fullmatch(authorization.strip()) is not None
 
 
 def _moment(text: object) -> float:
@@ -134,7 +151,9 @@ def _moment(text: object) -> float:
     """
     with suppress(ArithmeticError, OSError, TypeError, ValueError):
         moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # anything may stand there
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = moment.timestamp()
         if datetime.fromtimestamp(seconds, UTC).year >= _EARLIEST_YEAR:
             return seconds
     return 0.0
@@ -174,17 +193,20 @@ def _operation(method: str, path: str) -> Operation | None:
     return None
 
 
-def _media_type(headers: Mapping[str, str], posted: Mapping[str, Any]) -> str:
-    """The media type of a request, in lower case. Some recorders write it only beside the body."""
-    media_type = headers.get("content-type") or text_of(posted, "mimeType")
+def _media_type(headers: Headers, posted: Mapping[str, Any]) -> str:
+    """The media type of a request, in lower case. Some recorders write it only beside the body (`postData`)."""
+    media_type = headers_by_name(headers).get("content-type") or text_of(posted, "mimeType")
     return media_type.partition(";")[0].strip().lower()
 
 
-def _is_documented(operation: Operation, body: RecordedBody, media_type: str) -> bool:
-    """True if the body has each documented member, because nothing says which may be left out.
+def _is_documented(operation: Operation, query: str, body: RecordedBody, media_type: str) -> bool:
+    """True if a request is as documented: without a query, and with each documented member of the body.
 
-    A body that is not recorded gets the benefit of the doubt.
+    No member may be missing, because the interface document does not say which may be left out. A body that is not
+    recorded counts as documented. A query is permitted if the interface document does not show the result.
     """
+    if query and operation.result:
+        return False
     schema = _schema_of(operation)
     if schema is None:
         return not body.content
@@ -197,13 +219,17 @@ def _is_documented(operation: Operation, body: RecordedBody, media_type: str) ->
 
 @cache
 def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
-    """The validator of the body, in which each member is required; None if the operation has no body."""
+    """The validator of the body, in which each member is required; None if the operation has no body.
+
+    A body that the interface document does not describe has no members in openapi.yaml, so that any body is valid.
+    """
     body = openapi()["paths"][operation.path][operation.method.lower()].get("requestBody")
     if body is None:
         return None
-    name = body["content"]["application/json"]["schema"].get("$ref", "").rpartition("/")[2]
-    schema = openapi()["components"]["schemas"].get(name, {})
-    return jsonschema_rs.validator_for({**schema, "required": [*schema.get("properties", ())]})
+    reference = body["content"]["application/json"]["schema"].get("$ref", "")  # `#/components/schemas/Transfer`
+    schema = openapi()["components"]["schemas"].get(reference.rpartition("/")[2], {})
+    members = list(schema.get("properties", ()))
+    return jsonschema_rs.validator_for({**schema, "required": members})
 
 
 # -- responses ----------------------------------------------------------------------------------------------------
@@ -212,12 +238,13 @@ def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
 def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
     """The response of an entry. A media type that stands only beside the body counts as Content-Type if it is sure."""
     headers = _headers(recorded_response)
-    by_name = named(headers)
+    by_name = headers_by_name(headers)
     body = body_of_response(recorded_response, status, by_name)
     media_type = text_of(members_of(recorded_response.get("content")), "mimeType")
     # Recorders make up a media type if none was sent, but never that of JSON.
-    is_sure = media_type and (not headers or "json" in media_type.lower())
-    if "content-type" not in by_name and is_sure:
+    is_sure = not headers or "json" in media_type.lower()
+    is_missing = "content-type" not in by_name
+    if media_type and is_missing and is_sure:
         headers = (*headers, ("Content-Type", media_type))
     return Response(status, headers, body.content, "" if body.is_recorded else str(NO_BODY), body.broken)
 
@@ -225,14 +252,16 @@ def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
 def _says_that_no_media_type_was_sent(recorded_response: Mapping[str, Any]) -> bool:
     """True if the headers are recorded without Content-Type, and a media type stands beside the body: it is made up."""
     names = [text_of(members_of(header), "name").lower() for header in _recorded_headers(recorded_response)]
-    has_media_type = "mimeType" in members_of(recorded_response.get("content"))
-    return bool(names) and "content-type" not in names and has_media_type
+    if not names or "content-type" in names:
+        return False
+    return "mimeType" in members_of(recorded_response.get("content"))
 
 
 # -- headers --------------------------------------------------------------------------------------------------------
 
 
 def _recorded_headers(message: Mapping[str, Any]) -> list[Any]:
+    """The entries for the headers of a message, as the recorder wrote them; none if it wrote no list."""
     headers = message.get("headers")
     return headers if isinstance(headers, list) else []
 
@@ -245,7 +274,8 @@ def _headers(message: Mapping[str, Any]) -> Headers:
     headers = []
     for header in _recorded_headers(message):
         members = members_of(header)
-        name, value = members.get("name"), members.get("value")
+        name = members.get("name")
+        value = members.get("value")
         if not isinstance(name, str) or not isinstance(value, str | int | float):
             continue
         if name[:1] != ":":
@@ -253,6 +283,6 @@ def _headers(message: Mapping[str, Any]) -> Headers:
     return tuple(headers)
 
 
-def named(headers: Headers) -> dict[str, str]:
+def headers_by_name(headers: Headers) -> dict[str, str]:
     """The headers by their names in lower case."""
     return {name.lower(): value for name, value in headers}

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from reports.recorded.entry import NO_MEDIA_TYPE, RecordedExchange
@@ -63,21 +64,30 @@ class Forms:
         if form not in self._judged or response.json.repeated:
             if len(self._judged) > _MOST_FORMS:
                 self._judged.clear()
-            self._judged[form] = _judged_by(by_form, exchange, *_judged_beyond_rules(exchange, response))
-        for held, broken in (self._judged[form], _judged_by(by_value, exchange)):
+            judgements = [*_judged_by(by_form, exchange), *_judged_beyond_rules(exchange, response)]
+            self._judged[form] = _held_and_broken(judgements)
+        for held, broken in (self._judged[form], _held_and_broken(_judged_by(by_value, exchange))):
             self.held[held] += 1
             yield from broken
 
 
-def _judged_by(ids: Iterable[str], exchange: RecordedExchange, *others: Judged) -> _HeldAndBroken:
-    """The judgements of these rules, and others, parted. A media type that is not recorded is not judged."""
+def _judged_by(ids: Iterable[str], exchange: RecordedExchange) -> list[Judged]:
+    """The judgements of the rules of these requirements. A media type that is not recorded is not judged."""
     if NO_MEDIA_TYPE in exchange.gaps:
         ids = [id for id in ids if not id.endswith(".json.mediaType")]
-    judgements = [*[(id, judge(id, exchange)) for id in ids], *others]
-    return (
-        tuple([id for id, judgement in judgements if judgement.holds]),
-        [(id, judgement.findings) for id, judgement in judgements if judgement.deviates],
-    )
+    return [(id, judge(id, exchange)) for id in ids]
+
+
+def _held_and_broken(judgements: Iterable[Judged]) -> _HeldAndBroken:
+    """The requirements that judgements hold, and those that they break. An inconclusive judgement is neither."""
+    held = []
+    broken = []
+    for id, judgement in judgements:
+        if judgement.holds:
+            held.append(id)
+        if judgement.deviates:
+            broken.append((id, judgement.findings))
+    return tuple(held), broken
 
 
 @cache
@@ -117,7 +127,8 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
 
 def _names_and_types(members: Mapping[str, Any]) -> tuple[object, ...]:
     """Names and types of members. All numbers have one Python type, so that True stands for an integer."""
-    return (*members, *[is_integer(value) or type(value) for value in members.values()])
+    types = [is_integer(value) or type(value) for value in members.values()]
+    return (*members, *types)
 
 
 def _key_type_of(exchange: Exchange) -> str | None:
@@ -133,12 +144,15 @@ def grants_something(exchange: Exchange, response: Response) -> bool:
     """True for a success with data: a documented result, or any number, object or array. Texts may be an excuse."""
     values = (data_of(response) or {}).values()
     has_data = grants_protected_result(exchange) or any(isinstance(value, Decimal | dict | list) for value in values)
-    return has_data and succeeded(exchange) and response.status == 200
+    if not has_data or response.status != HTTPStatus.OK:
+        return False
+    return succeeded(exchange)
 
 
-def declines(exchange: Exchange, response: Response) -> bool:
-    """True if a member Success says no, in a result of any operation."""
-    return bool(find(data_of(response) or {}, "Success")) and not grants_protected_result(exchange)
+def says_no(exchange: Exchange, response: Response) -> bool:
+    """True if an answer has a member Success which does not say yes, in a result of any operation."""
+    has_member = find(data_of(response) or {}, "Success") is not None
+    return has_member and not grants_protected_result(exchange)
 
 
 # -- requirements without a rule ------------------------------------------------------------------------------------
@@ -154,14 +168,30 @@ def _judged_beyond_rules(exchange: Exchange, response: Response) -> Iterator[Jud
         yield f"{operation}.exists", deviates(finding("no-endpoint", status=response.status), exchange)
     if succeeded(exchange):
         held += [f"{operation}.token.accepted", f"{operation}.contentType.accepted"]
+    for id in held:
+        if id in requirements():  # not every operation has each of these requirements
+            yield id, holds()
     key_type = _key_type_of(exchange)
     if key_type is not None:
-        # Numbers, small letters and EVP, as the central bank calls RANDOM, are spellings that the document leaves open.
-        may_be_documented = key_type.isdecimal() or key_type.upper() in (*KEY_TYPES, "EVP")
-        if not may_be_documented:
-            judgement = deviates(finding("undocumented-type"), exchange) if registered(exchange) else holds()
-            yield "registerPixKey.pixKeyType.undocumented", judgement
-        elif registered(exchange) and exchange.valid:
-            names = (f"pixKeyType.{key_type}", "body.pixKey", "body.account", "body.pixKeyType")
-            held += [f"registerPixKey.{name}" for name in names]
-    yield from ((id, holds()) for id in held if id in requirements())
+        yield from _judged_by_key_type(key_type, exchange)
+
+
+def _judged_by_key_type(key_type: str, exchange: Exchange) -> Iterator[Judged]:
+    """Judgements on a registration with a key of this type: no other type is registered, and a documented one is."""
+    was_registered = registered(exchange)
+    if not _may_be_documented(key_type):
+        judgement = deviates(finding("undocumented-type"), exchange) if was_registered else holds()
+        yield "registerPixKey.pixKeyType.undocumented", judgement
+    elif exchange.valid and was_registered:
+        for name in (f"pixKeyType.{key_type}", "body.pixKey", "body.account", "body.pixKeyType"):
+            id = f"registerPixKey.{name}"
+            if id in requirements():  # the type may be in another spelling
+                yield id, holds()
+
+
+def _may_be_documented(key_type: str) -> bool:
+    """True for a documented key type in any spelling that the interface document leaves open.
+
+    Such are numbers, small letters, and EVP, as the central bank calls RANDOM.
+    """
+    return key_type.isdecimal() or key_type.upper() in (*KEY_TYPES, "EVP")

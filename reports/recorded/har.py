@@ -22,8 +22,10 @@ _TORN = 1 << 10
 """Characters at the end of the window in which the text may only seem broken, because it goes on."""
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _DECODE = JSONDecoder().raw_decode
-_NOT_JSON, _NO_HAR = say("not the JSON of a HAR file"), say("no HAR: expected log.entries")
-_CUT, _TOO_LARGE = say("cut short, or not JSON"), say("an entry is too large, or nested too deeply")
+_NOT_JSON = say("not the JSON of a HAR file")
+_NO_HAR = say("no HAR: expected log.entries")
+_CUT = say("cut short, or not JSON")
+_TOO_LARGE = say("an entry is too large, or nested too deeply")
 
 
 class DamagedError(Exception):
@@ -91,21 +93,25 @@ class _Window:
             try:
                 value, end = _DECODE(self._text, self._at)
             except JSONDecodeError as error:
-                may_go_on = error.msg.startswith("Unterminated") or error.pos + _TORN > len(self._text)
-                if not may_go_on:
-                    raise DamagedError(_NOT_JSON) from None
-                if len(self._text) - self._at > _LARGEST:
-                    raise DamagedError(_TOO_LARGE) from None
-                if not self._grow():
-                    raise DamagedError(_CUT) from None
+                self._grow_or_give_up(error)
+                continue
             except (ValueError, RecursionError):
                 raise DamagedError(_TOO_LARGE) from None
-            else:
-                is_at_the_end = end + _TORN > len(self._text)
-                if is_at_the_end and self._grow():  # a number may go on: 12 was read of 123
-                    continue
-                self._at = end
-                return value
+            is_at_the_end = end + _TORN > len(self._text)
+            if is_at_the_end and self._grow():  # a number may go on: 12 was read of 123
+                continue
+            self._at = end
+            return value
+
+    def _grow_or_give_up(self, error: JSONDecodeError) -> None:
+        """Read on, because the text may only seem broken where the window ends. Raises DamagedError if it is broken."""
+        may_go_on = error.msg.startswith("Unterminated") or error.pos + _TORN > len(self._text)
+        if not may_go_on:
+            raise DamagedError(_NOT_JSON) from None
+        if len(self._text) - self._at > _LARGEST:
+            raise DamagedError(_TOO_LARGE) from None
+        if not self._grow():
+            raise DamagedError(_CUT) from None
 
     def _take_if_next(self, character: str) -> bool:
         """Read this character if it comes next. False if another one does."""

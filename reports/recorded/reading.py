@@ -86,9 +86,9 @@ def _library(name: str) -> Any:
 
 def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None = None) -> Tally:
     """The tally of all files. With a `scheduler`, an address of Dask, the workers of its cluster judge them."""
-    judge = partial(tally_of, profile=profile)
     if len(files) == 1 and not scheduler:
-        return merge(Tally(), judge(files[0]))
+        return merge(Tally(), tally_of(files[0], profile))  # a merge drops the keys that are too many
+    judge = partial(tally_of, profile=profile)  # not a function within this one, because another process runs it
     pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if scheduler:
         pool = _library("distributed").Client(scheduler)
@@ -103,10 +103,7 @@ def tally_of(file: str, profile: Profile) -> Tally:
     base_url = address_of(profile.base_url)
     number = 0  # of the last entry that was read
     try:
-        open_text: Any = partial(open, file)
-        if "://" in file:
-            open_text = partial(_library("fsspec").open, file, "rt", compression="infer")
-        with open_text(encoding="utf-8-sig", errors="surrogateescape") as text:
+        with _opened(file) as text:
             for number, entry in enumerate(entries(text), 1):
                 exchange = exchange_of(entry, number, base_url)
                 if isinstance(exchange, RecordedExchange):
@@ -118,3 +115,11 @@ def tally_of(file: str, profile: Profile) -> Tally:
     except OSError as error:
         maker.count_gap(say("cannot be read: {why}", why=type(error).__name__), number + 1)
     return maker.finished()
+
+
+def _opened(file: str) -> Any:
+    """The text of a file, at a path or at an address that the library fsspec knows. The caller closes it."""
+    if "://" in file:
+        open_file = _library("fsspec").open
+        return open_file(file, "rt", compression="infer", encoding="utf-8-sig", errors="surrogateescape")
+    return open(file, encoding="utf-8-sig", errors="surrogateescape")

@@ -11,6 +11,7 @@ The way of an entry of a file:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,10 +20,10 @@ from math import isfinite
 
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from reports.recorded.entry import IN_PART, NOT_OURS
-from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, Sighting, Tally, TallyKey
+from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, ShownDeviation, Sighting, Tally, TallyKey
 from reports.result.grants import Grants
 from reports.result.run import Note, NoteKind, Recording, Run
-from reports.result.verdicts import RequirementResult, Verdict, deviation
+from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
 from reports.sentences.wording import published_moment
 from spec.findings import Finding, templates
 from spec.interface import operations
@@ -50,21 +51,29 @@ def take_tally(run: Run, tally: Tally) -> None:
     run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
     run.notes += [_note(key, sightings[0], tally) for key, sightings in tally.of(GAP)]
     run.recorded = Recording(_in_words(tally), _unjudged(tally), _has_a_success(tally))
-    findings: dict[str, list[Finding]] = {}
+    findings = _findings_with_exchanges(run, tally)
+    for id in requirements():
+        if not _judged_answers(tally, id):
+            continue
+        is_settled = bool(tally.times[HELD, id]) and id.endswith(_ONE_IS_ENOUGH)
+        findings_that_count = () if is_settled else tuple(findings[id])
+        run.results.append(_result(id, findings_that_count, run.profile.fail_on))
+
+
+def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Finding]]:
+    """The findings of a tally by requirement. The record of the run gets the exchanges that show them."""
+    findings: defaultdict[str, list[Finding]] = defaultdict(list)
     numbers = _Numbers()
     for key, sightings in tally.of(ALIKE):
         _, requirement_id, *_ = key
-        cited = [numbers.of(sighting) for sighting in sightings]
-        for number, sighting in zip(cited, sightings, strict=True):
-            _, evidence = sighting.what
-            run.exchanges[number] = evidence | {"number": number}
+        cited_numbers = []
+        for sighting in sightings:
+            number = numbers.of(sighting)
+            cited_numbers.append(number)
+            run.exchanges[number] = replace(_deviation_of(sighting).exchange, number=number)
         finding = _finding(sightings[0], tally.times[key], _judged_answers(tally, requirement_id))
-        findings.setdefault(requirement_id, []).append(replace(finding, exchanges=tuple(cited)))
-    for id in requirements():
-        if _judged_answers(tally, id):
-            is_settled = bool(tally.times[HELD, id]) and id.endswith(_ONE_IS_ENOUGH)
-            findings_that_count = () if is_settled else tuple(findings.get(id, ()))
-            run.results.append(_result(id, findings_that_count, run.profile.fail_on))
+        findings[requirement_id].append(replace(finding, exchanges=tuple(cited_numbers)))
+    return findings
 
 
 class _Numbers:
@@ -93,16 +102,14 @@ def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) ->
         return RequirementResult(id, Verdict.PASS)
     level_of_requirement = requirements()[id].level
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
-    verdicts = {deviation(level, fail_on) for level in levels}
-    most_severe = next(verdict for verdict in Verdict if verdict in verdicts)
+    verdicts = {verdict_on_deviation(level, fail_on) for level in levels}
+    most_severe = min(verdicts, key=list(Verdict).index)  # the most severe verdict stands first
     cited = dict.fromkeys(chain(*(finding.exchanges for finding in findings)))
     return RequirementResult(id, most_severe, exchanges=tuple(cited), findings=findings)
 
 
 def _finding(first: Sighting, times: int, answers: int) -> Finding:
     """The finding of the first sighting, with the number of answers that show it, and where it is first recorded."""
-    finding: Finding
-    finding, _ = first.what
     counted = say(
         "{times} of {answers}, first at entry {number} of {file}",
         times=f"{times:,}",
@@ -110,22 +117,29 @@ def _finding(first: Sighting, times: int, answers: int) -> Finding:
         number=f"{first.entry:,}",
         file=first.file,
     )
-    return replace(finding, shown_by=counted)
+    return replace(_deviation_of(first).finding, shown_by=counted)
+
+
+def _deviation_of(sighting: Sighting) -> ShownDeviation:
+    """The deviation that an entry shows. The entry must be the sighting of a deviation."""
+    assert sighting.deviation is not None
+    return sighting.deviation
 
 
 def _note(key: TallyKey, first: Sighting, tally: Tally) -> Note:
     """A note on entries that were not judged for one reason, or only in part."""
-    why = first.what
+    why = first.gap
     parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
     line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parameters)
     if why in IN_PART:
         line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **parameters)
-    return Note(NoteKind.CUT if why in NOT_OURS else NoteKind.SET_UP, line)
+    is_fault_of_recording = why not in NOT_OURS
+    return Note(NoteKind.SET_UP if is_fault_of_recording else NoteKind.CUT, line)
 
 
 def _unjudged(tally: Tally) -> Text:
     """Reason why a run that judges this recording is incomplete: a part of it is damaged. Empty if none is."""
-    is_damaged = any(sightings[0].what not in NOT_OURS for _, sightings in tally.of(GAP))
+    is_damaged = any(sightings[0].gap not in NOT_OURS for _, sightings in tally.of(GAP))
     return say("not all of the recording could be judged") if is_damaged else ""
 
 

@@ -1,28 +1,31 @@
 """Tally of recorded traffic: how many exchanges hold or break each requirement, and the first that show each finding.
 
+A tally counts entries by keys. The first part of a key is its sort: HELD, BROKEN, ALIKE, GAP or EXCHANGES. Its other
+parts say what it counts by, such as a requirement. A sighting is an entry that a person may look up, because it shows a
+deviation or has a gap. A gap is a reason why an entry was not judged, or not as a whole.
+
 Tallies of parts of the traffic merge in any order. A tally does not grow with the traffic: it has counts, and of each
-finding only the first few exchanges, as they may be shown.
+key only the first few sightings, as they may be shown.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from heapq import nsmallest
 from itertools import chain
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from environments.profiles.model import Profile
 from environments.profiles.parts import SECRET_HEADER
 from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
-from reports.recorded.entry import NO_BODY, NO_TOKEN, NOT_OURS, UNKNOWN, RecordedExchange, named
-from reports.recorded.forms import Forms, declines, grants_something
+from reports.recorded.entry import NO_BODY, NO_TOKEN, NOT_OURS, UNKNOWN, RecordedExchange, headers_by_name
+from reports.recorded.forms import Forms, grants_something, says_no
 from reports.sentences.wording import grouped
-from reports.showing.evidence import Evidence, outline
+from reports.showing.evidence import ShownExchange, ShownRequest, outline, shown_finding, shown_response
 from reports.showing.show import Display
 from spec.exchange import Exchange, Response
 from spec.findings import Finding
@@ -35,8 +38,10 @@ TallyKey = tuple[str, ...]
 """A sort, and what it counts by."""
 EXCHANGES = ("exchanges",)
 """Key of the number of exchanges that were judged."""
-HELD, BROKEN = "held", "broken"
-"""Sorts of exchanges, by requirement: those that hold it, and those that deviate from it."""
+HELD = "held"
+"""Sort of exchanges that hold a requirement."""
+BROKEN = "broken"
+"""Sort of exchanges that deviate from a requirement."""
 ALIKE = "alike"
 """Sort of deviations that differ in nothing but where they are recorded, by requirement, code, parameters, places."""
 GAP = "gap"
@@ -45,20 +50,27 @@ _MOST_SIGHTINGS = 3
 """Sightings of a key that are kept: as many as the page links."""
 _MOST_KEYS = 20
 """Keys of one requirement, or of one file, that are kept. A service may break a requirement in countless ways."""
-_MOST_HEADERS = 50
-"""Headers of a response that are looked at. A service may send thousands."""
 _PLACE = re.compile(r"/[0-9]+(?=/|$)")
 """A place in a JSON pointer. It differs from answer to answer."""
 _CREDENTIAL_PIECE = re.compile(r"[^\s;,=]{4,}")
 """A part of a secret header that may be a secret by itself, such as the value of a cookie."""
 
 
+@dataclass(frozen=True)
+class ShownDeviation:
+    """A deviation, and the exchange that shows it, as they may be shown."""
+
+    finding: Finding
+    exchange: ShownExchange
+
+
 class Sighting(NamedTuple):
-    """An entry that shows something."""
+    """An entry that shows a deviation, or has a gap."""
 
     file: str
     entry: int  # its number in the file, from 1
-    what: Any  # what may be shown of it: (Finding, Evidence) of a deviation, the reason of a gap
+    gap: Text = ""  # why the entry is not judged, or not as a whole; empty for a deviation
+    deviation: ShownDeviation | None = None
 
 
 @dataclass
@@ -82,16 +94,20 @@ def merge(part_a: Tally, part_b: Tally) -> Tally:
 
     If there are too many keys, the smallest ones are kept. So the result does not depend on what was merged before.
     """
-    first = {
-        key: _first_sightings(part_a.first.get(key, []) + part_b.first.get(key, []))
-        for key in {*part_a.first, *part_b.first}
-    }
-    groups = grouped(first, lambda key: key[:2])
-    kept = set(chain(*(nsmallest(_MOST_KEYS, keys) for keys in groups.values())))
+    first = {}
+    for key in {*part_a.first, *part_b.first}:
+        first[key] = _first_sightings(part_a.first.get(key, []) + part_b.first.get(key, []))
     times = part_a.times + part_b.times
-    for key in first.keys() - kept:
-        del times[key], first[key]
+    for key in first.keys() - _kept_keys(first):
+        del times[key]
+        del first[key]
     return Tally(times, first, min(part_a.since, part_b.since), max(part_a.until, part_b.until))
+
+
+def _kept_keys(keys: Iterable[TallyKey]) -> set[TallyKey]:
+    """The smallest keys of each requirement, and of each file with gaps."""
+    groups = grouped(keys, lambda key: key[:2])
+    return set(chain(*(nsmallest(_MOST_KEYS, group) for group in groups.values())))
 
 
 def _first_sightings(sightings: list[Sighting]) -> list[Sighting]:
@@ -110,45 +126,55 @@ class TallyMaker:
         self._granted_tokens = set[int]()  # hashes of tokens that were granted something so far
 
     def finished(self) -> Tally:
-        """The tally, after the last entry."""
+        """The tally, after the last entry. It may be asked for only once, because it adds what `Forms` has counted."""
         for ids, times in self._forms.held.items():
-            self.tally.times.update({(HELD, id): times for id in ids})
+            for id in ids:
+                self.tally.times[HELD, id] += times
         return self.tally
 
     def count_gap(self, why: Text, number: int) -> None:
         """Count an entry that is not judged, or not as a whole. A fault of the recording is counted by its file."""
         file = "" if why in NOT_OURS else self._file
-        self._count((GAP, file, str(why)), number, lambda: why)
+        key = (GAP, file, str(why))
+        self._count(key)
+        if self._has_room_for_sighting(key):
+            self.tally.first[key].append(Sighting(self._file, number, gap=why))
 
     def judge(self, exchange: RecordedExchange) -> None:
         """Judge an exchange, which has a response, and count what it shows."""
-        if len(self.tally.first) > _MOST_KEYS * len(requirements()):
+        most_keys_of_all = _MOST_KEYS * len(requirements())
+        if len(self.tally.first) > most_keys_of_all:
             self.tally = merge(self.tally, Tally())  # drops the keys that are too many
-        tally = self.tally
         response = exchange.response
         assert response is not None
         exchange = self._with_credential_known(exchange, response)
-        tally.times[EXCHANGES] += 1
+        self.tally.times[EXCHANGES] += 1
         if response.cut:
             self.count_gap(NO_BODY, exchange.number)
         for gap in exchange.gaps:
             self.count_gap(gap, exchange.number)
         if exchange.started:
-            tally.since = min(tally.since, exchange.started)
-            tally.until = max(tally.until, exchange.started)
+            self.tally.since = min(self.tally.since, exchange.started)
+            self.tally.until = max(self.tally.until, exchange.started)
         for id, findings in self._forms.deviations(exchange, response):
-            tally.times[BROKEN, id] += 1
+            self.tally.times[BROKEN, id] += 1
             for finding in findings:
-                show = partial(self._shown, finding, exchange, response)
-                self._count(_key_of(id, finding), exchange.number, show)
+                self._count_deviation(_key_of(id, finding), finding, exchange, response)
+
+    def _count_deviation(self, key: TallyKey, finding: Finding, exchange: Exchange, response: Response) -> None:
+        """Count a deviation that an exchange shows."""
+        self._count(key)
+        if self._has_room_for_sighting(key):  # asked first, because it is slow to make what may be shown
+            shown_deviation = self._shown(finding, exchange, response)
+            self.tally.first[key].append(Sighting(self._file, exchange.number, deviation=shown_deviation))
 
     def _with_credential_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
         """The exchange. Its credential is unknown until its token was granted something in this file.
 
         A service may answer a wrong token with a 200, too, so that a 200 alone says nothing about the token.
         """
-        token = hash(named(exchange.request.headers).get("authorization"))
-        is_declined = declines(exchange, response)
+        token = hash(headers_by_name(exchange.request.headers).get("authorization"))
+        is_declined = says_no(exchange, response)
         if not is_declined and grants_something(exchange, response):
             self._granted_tokens.add(token)
         if token not in self._granted_tokens:
@@ -157,33 +183,37 @@ class TallyMaker:
             return replace(exchange, credential=UNKNOWN, valid=False)
         return exchange
 
-    def _count(self, key: TallyKey, number: int, show: Callable[[], object]) -> None:
-        """Count an entry under a key. `show` is slow, and is called only for the first few entries of a key."""
-        sightings = self.tally.first.setdefault(key, [])
+    def _count(self, key: TallyKey) -> None:
+        """Count an entry under a key."""
         self.tally.times[key] += 1
-        if len(sightings) < _MOST_SIGHTINGS:
-            sightings.append(Sighting(self._file, number, show()))
+        self.tally.first.setdefault(key, [])
 
-    def _shown(self, finding: Finding, exchange: Exchange, response: Response) -> tuple[Finding, Evidence]:
+    def _has_room_for_sighting(self, key: TallyKey) -> bool:
+        """True if fewer sightings of a counted key are kept than the page links."""
+        return len(self.tally.first[key]) < _MOST_SIGHTINGS
+
+    def _shown(self, finding: Finding, exchange: Exchange, response: Response) -> ShownDeviation:
         """A deviation, and its exchange, as they may be shown. Values that the request names are hidden in the answer.
 
-        The exchange has no line of curl: the token is not known.
+        The exchange has no line of curl, because the token is not known.
         """
         display = Display(_secrets_of(exchange, self._profile))
-        body = display.body(response.start, response.header("Content-Type"), size=response.size)
-        evidence = outline(exchange)
-        evidence["request"] |= {
-            "headers": [["(recorded)", f"entry {exchange.number:,} of {self._file}"]],
-            "body": display.body(exchange.request.body),
-        }
-        evidence["response"] |= {"headers": display.headers(response.headers[:_MOST_HEADERS]), "body": body}
-        pointers = tuple(map(display.pointer, finding.pointers))
-        return replace(finding.map(display.foreign), pointers=pointers, requirement=""), evidence
+        exchange_in_outline = outline(exchange)
+        request = ShownRequest(
+            method=exchange_in_outline.request.method,
+            url=exchange_in_outline.request.url,
+            headers=(("(recorded)", f"entry {exchange.number:,} of {self._file}"),),
+            body=display.body(exchange.request.body),
+        )
+        shown_exchange = replace(exchange_in_outline, request=request, response=shown_response(response, display))
+        return ShownDeviation(replace(shown_finding(finding, display), requirement=""), shown_exchange)
 
 
 def _key_of(id: str, finding: Finding) -> TallyKey:
     """The key of a deviation. Numbers within a message, and places in arrays, do not count."""
-    values = [value.template if isinstance(value, Message) else str(value) for _, value in finding.parameters]
+    values = []
+    for _, value in finding.parameters:
+        values.append(value.template if isinstance(value, Message) else str(value))
     places = [_PLACE.sub("/*", pointer) for pointer in finding.pointers]
     return ALIKE, id, finding.code, *values, *places
 
@@ -196,9 +226,10 @@ def _secrets_of(exchange: Exchange, profile: Profile) -> Secrets:
     for name, value in request.headers:
         if re.search(SECRET_HEADER, name):
             secrets.learn_secret("credential", *_CREDENTIAL_PIECE.findall(value))
-    leaves = leaves_of(read_json(request.body).value)
-    texts = [leaf for path, leaf in leaves if isinstance(leaf, str) and path != ("pixKeyType",)]
-    secrets.learn(IDENTIFIER, *texts)
+    for path, leaf in leaves_of(read_json(request.body).value):
+        is_key_type = path == ("pixKeyType",)  # a documented word such as EMAIL
+        if isinstance(leaf, str) and not is_key_type:
+            secrets.learn(IDENTIFIER, leaf)
     if operations()[exchange.operation].path_parameter:
         secrets.learn(IDENTIFIER, request.last_segment)
     return secrets

@@ -24,7 +24,7 @@ from spec.message import Message, Text, Value, joined, say
 from spec.requirements import LEVELS
 
 MOST_SAID = 6
-"""Ways to deviate that the message of one finding has."""
+"""Deviations that the message of one finding has."""
 _ONE_PLACE = {"spelling": "names", "lower-case-names": "names", "stack-trace": ()}
 """Place of a finding by its code, in place of its pointers. All misspelled names are at one place, and a stack trace is
 at the place of a server error, which has no pointer."""
@@ -48,7 +48,7 @@ because it is apart from conformance in every report."""
 _LAST_HARM = len(HARM) - 1
 
 
-def findings(
+def findings_by_cause(
     requirements: Iterable[ReportedRequirement], reproduce: Callable[[Sequence[int]], str]
 ) -> list[ReportedFinding]:
     """The findings of a run, one for each cause: new failures first, then known failures, then warnings.
@@ -58,21 +58,29 @@ def findings(
     that send one of them again.
     """
     deviating = [requirement for requirement in requirements if requirement.deviates]
-    groups_at_one_place = grouped(deviating, _place).values()
-    # Requirements at one place share a cause already, so that the first one speaks for its group.
-    groups_by_cause = grouped(groups_at_one_place, lambda group: _cause(group[0])).values()
-    groups = [sorted(chain(*groups_of_cause), key=_weight) for groups_of_cause in groups_by_cause]
-    return [_finding(group, reproduce) for group in sorted(groups, key=_urgency)]
+    groups = [sorted(group, key=_order_in_finding) for group in _groups_with_one_cause(deviating)]
+    return [_finding(group, reproduce) for group in sorted(groups, key=_order_of_findings)]
 
 
-def _urgency(group: list[ReportedRequirement]) -> tuple[bool, bool, int, bool]:
+def _groups_with_one_cause(deviating: Iterable[ReportedRequirement]) -> list[list[ReportedRequirement]]:
+    """The requirements in groups. Those of one group deviate for one cause, as the module says."""
+    groups_at_one_place = grouped(deviating, _key_of_place).values()
+    # Groups are joined if they show the same deviations. The first requirement speaks for its group, because
+    # requirements at one place share a cause already.
+    joined_groups = grouped(groups_at_one_place, lambda group: _key_of_deviations(group[0])).values()
+    return [list(chain(*groups)) for groups in joined_groups]
+
+
+def _order_of_findings(group: list[ReportedRequirement]) -> tuple[bool, bool, int, bool]:
     """Sort key of findings. Findings with the same key stay in the order of the interface document."""
     leader = group[0]
     moves_money = any(_moves_money(requirement.id) for requirement in group)
-    return leader.verdict != Verdict.FAIL, leader.is_known, min(map(_harm, group)), not moves_money
+    only_warns = leader.verdict != Verdict.FAIL
+    worst_harm = min(_place_of_harm(requirement) for requirement in group)
+    return only_warns, leader.is_known, worst_harm, not moves_money
 
 
-def _harm(requirement: ReportedRequirement) -> int:
+def _place_of_harm(requirement: ReportedRequirement) -> int:
     """Place in HARM of the worst harm that the deviations of a requirement do."""
     if requirement.level == "robustness":
         return _LAST_HARM
@@ -84,6 +92,7 @@ def _harm(requirement: ReportedRequirement) -> int:
 
 
 def _matches_any(word: str, patterns: Iterable[str]) -> bool:
+    """True if a word matches one of the patterns, in which `*` stands for any text."""
     return any(fnmatchcase(word, pattern) for pattern in patterns)
 
 
@@ -98,7 +107,7 @@ def _operation_name(requirement_id: str) -> str:
     return requirement_id.partition(".")[0]
 
 
-def finding_of_each(findings: Iterable[ReportedFinding]) -> dict[str, ReportedFinding]:
+def finding_by_requirement(findings: Iterable[ReportedFinding]) -> dict[str, ReportedFinding]:
     """The finding of each requirement that deviates, by the id of the requirement."""
     by_id: dict[str, ReportedFinding] = {}
     for finding in findings:
@@ -106,31 +115,34 @@ def finding_of_each(findings: Iterable[ReportedFinding]) -> dict[str, ReportedFi
     return by_id
 
 
-def _place(requirement: ReportedRequirement) -> tuple[object, ...]:
+def _key_of_place(requirement: ReportedRequirement) -> tuple[object, ...]:
     """Group key: where in which answers of its operation a requirement deviates.
 
-    A server error and its stack trace are at one place, and so are all misspelled names. A requirement whose findings
-    have no place is alone.
+    The key has `is_known`, because a known failure and a new one never share a finding. A server error and its stack
+    trace are at one place, and so are all misspelled names. A requirement whose findings have no place is alone.
     """
     findings_with_place = [
         finding for finding in requirement.found if finding.pointers or requirement.level == "robustness"
     ]
-    places = frozenset(
-        (_ONE_PLACE.get(finding.code, finding.pointers), finding.exchanges) for finding in findings_with_place
-    )
-    where = (_operation_name(requirement.id), places) if places else requirement.id
-    return requirement.is_known, where
+    if not findings_with_place:
+        return requirement.is_known, requirement.id
+    places = set()
+    for finding in findings_with_place:
+        place = _ONE_PLACE.get(finding.code, finding.pointers)
+        places.add((place, finding.exchanges))
+    return requirement.is_known, _operation_name(requirement.id), frozenset(places)
 
 
-def _cause(requirement: ReportedRequirement) -> tuple[object, ...]:
-    """Group key: the ways in which a requirement deviates. A requirement without a finding is alone."""
-    ways = frozenset(map(_way, requirement.found))
-    return requirement.is_known, ways or requirement.id
+def _key_of_deviations(requirement: ReportedRequirement) -> tuple[object, ...]:
+    """Group key: all deviations of a requirement. A requirement without a finding is alone."""
+    deviations = frozenset(map(_key_of_deviation, requirement.found))
+    return requirement.is_known, deviations or requirement.id
 
 
-def _way(finding: Finding) -> tuple[object, ...]:
-    """Way to deviate: the code, parameters and pointers of a finding."""
-    return finding.code, *(_without_numbers(value) for _, value in finding.parameters), finding.pointers
+def _key_of_deviation(finding: Finding) -> tuple[object, ...]:
+    """Group key of findings: code, parameters and pointers. Findings with the same key show the same deviation."""
+    parameters = tuple(_without_numbers(value) for _, value in finding.parameters)
+    return finding.code, parameters, finding.pointers
 
 
 def _without_numbers(value: Value) -> object:
@@ -143,7 +155,7 @@ def _without_numbers(value: Value) -> object:
     return value.template, *(_without_numbers(part) for _, part in value.values if not isinstance(part, int))
 
 
-def _weight(requirement: ReportedRequirement) -> tuple[bool, int]:
+def _order_in_finding(requirement: ReportedRequirement) -> tuple[bool, int]:
     """Sort key of requirements with one cause: failures first, then by level. The first requirement leads."""
     return requirement.verdict != Verdict.FAIL, LEVELS.index(requirement.level)
 
@@ -151,24 +163,21 @@ def _weight(requirement: ReportedRequirement) -> tuple[bool, int]:
 def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int]], str]) -> ReportedFinding:
     """The finding of requirements with one cause.
 
-    Its message has each way to deviate once, and names a generated request only if no targeted request shows that way.
-    The exchanges of the ways stand before the other exchanges, in the order of the message.
+    Its message has each deviation once. The exchanges of these deviations stand before the other exchanges, in the
+    order of the message.
     """
     leader = group[0]
     names = dict.fromkeys(_operation_name(requirement.id) for requirement in group)
-    deviations = chain(*(requirement.found for requirement in group))
-    # `shown_by` names the class of a generated request; a targeted request has none.
-    targeted_first = sorted(deviations, key=lambda finding: bool(finding.shown_by))
-    ways = [findings_of_way[0] for findings_of_way in grouped(targeted_first, _way).values()]
-    cited_by_ways = chain(*(finding.exchanges for finding in ways))
+    deviations = _distinct_deviations(group)
+    cited_by_deviations = chain(*(finding.exchanges for finding in deviations))
     cited_by_requirements = chain(*(requirement.exchanges for requirement in group))
-    exchanges = tuple(dict.fromkeys([*cited_by_ways, *cited_by_requirements]))
-    message_of_ways = joined(capped(list(map(_statement, ways)), MOST_SAID))
+    exchanges = tuple(dict.fromkeys([*cited_by_deviations, *cited_by_requirements]))
+    message_of_deviations = joined(capped(list(map(_statement, deviations)), MOST_SAID))
     return ReportedFinding(
         cause=leader.id,
         requirements=tuple(requirement.id for requirement in group),
         operations=tuple(name for name in names if name in operations()),
-        message=message_of_ways or joined(requirement.message for requirement in group),
+        message=message_of_deviations or joined(requirement.message for requirement in group),
         exchanges=exchanges,
         level=leader.level,
         verdict=leader.verdict,
@@ -179,6 +188,17 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
         known_until=leader.known_until,
         reproduce=reproduce(exchanges),
     )
+
+
+def _distinct_deviations(group: list[ReportedRequirement]) -> list[Finding]:
+    """One finding for each deviation of these requirements.
+
+    It is that of a generated request only if no targeted request shows the same deviation.
+    """
+    all_findings = chain(*(requirement.found for requirement in group))
+    # `shown_by` names the class of a generated request; a targeted request has none.
+    targeted_first = sorted(all_findings, key=lambda finding: bool(finding.shown_by))
+    return [same_deviation[0] for same_deviation in grouped(targeted_first, _key_of_deviation).values()]
 
 
 def _statement(finding: Finding) -> Text:

@@ -65,6 +65,7 @@ class InterfaceDocument(Published):
 
 
 def _interface_document() -> InterfaceDocument:
+    """The document that the requirements of this suite are taken from."""
     return InterfaceDocument(**interface_document())
 
 
@@ -122,8 +123,9 @@ class Environment(Published):
 AlertName = Annotated[str, one_of(*(kind.published_name for kind in NoteKind if kind.is_alert))]
 
 
-def _published_name(kind: NoteKind) -> str:
-    return kind.published_name
+def _published_name(kind_of_note: NoteKind) -> str:
+    """Named function for pydantic, which calls it for each alert that it writes."""
+    return kind_of_note.published_name
 
 
 class Alert(Published):

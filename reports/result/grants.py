@@ -1,5 +1,8 @@
 """Operations that succeeded with the valid token (`Grants`), and answers to generated requests (`Generated`).
 
+An operation grants a request if its answer is a success. An operation is ready if its answer is not only "later", such
+as a 429, or that of a gateway, such as a 502.
+
 The verdict of a run asks for them: an operation that never succeeded was not tested, whatever its tests say. If nothing
 succeeded, a note says what is probably wrong, such as the token or base_url.
 """
@@ -63,20 +66,23 @@ class Grants:
         answers = self.answered.setdefault(operation, Counter())
         if response is None:
             return
-        refusal = refusal_kind(response)
-        is_ready = refusal not in _NOT_READY
-        answer = answer_in_words(exchange) if refusal is RefusalKind.ENVELOPE else str(response.status)
+        refusal = refusal_kind(response)  # None for a success
+        answer: Text = str(response.status)
+        if refusal is RefusalKind.ENVELOPE:  # its status is 200
+            answer = answer_in_words(exchange)
         answers[answer] += 1
+        is_ready = refusal not in _NOT_READY
         if is_ready:
             self.ready = True
         if is_ready and exchange.expects_success:
             self.promised.add(operation)
         if refusal is RefusalKind.CERTIFICATE:
             self.certificate = True
-        if refusal is None and (page_is_an_answer or not is_page(response)):
+        is_of_the_operation = page_is_an_answer or not is_page(response)
+        if refusal is None and is_of_the_operation:
             self.granted.add(operation)
 
-    def asked(self, selected: Collection[str]) -> list[str]:
+    def operations_asked(self, selected: Collection[str]) -> list[str]:
         """The selected operations that got a request with the valid token, in the order of the interface document."""
         return [operation for operation in operations() if operation in self.answered and operation in selected]
 
@@ -85,7 +91,7 @@ class Grants:
         """True if the service answered the valid token, and granted it nothing."""
         return not self.granted and any(self.answered.values())
 
-    def lacking(self, selected: Collection[str]) -> Text:
+    def missing_basis(self, selected: Collection[str]) -> Text:
         """Reason why there is no basis for a verdict on the selected operations; empty if there is one.
 
         Perhaps none of them was ready to answer a valid request, because only invalid ones were sent, or a 503 came.
@@ -102,12 +108,14 @@ class Grants:
         if not self.refused_all or self.certificate:
             return
         answers: Counter[Text] = sum(self.answered.values(), Counter())
-        source = auth.token_env or ("token_command" if auth.token_command else "token_file")
+        source = "token_command" if auth.token_command else "token_file"
+        if auth.token_env:
+            source = auth.token_env
         if set(answers) == {"401"}:
             yield say(
                 "the token was refused with 401 by {operations}: it is wrong, has expired, or is for another "
                 "environment, check auth ({source})",
-                operations=listed(self.asked(operations())),
+                operations=listed(self.operations_asked(operations())),
                 source=source,
             )
             return
@@ -141,7 +149,9 @@ class Grants:
 
 def _answers_wrong_token_without_a_page(exchange: Exchange) -> bool:
     """True if a wrong token, or none, got an answer that is no page for people."""
-    return exchange.credential != VALID and exchange.response is not None and not is_page(exchange.response)
+    if exchange.credential == VALID or exchange.response is None:
+        return False
+    return not is_page(exchange.response)
 
 
 @dataclass
@@ -167,24 +177,26 @@ class Generated:
         `granted` has the operations that succeeded in any test.
         """
         refusing = [operation for operation in self.refused if self._tested_nothing(operation, granted)]
-        if refusing and granted:
-            refusals = sum((self.refused[operation] for operation in refusing), Counter())
-            answers = [
-                say_many("{summary} {n} time", "{summary} {n} times", summary=answer, n=count)
-                for answer, count in refusals.most_common(_MOST_ANSWERS)
-            ]
-            yield say_many(
-                "{operations}: no generated request was ever accepted ({answers}): generated traffic did not test it",
-                "{operations}: no generated request was ever accepted ({answers}): generated traffic did not test them",
-                n=len(refusing),
-                operations=", ".join(refusing),
-                answers=in_a_row(answers, ", "),
-            )
+        if not refusing or not granted:
+            return
+        refusals = sum((self.refused[operation] for operation in refusing), Counter())
+        commonest_refusals = [
+            say_many("{summary} {n} time", "{summary} {n} times", summary=refusal, n=count)
+            for refusal, count in refusals.most_common(_MOST_ANSWERS)
+        ]
+        yield say_many(
+            "{operations}: no generated request was ever accepted ({answers}): generated traffic did not test it",
+            "{operations}: no generated request was ever accepted ({answers}): generated traffic did not test them",
+            n=len(refusing),
+            operations=", ".join(refusing),
+            answers=in_a_row(commonest_refusals, ", "),
+        )
 
     def _tested_nothing(self, operation: str, granted: Collection[str]) -> bool:
         """True if every generated request to the operation was refused, and no other test makes up for that.
 
         Valid requests are generated for reads alone. For any other operation the success of another test is enough.
         """
-        is_refused = bool(self.refused[operation]) and not self.accepted[operation]
-        return is_refused and (operation in READS or operation not in granted)
+        was_always_refused = bool(self.refused[operation]) and not self.accepted[operation]
+        another_test_succeeded = operation not in READS and operation in granted
+        return was_always_refused and not another_test_succeeded

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from environments.profiles.model import Profile
-from reports.showing.evidence import Evidence
+from reports.showing.evidence import ShownExchange
 
 VERSION = "1.0.0"
 CHECKOUT = Path(__file__).parents[2]
@@ -56,6 +56,7 @@ def suite() -> Suite:
 
 
 def _sha256_of(path: Path) -> str:
+    """SHA-256 of the bytes of a file, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -64,8 +65,11 @@ def commit_of(checkout: Path) -> str | None:
 
     None for any other folder, and if git is missing or does not answer.
     """
-    folder, _, commit = (_git(checkout, "rev-parse", "--show-toplevel", "HEAD") or "").rpartition("\n")
-    if folder != str(checkout.resolve()):
+    folder_and_commit = _git(checkout, "rev-parse", "--show-toplevel", "HEAD")
+    if folder_and_commit is None:
+        return None
+    folder, _, commit = folder_and_commit.rpartition("\n")
+    if folder != str(checkout.resolve()):  # the work tree of another project has this folder in it
         return None
     changes = _git(checkout, "status", "--porcelain", "--untracked-files=no")
     if changes is None:
@@ -123,20 +127,20 @@ _VERSION_HEADER = re.compile(
 """Names of headers that tell a version: Server, X-Powered-By, X-Version, X-App-Build, Api-Version and the like."""
 
 
-def service_version(exchanges: Iterable[Evidence]) -> list[tuple[str, str]]:
+def service_version(exchanges: Iterable[ShownExchange]) -> list[tuple[str, str]]:
     """Name and value of the headers that tell a version of the service, by name.
 
     A header with two values is left out, because a gateway or two versions answered side by side.
     """
-    spellings: dict[str, dict[str, str]] = {}  # by name in lower case and by value, how the name is spelled
-    for exchange in exchanges:
-        for name, value in exchange.get("response", {}).get("headers", ()):
+    spellings: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by name in lower case: by value, the first name
+    for response in [exchange.response for exchange in exchanges if exchange.response]:
+        for name, value in response.headers:
             if _VERSION_HEADER.fullmatch(name):
-                spellings.setdefault(name.lower(), {}).setdefault(value, name)
+                spellings[name.lower()].setdefault(value, name)
     versions = []
-    for _, spelling_by_value in sorted(spellings.items()):
-        if len(spelling_by_value) == 1:
-            [(value, name)] = spelling_by_value.items()
+    for name_by_value in [spellings[lower_case_name] for lower_case_name in sorted(spellings)]:
+        if len(name_by_value) == 1:
+            [(value, name)] = name_by_value.items()
             versions.append((name, value[:_LONGEST_VALUE]))
     return versions
 
@@ -162,8 +166,10 @@ def ci_job(variables: Mapping[str, str], clean: Callable[[str], str]) -> str | N
     None also for an address that is no plain http(s) address, has credentials, or holds a known value. `clean` replaces
     known values.
     """
-    pattern = next((pattern for name, pattern in _LINKS if variables.get(name)), "")
-    link = pattern.format_map(defaultdict(str, variables))
+    patterns = [pattern for name, pattern in _LINKS if variables.get(name)]
+    if not patterns:
+        return None
+    link = patterns[0].format_map(defaultdict(str, variables))  # a variable that is not set is an empty text
     if len(link) > _LONGEST_LINK or not _LINK.fullmatch(link):
         return None
     return link if clean(link) == link else None

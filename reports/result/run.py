@@ -1,6 +1,7 @@
 """The record of a run as data: results, observations, exchanges, notes and counts.
 
-`tests/harness/collector.py` fills it. `run_verdict.py` says what it shows.
+`tests/harness/watching.py` adds the results of each test, and `finishing.py` there adds the exchanges and the notes.
+`run_verdict.py` says what the record shows.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import takewhile
 
 from environments.profiles.model import Profile
 from reports.observed.behaviour import Drift, Record
@@ -18,7 +18,7 @@ from reports.result.grants import Generated, Grants
 from reports.result.provenance import Suite, suite
 from reports.result.verdicts import RequirementResult
 from reports.sentences.wording import exchanges_in_words
-from reports.showing.evidence import Evidence
+from reports.showing.evidence import ShownExchange
 from spec.facts import Facts
 from spec.message import Text, message_of, say
 
@@ -45,7 +45,8 @@ class NoteKind(StrEnum):
     @property
     def is_alert(self) -> bool:
         """True if the summary says notes of this kind before the findings."""
-        return self in takewhile(NoteKind.KNOWN_FAILURE.__ne__, NoteKind)  # all kinds before KNOWN_FAILURE
+        kinds = list(NoteKind)
+        return kinds.index(self) <= kinds.index(NoteKind.REDIRECTED)
 
     @property
     def published_name(self) -> str:
@@ -66,12 +67,12 @@ class Note:
         return self.kind.is_alert
 
 
-def outcome_unknown(whose: Text, remedy: Text) -> Note:
+def outcome_unknown(execution: Text, remedy: Text) -> Note:
     """Note on an execution that may have moved money, because no answer says if it did.
 
-    `whose` names the transfer, `remedy` says what a person does now.
+    `execution` names it, such as `exchange 7`, and `remedy` says what a person does now.
     """
-    text = say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(whose), remedy=message_of(remedy))
+    text = say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(execution), remedy=message_of(remedy))
     return Note(NoteKind.OUTCOME_UNKNOWN, text)
 
 
@@ -135,13 +136,11 @@ class Run:
     accepted: str = ""  # what --accept wrote, in one line
     results: list[RequirementResult] = field(default_factory=list)  # one for each test and requirement
     observations: list[Observation] = field(default_factory=list)
-    exchanges: dict[int, Evidence] = field(default_factory=dict)  # by number
+    exchanges: dict[int, ShownExchange] = field(default_factory=dict)  # by number
     elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of tests, by requirement
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
     not_executed: list[Text] = field(default_factory=list)  # prepared transfers, in words
-    notes: list[Note] = field(
-        default_factory=list
-    )  # notes of the door, the harness and the reading of recorded traffic
+    notes: list[Note] = field(default_factory=list)  # of the door, of the harness, or of reading recorded traffic
     errors: list[Text] = field(default_factory=list)  # faults of the suite
     selected: set[str] = field(default_factory=set)  # ids of requirements
     seed: int = 0  # of generated traffic

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from environments.profiles.loading import name_for_commands
 from environments.profiles.model import FAIL, Profile, today
-from reports.observed.behaviour import Behaviour, behaviour, facts_in_words, in_words
+from reports.observed.behaviour import Behaviour, behaviour, behaviour_in_words, facts_in_words
 from reports.result.grants import NOTHING_GRANTED
 from reports.result.run import Note, NoteKind, Recording, Run
 from reports.result.verdicts import (
@@ -20,7 +20,7 @@ from reports.result.verdicts import (
     RunVerdict,
     Verdict,
     coverage,
-    merged,
+    merged_results,
     tested_of,
     with_known_failures,
 )
@@ -51,8 +51,8 @@ def result_of_run(run: Run) -> RunResult:
     observed = behaviour(
         (observation.id, str(observation.situation), observation.facts) for observation in run.observations
     )
-    known_failures = run.profile.known_failures
-    by_id, outdated = with_known_failures(_results_by_id(run, observed), known_failures, today())
+    results_of_tests = _results_by_id(run, observed)
+    by_id, outdated = with_known_failures(results_of_tests, run.profile.known_failures, today())
     results = [(requirement, by_id[id]) for id, requirement in requirements().items() if id in by_id]
     verdict, why = verdict_of(run, results)
     notes = _notes(run, outdated, nothing_was_tested=why == NOTHING_TESTED)
@@ -79,7 +79,8 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
     failing_levels = {requirement.level for requirement, result in results if result.fails}
     tested, testable = tested_of(coverage(results), run.profile.fail_on)
     share = tested / testable if testable else 1
-    missing = next((reason for reason in _missing(run, results, share) if reason), "")
+    reasons = [reason for reason in _reasons_against_verdict(run, results, share) if reason]
+    missing = reasons[0] if reasons else ""
     applies = {
         RunVerdict.INTERNAL_ERROR: run.errors,
         RunVerdict.INTERRUPTED: run.interrupted,
@@ -97,13 +98,13 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
     return verdict, missing if has_reason else ""
 
 
-def _missing(run: Run, results: Results, share: float) -> Iterator[Text]:
+def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterator[Text]:
     """Reasons why a run without a failure is no verdict on the service. The first one that is not empty counts.
 
     `share` is the share of testable requirements that were tested.
     """
     if run.recorded is not None:
-        yield from _missing_in_recording(run.recorded, results)
+        yield from _reasons_against_recording(run.recorded, results)
         return
     if run.grants.refused_all:
         yield NOTHING_GRANTED
@@ -111,7 +112,7 @@ def _missing(run: Run, results: Results, share: float) -> Iterator[Text]:
         yield say("the journal could not be used, which stopped executions")
     if not _is_tested(results):
         yield NOTHING_TESTED
-    yield run.grants.lacking(_operations_of(results))
+    yield run.grants.missing_basis(_operations_of(results))
     yield from (note.text for note in run.notes if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT))
     yield _not_exercised(run.profile, results)
     yield run.ended_by
@@ -120,7 +121,7 @@ def _missing(run: Run, results: Results, share: float) -> Iterator[Text]:
         yield say("min_coverage ({share}) is not reached", share=f"{required_share:g}")
 
 
-def _missing_in_recording(recording: Recording, results: Results) -> Iterator[Text]:
+def _reasons_against_recording(recording: Recording, results: Results) -> Iterator[Text]:
     """Reasons why recorded traffic is no verdict on the service. The first one that is not empty counts.
 
     A requirement that no exchange shows is no reason, because recorded traffic may never show it. An entry that could
@@ -145,17 +146,15 @@ def _not_exercised(profile: Profile, results: Results) -> Text:
     """
     known_failures = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
     not_exercised = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
-    levels = [
-        requirement.level
-        for requirement in not_exercised
-        if requirement.level in profile.fail_on and requirement.id not in known_failures
-    ]
+    at_failing_levels = [requirement for requirement in not_exercised if requirement.level in profile.fail_on]
+    levels = [requirement.level for requirement in at_failing_levels if requirement.id not in known_failures]
     if not levels:
         return ""
     return say_many(
         "{levels} requirement in scope was not exercised",
         "{levels} requirements in scope were not exercised",
-        **{"n": len(levels), "levels": level_by_level(levels)},
+        n=len(levels),
+        levels=level_by_level(levels),
     )
 
 
@@ -165,14 +164,14 @@ def _not_exercised(profile: Profile, results: Results) -> Text:
 def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult]:
     """The result of each requirement that the run is about, by its id."""
     counting = [result for result in run.results if _is_about(run, result.id) and not _shows_only_the_end(run, result)]
-    tested = merged(counting)
+    tested = merged_results(counting)
     results = {}
     for requirement in requirements().values():
         if not _is_about(run, requirement.id):
             continue
         result = tested.get(requirement.id) or _untested(run, requirement)
         if result.verdict == Verdict.OBSERVED and requirement.id in observed:
-            result = replace(result, why=in_words(observed[requirement.id]))
+            result = replace(result, why=behaviour_in_words(observed[requirement.id]))
         if result.verdict == Verdict.NOT_EXERCISED:
             result = replace(result, why=_why_not_exercised(run, requirement, result.why))
         results[requirement.id] = result
@@ -189,8 +188,9 @@ def _shows_only_the_end(run: Run, result: RequirementResult) -> bool:
 
     The connections were dropped because the target was stopped, which is no fault of the service.
     """
-    only_dropped = {finding.code for finding in result.findings} == {"dropped"}
-    return run.unreachable != "" and only_dropped and result.verdict == Verdict.FAIL
+    if not run.unreachable or result.verdict != Verdict.FAIL:
+        return False
+    return {finding.code for finding in result.findings} == {"dropped"}
 
 
 def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> Text:
@@ -219,7 +219,8 @@ def _untested(run: Run, requirement: Requirement) -> RequirementResult:
         return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
     if run.recorded is not None:
         return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, _not_in_recording(requirement))
-    if missing := missing_permission(requirement, run.profile.allow):
+    missing = missing_permission(requirement, run.profile.allow)
+    if missing:
         return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing)
     return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, run.stopped or say("no test reached it"))
 
@@ -241,9 +242,9 @@ def _notes(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> tuple
     `outdated` has lines about entries of known_failures that no longer hold.
     """
     of_record = _notes_of_record(run, outdated, nothing_was_tested=nothing_was_tested)
-    notes = list(dict.fromkeys([*run.notes, *of_record]))
-    kinds = list(NoteKind)
-    return tuple(sorted(notes, key=lambda note: kinds.index(note.kind)))
+    notes = dict.fromkeys([*run.notes, *of_record])
+    order_of_kinds = list(NoteKind)
+    return tuple(sorted(notes, key=lambda note: order_of_kinds.index(note.kind)))
 
 
 def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> Iterator[Note]:

@@ -114,14 +114,14 @@ Results = Sequence[tuple[Requirement, RequirementResult]]
 """Requirements in the order of the interface document, each with its result."""
 
 
-def deviation(level: str, fail_on: Collection[str]) -> Verdict:
+def verdict_on_deviation(level: str, fail_on: Collection[str]) -> Verdict:
     """Verdict on a deviation from a requirement of that level. `fail_on` has the levels that fail a run."""
     if level == "not-shown":
         return Verdict.OBSERVED
     return Verdict.FAIL if level in fail_on else Verdict.WARN
 
 
-def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
+def merged_results(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
     """One result for each requirement, by its id: the most severe verdict, and all findings that have it."""
     groups = grouped(results, lambda result: result.id)
     return {requirement_id: _merged(requirement_id, group) for requirement_id, group in groups.items()}
@@ -129,16 +129,15 @@ def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]
 
 def _merged(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
     """One result of all results of a requirement. Results of weaker verdicts are left out."""
-    verdicts = {result.verdict for result in results}
-    strongest = next(verdict for verdict in Verdict if verdict in verdicts)
-    counting = [result for result in results if result.verdict == strongest]
-    if strongest == Verdict.OUT_OF_SCOPE:
+    most_severe = min((result.verdict for result in results), key=list(Verdict).index)  # it stands first in Verdict
+    counting = [result for result in results if result.verdict == most_severe]
+    if most_severe == Verdict.OUT_OF_SCOPE:
         # Each test names the permissions that it needs. The test that needs least is enough, and has the shortest text.
         counting = [min(counting, key=lambda result: len(str(result.why)))]
     numbers = chain(*(result.exchanges for result in counting))
     return RequirementResult(
         requirement_id,
-        strongest,
+        most_severe,
         why=joined(result.why for result in counting),
         exchanges=tuple(dict.fromkeys(numbers)),
         findings=merged_findings(chain(*(result.findings for result in counting))),
@@ -153,6 +152,7 @@ def counts(results: Results) -> dict[str, dict[Verdict, int]]:
 
 
 def _counts_of(results: Results) -> dict[Verdict, int]:
+    """Number of requirements by verdict, without zeros."""
     tally = Counter(result.verdict for _, result in results)
     return {verdict: tally[verdict] for verdict in Verdict if verdict in tally}
 
@@ -171,6 +171,7 @@ def coverage(results: Results) -> dict[str, Coverage]:
 
 
 def _coverage_of(results: Results) -> Coverage:
+    """Number of requirements that were tested, and that an exchange can show."""
     tested = [result for _, result in results if result.verdict in TESTED]
     testable = [requirement for requirement, _ in results if not requirement.untestable]
     return Coverage(tested=len(tested), testable=len(testable))
@@ -205,8 +206,9 @@ def with_known_failures(
     return marked, notes
 
 
-_DELETE = say("passes; delete the entry")
-_PASSES = say("known_failures lists it, and it passes; delete the entry")
+_DELETE = say("passes: delete its entry")
+"""What is wrong with an entry whose requirement passes."""
+_PASSES = say("known_failures lists this requirement, and it passes: delete its entry")
 
 
 def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:
@@ -216,12 +218,14 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     |---|---|---|
     | fail | past its last day | a failure like any other |
     | fail | holds | a known failure |
-    | pass | strict | fails, without evidence, because the profile is wrong and no exchange |
+    | pass | strict | fails and cites no exchange, because the profile is wrong |
     | pass | not strict | passes, with a message |
     """
-    if result.verdict == Verdict.FAIL and entry.until and entry.is_past(today):
-        return result, say("its last day {day} has passed", day=Date(entry.until.isoformat()))
-    if result.verdict == Verdict.FAIL:
+    fails = result.verdict == Verdict.FAIL
+    last_day = entry.until
+    if fails and last_day and entry.is_past(today):
+        return result, say("the last day of this known failure, {day}, has passed", day=Date(last_day.isoformat()))
+    if fails:
         return replace(result, known_failure=entry.reason, known_until=entry.until), ""
     if result.verdict != Verdict.PASS:
         return result, ""

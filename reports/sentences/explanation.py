@@ -33,7 +33,7 @@ def fixes() -> tuple[Mapping[str, Any], ...]:
     return tuple(read_yaml(FIXES))
 
 
-def fits(entry: Mapping[str, Any], requirement: Requirement) -> bool:
+def is_for(entry: Mapping[str, Any], requirement: Requirement) -> bool:
     """True if the entry of fixes.yaml is about the requirement."""
     patterns = entry.get("ids", ())
     return requirement.level == entry.get("level") or any(fnmatchcase(requirement.id, pattern) for pattern in patterns)
@@ -47,7 +47,8 @@ def fix_for(requirement: Requirement) -> Text:
     """
     if requirement.untestable:
         return ""
-    text = next(entry["fix"] for entry in fixes() if fits(entry, requirement))
+    # An entry is always found, because the last entries are for whole levels.
+    text = next(entry["fix"] for entry in fixes() if is_for(entry, requirement))
     operation = operations().get(requirement.operation or "")
     request = f"{operation.method} {operation.path}" if operation else ""
     parts = requirement.id.split(".")
@@ -94,16 +95,16 @@ def _shown(folder: Path, run: EarlierRun, clean: Callable[[str], str]) -> LastRu
 
 def explanation(requirement: Requirement, sent_for_it: Sequence[str], run: LastRun) -> Iterator[str]:
     """Lines that explain a requirement. `sent_for_it` has the purposes of the requests that are sent for it."""
-    how = [*_needed(requirement), *sent_for_it]
-    fix = [str(fix_for(requirement))]
+    lines_about_requests = [*_needed(requirement), *sent_for_it]
+    lines_about_fix = [str(fix_for(requirement))]
     if requirement.untestable:
-        how = [f"no exchange can show it: {requirement.untestable}"]
-        fix = []
+        lines_about_requests = [f"no exchange can show it: {requirement.untestable}"]
+        lines_about_fix = []
     parts = {
         f"{requirement.id} ({requirement.level})": [requirement.text, requirement.section],
-        "How it is exercised": how,
+        "How it is exercised": lines_about_requests,
         "What the last run saw": [run.line, run.verdicts.get(requirement.id, "")],
-        "What usually fixes it": fix,
+        "What usually fixes it": lines_about_fix,
     }
     for title, lines in parts.items():
         if lines:

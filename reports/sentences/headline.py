@@ -66,9 +66,10 @@ def headline(document: RunDocument) -> Headline:
     """The headline of a document. A run that gives no verdict on the service has no scope."""
     verdict = document.verdict
     word = say(verdict.upper())
-    if why := why_no_verdict(document):
-        return Headline(word, "", joined((why, say("this is no verdict on the service"))))
-    scope = [document.recorded or permitted(document.environment.allow)]
+    why_none = why_no_verdict(document)
+    if why_none:
+        return Headline(word, "", joined((why_none, say("this is no verdict on the service"))))
+    scope = [document.recorded or permissions_in_words(document.environment.allow)]
     if document.selection:
         scope.append(say("only {selection}", selection=document.selection))
     sentence = joined(_sentence(document))
@@ -80,7 +81,8 @@ def why_no_verdict(document: RunDocument) -> Text:
     verdict = document.verdict
     if verdict not in _NO_VERDICT:
         return ""
-    if verdict == RunVerdict.NOTHING_SELECTED and LAST_FAILED in (document.selection or ""):
+    selects_what_failed = LAST_FAILED in (document.selection or "")
+    if verdict == RunVerdict.NOTHING_SELECTED and selects_what_failed:
         return say("nothing failed when it was last tested here, so {option} selects nothing", option=LAST_FAILED)
     return document.incomplete or _NO_VERDICT[verdict]
 
@@ -112,12 +114,20 @@ def _known_failures_until(document: RunDocument) -> Message:
 def run_line(document: RunDocument) -> Text:
     """The target of the run, its traffic, and the seed of generated requests. Says if the address is of --base-url."""
     environment = document.environment
-    target = {"name": environment.name, "base_url": environment.base_url, "sent": traffic_in_words(document)}
-    line = say("{name} at {base_url}, {sent}", **target)
-    if environment.sandbox and environment.name == "sandbox":  # its name says it
-        line = say("{name} at {base_url}: {sent}", **target | {"sent": _counts_of_traffic(document)})
+    name = environment.name
+    base_url = environment.base_url
+    traffic = traffic_in_words(document)
+    line = say("{name} at {base_url}, {sent}", name=name, base_url=base_url, sent=traffic)
+    name_says_sandbox = environment.sandbox and name == "sandbox"
+    if name_says_sandbox:
+        line = say("{name} at {base_url}: {sent}", name=name, base_url=base_url, sent=_counts_of_traffic(document))
     if environment.redirected:
-        line = say("{name} at {base_url} (of --base-url, not that of the profile), {sent}", **target)
+        line = say(
+            "{name} at {base_url} (of --base-url, not that of the profile), {sent}",
+            name=name,
+            base_url=base_url,
+            sent=traffic,
+        )
     generated = document.generated
     seed = say("generated with --seed={seed}", seed=generated.seed) if generated.refused else ""
     return joined((line, seed))
@@ -130,6 +140,7 @@ def traffic_in_words(document: RunDocument) -> Text:
 
 
 def _counts_of_traffic(document: RunDocument) -> Text:
+    """Number of transfers executed, of executions with an unknown outcome, and of requests."""
     unknown = document.traffic.unknown_outcomes
     executed = document.traffic.executions - unknown
     parts = [say_many("{n} transfer executed", "{n} transfers executed", n=executed)]
@@ -142,7 +153,7 @@ def _counts_of_traffic(document: RunDocument) -> Text:
     return in_a_row(parts, ", ")
 
 
-def permitted(allow: Collection[str]) -> Text:
+def permissions_in_words(allow: Collection[str]) -> Text:
     """Permissions of the profile in words: `read only`, `read and register keys`.
 
     If one or two permissions are missing, those are named in place of the others.
@@ -169,6 +180,8 @@ def result_line(document: RunDocument) -> Text:
 
 def _failures_in_words(document: RunDocument) -> Text:
     """The failures by level, and the known failures beside them."""
+    if exception_in_words(document):  # the headline names the known failures already
+        return say("no other failure")
     failing_levels = [requirement.level for requirement in document.requirements if requirement.fails]
     failures = say("no failure")
     if failing_levels:
@@ -178,14 +191,12 @@ def _failures_in_words(document: RunDocument) -> Text:
             n=len(failing_levels),
             levels=level_by_level(failing_levels),
         )
-    if exception_in_words(document):  # the headline names the known failures already
-        return say("no other failure")
     if not number_of_known_failures(document):
         return failures
-    parts = {"failed": failures, "known": _known_failures_until(document)}
+    known_failures = _known_failures_until(document)
     if failing_levels:
-        return say("{failed} besides {known}", **parts)
-    return say("{failed} except {known}", **parts)
+        return say("{failed} besides {known}", failed=failures, known=known_failures)
+    return say("{failed} except {known}", failed=failures, known=known_failures)
 
 
 def known_failures_in_words(count: int) -> Message:

@@ -52,10 +52,8 @@ class Language:
         if "T" not in date.iso:
             return format_date(calendar_date.fromisoformat(date.iso), "short", locale=self._locale)
         moment = read_moment(date.iso)
-        day, time = (
-            format_date(moment, "short", locale=self._locale),
-            format_time(moment, "medium", locale=self._locale),
-        )
+        day = format_date(moment, "short", locale=self._locale)
+        time = format_time(moment, "medium", locale=self._locale)
         return f"{day} {time} UTC"
 
     def date_in(self, text: str) -> str:
@@ -115,6 +113,7 @@ def _entries_of(table: Any) -> Iterable[Any]:
 
 
 def _extracted(text: Any) -> Extracted:
+    """A text without a line, a function and comments, because a table has none of them."""
     return 1, "", text, []
 
 

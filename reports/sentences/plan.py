@@ -64,24 +64,36 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None)
 
 def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
     """The target, and the number of requests to each operation by purpose."""
-    of_the_option = "" if profile.redirected is None else " (of --base-url, not that of the profile)"
-    where = f"{profile.base_url}{of_the_option}, {'a sandbox' if profile.is_sandbox else 'not a sandbox'}"
-    yield f"nothing was sent; a run with {profile.path} would send to {where}, {selected}if answered as documented:"
+    target = _target(profile)
+    yield f"nothing was sent; a run with {profile.path} would send to {target}, {selected}if answered as documented:"
     if profile.redirected:
         yield f"  {profile.redirected}"
-    requests = {operation.id: f"{operation.method} {operation.path}" for operation in operations().values()}
-    for name, request in {**requests, "": "to see how an unknown path is answered"}.items():
-        exchanges = plan.to(name)
-        if exchanges:
-            number_of_generated = len([exchange for exchange in exchanges if exchange.part])
-            generated = f", {number_of_generated} of them generated" if number_of_generated else ""
-            yield f"  {name or 'unknown paths':<17} {len(exchanges):>5}  {request}{generated}"
-            yield from _purposes(exchanges)
+    for operation in operations().values():
+        yield from _requests_to(plan, operation.id, f"{operation.method} {operation.path}")
+    yield from _requests_to(plan, "", "to see how an unknown path is answered")
     yield f"  {'total':<17} {len(plan.exchanges):>5}  about; at most limits.requests ({profile.limits.requests}) in all"
     yield "  What a list shows of the keys, which is not described, changes a few of these numbers."
-    yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
-    yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
+    yield "  A request is repeated if the service asks for it (429, 502, 503, 504), once if a connection drops or if a"
+    yield "  finding has to be reproduced, an execution only if the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."
+
+
+def _target(profile: Profile) -> str:
+    """The address, whether it is that of --base-url, and whether it is a sandbox."""
+    of_the_option = "" if profile.redirected is None else " (of --base-url, not that of the profile)"
+    sandbox_or_not = "a sandbox" if profile.is_sandbox else "not a sandbox"
+    return f"{profile.base_url}{of_the_option}, {sandbox_or_not}"
+
+
+def _requests_to(plan: Plan, name: str, request_in_words: str) -> Iterator[str]:
+    """Number of requests to an operation, and a line for each purpose. The empty name stands for unknown paths."""
+    exchanges = plan.to(name)
+    if not exchanges:
+        return
+    number_of_generated = len([exchange for exchange in exchanges if exchange.part])
+    generated = f", {number_of_generated} of them generated" if number_of_generated else ""
+    yield f"  {name or 'unknown paths':<17} {len(exchanges):>5}  {request_in_words}{generated}"
+    yield from _purposes(exchanges)
 
 
 def purposes_in_words(exchanges: Iterable[Exchange]) -> Iterator[str]:
@@ -102,26 +114,47 @@ def _purposes(exchanges: Sequence[Exchange]) -> Iterator[str]:
 def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     """Forms of wrong tokens, and the number of requests with one to each operation."""
     invalid = [exchange for exchange in plan.exchanges if exchange.credential != VALID]
-    with_a_token = [exchange for exchange in invalid if dict(exchange.request.headers).get("Authorization")]
-    numbers = Counter(exchange.operation for exchange in with_a_token)
-    limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
-    if profile.is_sandbox:
-        limit += ", and as many that name nobody"
-    yield f"wrong tokens, {limit}; to others in requests that change nothing:" if numbers else "wrong tokens: none"
-    for credential in dict.fromkeys(exchange.credential for exchange in invalid):
-        if credential != NO_HEADER:
-            yield f"  {credential}{'; tells the token, so it needs fuzz' if credential in RESTORABLE else ''}"
-    stand_ins = dict.fromkeys(chain(*(exchange.written for exchange in invalid)))
-    if stand_ins:
-        yield f"  written, or with: {', '.join(stand_ins)}"
-    for name, number in numbers.items():
+    with_wrong_token = [exchange for exchange in invalid if dict(exchange.request.headers).get("Authorization")]
+    yield _limit_of_wrong_tokens(profile) if with_wrong_token else "wrong tokens: none"
+    yield from _forms_of_credentials(invalid)
+    number_by_operation = Counter(exchange.operation for exchange in with_wrong_token)
+    for name, number in number_by_operation.items():
         credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
         yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
-        unsent_forms = ", ".join(form.name for form in forms(profile) if form.name not in credentials)
-        if unsent_forms and name in WANT_THE_TOKEN:
-            is_full = any(exchange.valid for exchange in plan.to(name))
-            why = "no room in limits.wrong_tokens for" if is_full else "no code to offer with"
-            yield f"  {name}: {why} {unsent_forms}"
+        if name in WANT_THE_TOKEN:
+            yield from _unsent_forms(plan, profile, name, credentials)
+
+
+def _forms_of_credentials(invalid: Sequence[Exchange]) -> Iterator[str]:
+    """A line for each form of a wrong token, and one for the unusual ways in which these requests are written."""
+    for credential in dict.fromkeys(exchange.credential for exchange in invalid):
+        reason = "; the token can be restored from it, so it needs fuzz" if credential in RESTORABLE else ""
+        if credential != NO_HEADER:
+            yield f"  {credential}{reason}"
+    unusual_ways_to_write = dict.fromkeys(chain(*(exchange.written for exchange in invalid)))
+    if unusual_ways_to_write:
+        yield f"  in other ways: {', '.join(unusual_ways_to_write)}"
+
+
+def _unsent_forms(plan: Plan, profile: Profile, name: str, credentials: Sequence[str]) -> Iterator[str]:
+    """A line about the forms of wrong tokens that are not sent to an operation, and why.
+
+    `credentials` are the names of those that are sent.
+    """
+    unsent = [form.name for form in forms(profile) if form.name not in credentials]
+    if not unsent:
+        return
+    has_code_or_key = any(exchange.valid for exchange in plan.to(name))
+    why = "no room in limits.wrong_tokens for" if has_code_or_key else "no code to send with"
+    yield f"  {name}: {why} {', '.join(unsent)}"
+
+
+def _limit_of_wrong_tokens(profile: Profile) -> str:
+    """How many requests with a wrong token are sent at most, and to which operations."""
+    limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
+    if profile.is_sandbox:
+        limit += ", and as many with synthetic identifiers"
+    return f"wrong tokens, {limit}; to other operations in requests that change nothing:"
 
 
 def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -133,10 +166,10 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
     for place, key in enumerate(profile.pix_keys, 1):
         value = as_bytes(key.key or key.type)
         number = len([exchange for exchange in plan.exchanges if value in exchange.request.body])
-        how = f"registered unless a list shows it, named by {number} requests"
-        yield f"  {key.type}, number {place} of pix_keys: {how}; {_after_registration(key, profile)}"
-    becomes = "is deleted" if profile.deletes_keys else _why_it_stays(profile)
-    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: where the service registers one, it {becomes}"
+        registration = f"registered unless a list shows it, named by {number} requests"
+        yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
+    end = "is deleted" if profile.deletes_keys else _why_it_stays(profile)
+    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: if the service registers one, it {end}"
     yield "  no other key is deleted"
 
 
@@ -152,10 +185,11 @@ def _after_registration(key: PixKey, profile: Profile) -> str:
     """What becomes of a key of the profile that the run registered: deleted, or stays."""
     if not profile.deletes_keys:
         return _why_it_stays(profile)
-    if key.type == "RANDOM" and not key.key:
+    is_made_by_service = key.type == "RANDOM" and not key.key
+    if is_made_by_service:  # its value has to be found before it can be deleted
         if key.disposable or profile.is_sandbox:
-            return "deleted where Key or key_at tells its value"
-        return "deleted where Key and the list agree on its value"
+            return "deleted if Key or key_at tells its value"
+        return "deleted if Key and the list agree on its value"
     if key.disposable or profile.is_sandbox:
         return "deleted each time, unless a list showed it before the run"
     return "stays: it is not disposable"
@@ -174,8 +208,9 @@ def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
     if not all(exchange.valid for exchange in exchanges):
         amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
         yield f"  invalid and generated bodies: with synthetic accounts ({MARK}…), {amount}"
-    if not profile.is_sandbox and "fuzz" in profile.allow and plan.to("registerPixKey", "deletePixKey", *PREPARING):
-        yield "unseen outside a sandbox: malformed bodies, if a service looks their account up first: it is synthetic"
+    sends_malformed_bodies = "fuzz" in profile.allow and plan.to("registerPixKey", "deletePixKey", *PREPARING)
+    if sends_malformed_bodies and not profile.is_sandbox:
+        yield "unseen outside a sandbox: malformed bodies, if a service first looks up their synthetic account"
 
 
 def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -183,19 +218,7 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
     supplied = profile.transactions.codes
     valid = [exchange for exchange in plan.to("executePix") if exchange.valid]
     in_sequences = [exchange for exchange in valid if exchange.part]
-    number_of_execution = {exchange.request.last_segment: exchange.number for exchange in valid if not exchange.part}
-    of_profile = [code for code in number_of_execution if code in supplied]
-    prepared = len(number_of_execution) - len(of_profile)
-    if of_profile:
-        yield f"each once: {_places(of_profile, supplied)}"
-    if prepared:
-        yield f"each once: {prepared} that the run prepares"
-    for code, number in number_of_execution.items():
-        offers = _with_wrong_tokens(plan, code)
-        offers_before = [exchange for exchange in offers if exchange.number < number]
-        if offers:
-            name = _places([code], supplied) if code in supplied else "one that the run prepares"
-            yield f"{name}: {len(offers_before)} times with no valid token first, when a lax service executes it"
+    yield from _executions_of_codes(plan, supplied)
     if plan.barred:
         yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
     yield from map(str, plan.cut)
@@ -208,15 +231,37 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
         yield f"no execution: {_why_no_execution(plan)}"
 
 
+def _executions_of_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
+    """Lines about the codes that are executed, and about the requests that offer them with a wrong token before.
+
+    `supplied` are the codes of the profile.
+    """
+    executions = plan.to("executePix")
+    targeted = [exchange for exchange in executions if exchange.valid and not exchange.part]
+    execution_by_code = {exchange.request.last_segment: exchange for exchange in targeted}
+    supplied_and_executed = [code for code in execution_by_code if code in supplied]
+    number_of_prepared = len(execution_by_code) - len(supplied_and_executed)
+    if supplied_and_executed:
+        yield f"each once: {_places(supplied_and_executed, supplied)}"
+    if number_of_prepared:
+        yield f"each once: {number_of_prepared} that the run prepares"
+    for code, execution in execution_by_code.items():
+        offers = _with_wrong_tokens(plan, code)
+        offers_before = [offer for offer in offers if offer.number < execution.number]
+        if offers:
+            name = _places([code], supplied) if code in supplied else "a code that the run prepares"
+            times = f"{len(offers_before)} times without the valid token first"
+            yield f"{name}: {times}; a service that ignores tokens executes it then"
+
+
 def _with_wrong_tokens(plan: Plan, code: str) -> list[Exchange]:
     """Requests that offer a code without a token, or with a wrong one."""
-    executions = plan.to("executePix")
-    return [
-        exchange for exchange in executions if exchange.request.last_segment == code and exchange.credential != VALID
-    ]
+    executions = [exchange for exchange in plan.to("executePix") if exchange.request.last_segment == code]
+    return [exchange for exchange in executions if exchange.credential != VALID]
 
 
 def _why_no_execution(plan: Plan) -> str:
+    """Reason why a plan executes no transfer. The first reason that applies counts."""
     if "executePix" in plan.denied:
         return "it needs execute in allow"
     if not plan.executes:
@@ -239,5 +284,5 @@ def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
     for operation in missing:
         yield f"  {operation.id:<17} {needed_for(operation)}"
     if "fuzz" not in profile.allow:
-        yield "  generated and malformed requests: need fuzz in allow, but for registrations with an empty or cut-off"
+        yield "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off"
         yield "  body at a synthetic account, or with an undocumented key type"

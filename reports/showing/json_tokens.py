@@ -41,8 +41,9 @@ class Token(NamedTuple):
 
     @property
     def member(self) -> str:
-        """Name of the innermost member that holds the token."""
-        return next((part for part in reversed(self.path) if isinstance(part, str)), "")
+        """Name of the innermost member that holds the token; empty if there is none."""
+        names = [part for part in self.path if isinstance(part, str)]  # a place in an array is a number
+        return names[-1] if names else ""
 
     @property
     def content(self) -> str:
@@ -65,22 +66,25 @@ def _names_somebody(part: str | int) -> bool:
 def tokens(text: str) -> Iterator[Token]:
     """The tokens of a text, whether it is JSON or not."""
     path: list[str | int] = [""]
-    around_personal = [False]  # for each part of the path: true if a part before it names a person
+    is_within_personal = [False]  # for each part of the path: true if a part before it names a person
     for match in _TOKEN.finditer(text):
         token = Token(match.lastgroup or "", match[0])
+        closes = token.text in ("}", "]")
+        opens = token.text in ("{", "[")
         if token.kind == "name":
             path[-1] = token.content
-        elif token.text in ("}", "]") and len(path) > 1:
+        elif closes and len(path) > 1:  # a text that is no JSON may close more than it opens
             path.pop()
-            around_personal.pop()
-        last = path[-1]
+            is_within_personal.pop()
+        last_part = path[-1]
         is_too_deep = len(path) >= DEEPEST
-        is_personal = is_too_deep or around_personal[-1] or _names_somebody(last)
+        is_within_or_too_deep = is_within_personal[-1] or is_too_deep
+        is_personal = is_within_or_too_deep or _names_somebody(last_part)
         yield Token(token.kind, token.text, tuple(path[-DEEPEST:]), is_personal)
-        if token.text == "," and isinstance(last, int):
-            path[-1] = last + 1
-        elif token.text in ("{", "["):
-            around_personal.append(is_personal)
+        if token.text == "," and isinstance(last_part, int):  # the next item of an array
+            path[-1] = last_part + 1
+        elif opens:
+            is_within_personal.append(is_personal)
             path.append("" if token.text == "{" else 0)
 
 

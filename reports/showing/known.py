@@ -26,7 +26,8 @@ _ORDINARY = NAME_WORDS | frozenset(COMMON_TYPES.split())
 """Words and media types that a profile and an answer may both hold by chance."""
 _LONG_ENOUGH = 8
 """Characters of a value that is no part of another word by chance."""
-_DIGIT, _LETTERS = re.compile(r"\d"), re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 class KnownValues:
@@ -47,37 +48,49 @@ class KnownValues:
         self._placeholders_in_requests: dict[str, str] = {}  # of values that are looked for in our own requests alone
         self._forms: dict[str, tuple[str, bool]] = {}  # by the folded form: placeholder; true if part of a word counts
         self._words: set[str] = set()  # words of secrets without a digit
-        counts: Counter[str] = Counter()
-        for guarded in values:
-            placeholder_of = self.whole_in_request if guarded.origin else self.whole
-            is_new = bool(guarded.value.strip()) and not placeholder_of(guarded.value)
-            if guarded.place:
-                counts[guarded.name] = guarded.place
+        last_numbers: Counter[str] = Counter()  # by the name of values
+        for known_value in values:
+            is_new = self._is_new(known_value)
+            if known_value.place:  # the values of the profile have the numbers that a reader counts there
+                last_numbers[known_value.name] = known_value.place
             elif is_new:
-                counts[guarded.name] += 1
+                last_numbers[known_value.name] += 1
             if is_new:
-                self._add(guarded, counts[guarded.name])
+                self._add(known_value, last_numbers[known_value.name])
         self._automaton = AhoCorasick(list(self._forms))
         self._placeholders_of_forms = list(self._forms.values())  # by the number that the automaton gives a form
 
-    def _add(self, guarded: Known, number: int) -> None:
+    def _is_new(self, known_value: Known) -> bool:
+        """True for a value that is not empty, and was not added under another name before."""
+        if not known_value.value.strip():
+            return False
+        placeholder = self.whole_in_request(known_value.value) if known_value.origin else self.whole(known_value.value)
+        return not placeholder
+
+    def _add(self, known_value: Known, number: int) -> None:
         """Add a value. `number` is its place in the profile, or else the next number of its name."""
-        value = _fold(guarded.value)
-        has_number = number > 1 and not guarded.secret
-        placeholder = f"<{guarded.name} {number}>" if has_number else f"<{guarded.name}>"
-        self.plain.setdefault(placeholder, guarded.value)
-        if guarded.origin:
-            self.origins[placeholder] = guarded.origin
+        value = _fold(known_value.value)
+        has_number = number > 1 and not known_value.secret
+        placeholder = f"<{known_value.name} {number}>" if has_number else f"<{known_value.name}>"
+        self.plain.setdefault(placeholder, known_value.value)
+        if known_value.origin:
+            self.origins[placeholder] = known_value.origin
             if len(value) < LEAST or value in _ORDINARY:  # such as 1 or `type`: an answer that has it tells nothing
                 self._placeholders_in_requests[value] = placeholder
                 return
         self._placeholders[value] = placeholder
-        counts_within_words = value not in NAME_WORDS and (guarded.secret or len(value) >= _LONG_ENOUGH)
-        for form in map(_fold, forms_of(guarded.value)):
+        self._add_forms(known_value, placeholder)
+        if known_value.secret and not _DIGIT.search(value):
+            self._words.update(_LETTERS.findall(value))
+
+    def _add_forms(self, known_value: Known, placeholder: str) -> None:
+        """Add the forms in which a text may hold a value. A form of a short value does not count within a word."""
+        value = _fold(known_value.value)
+        is_long_enough = known_value.secret or len(value) >= _LONG_ENOUGH
+        counts_within_words = is_long_enough and value not in NAME_WORDS
+        for form in map(_fold, forms_of(known_value.value)):
             if len(form) >= LEAST:
                 self._forms.setdefault(form, (placeholder, counts_within_words))
-        if guarded.secret and not _DIGIT.search(value):
-            self._words.update(_LETTERS.findall(value))
 
     def split(self, text: str) -> list[str]:
         """The text in pieces: every second one is the placeholder of a known value.
@@ -144,8 +157,13 @@ def forms_of(value: str) -> Iterator[str]:
     Of base64 only the characters that the value alone decides: the last one may depend on what follows.
     """
     data = value.encode("utf-8", "surrogatepass")
-    base64_form = base64.b64encode(data).decode()[: len(data) * 8 // 6]
     yield value
-    yield from (quote(data, safe=""), quote(data))
-    yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1])
-    yield from (base64_form, base64_form.translate(str.maketrans("+/", "-_")))
+    yield quote(data, safe="")
+    yield quote(data)  # a slash stays
+    yield json.dumps(value)[1:-1]  # without its quotes
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield repr(value)[1:-1]  # as a traceback has it
+    whole_characters = len(data) * 8 // 6  # each character of base64 stands for 6 bits
+    in_base64 = base64.b64encode(data).decode()[:whole_characters]
+    yield in_base64
+    yield in_base64.translate(str.maketrans("+/", "-_"))  # base64url (RFC 4648 section 5)

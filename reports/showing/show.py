@@ -23,7 +23,7 @@ import json
 import re
 import unicodedata
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -31,7 +31,7 @@ from environments.secret_values import Secrets
 from reports.sentences.wording import one_line
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.known import KnownValues
-from spec.exchange import COMMON_TYPES
+from spec.exchange import COMMON_TYPES, Headers
 from spec.facts import WORDS, is_name, is_plain_value, words_of
 from spec.json_text import folded, parts_of_pointer
 
@@ -41,10 +41,14 @@ _MOST_TOKENS = 1_000
 """Tokens of a body that are shown: some 200 members. Each may become a line of the page."""
 _BODIES_KEPT = 64
 """Bodies whose text is kept, because a service says the same to many requests."""
-BYTE_ORDER_MARK, CUT = r"\ufeff", " bytes in all)"
-"""Start of a body that has such a mark, and end of one that is shown in part."""
-_LONGEST_SHAPE, _LONGEST_TEXT = 64, 300
-"""Characters of a shape, and of a text of a service, that are shown. Longer texts tell nothing more."""
+BYTE_ORDER_MARK = r"\ufeff"
+"""Start of a shown body that begins with a byte order mark: its escape."""
+CUT = " bytes in all)"
+"""End of a body that is shown in part."""
+_LONGEST_SHAPE = 64
+"""Characters of a shape that are shown. A longer one tells nothing more."""
+_LONGEST_TEXT = 300
+"""Characters of a text of a service that are shown. A longer one tells nothing more."""
 _PLACE = re.compile(r"[0-9]{1,3}")
 """A place in a JSON pointer. A longer number is as likely a name, such as that of an account."""
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -87,13 +91,18 @@ def _shape_of(character: str) -> str:
 _PIECE = re.compile(r"[^\s<>/]+")
 """A text between blanks, tags, and the slashes of a path."""
 _WORD = re.compile(r"([^\W\d_]+)")
+"""Letters, without digits and underscores. `split` gives punctuation and words in turn."""
 _SIGN_OF_IDENTIFIER = re.compile(r"[\d@]")
 """Encoded text has digits, too: a part of it that looks like a word does so by chance."""
 _SYNTHETIC = re.compile(r"(?<![\w-])(pixconf-[0-9a-f]{8}(?:@example\.com)?)(?![\w.@-])")
 """An identifier that the suite made up. Nothing that belongs to a longer word stands beside it."""
-_BLANKS, _DIGIT = re.compile(r"[^\S\n]+|\n\n+"), re.compile(r"[0-9]")
+_BLANKS = re.compile(r"[^\S\n]+|\n\n+")
+"""Blanks within a line, or empty lines. One blank is shown for them."""
+_DIGIT = re.compile(r"[0-9]")
 _LATIN = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?(?:iso-8859-1|latin-?1|windows-1252)\b", re.IGNORECASE)
+"""Media types whose text is in Latin-1, or in Windows-1252, which has the same letters."""
 _NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
+"""A number of JSON. No quantifier gives back what it took (`++`), so that the time grows with the length alone."""
 _LONGEST_CODE = 5
 """Characters of the `code` of an envelope that is shown."""
 _LONGEST_INNER_NUMBER = 3
@@ -126,6 +135,7 @@ _DIRECTIVE = (
 )
 _DIRECTIVES = re.compile(rf"(?:{_DIRECTIVE})(?:, ?(?:{_DIRECTIVE}))*", re.IGNORECASE)
 _NOTHING = re.compile("")
+"""Form of an empty value. Any other value of such a header is a text of a service."""
 _HEADER_FORMS = {
     "content-type": _MEDIA_TYPE,
     **dict.fromkeys(("date", "expires", "last-modified", "deprecation", "sunset"), _DATE),
@@ -152,7 +162,7 @@ class Display:
 
     @property
     def known(self) -> KnownValues:
-        """The values that are known by now."""
+        """The values that are known by now. The registry only grows, so that its size tells if there are more."""
         if self._known.size < len(self._secrets.known):
             self._known = KnownValues(tuple(self._secrets.known))
         return self._known
@@ -167,8 +177,10 @@ class Display:
 
     def text(self, text: str) -> str:
         """A text of a service, such as an error message: the ordinary words in its first 300 characters."""
-        shown = self._in_words(text[:_LONGEST_TEXT])
-        return shown if len(text) <= _LONGEST_TEXT else f"{shown}…({len(text)} characters)"
+        shown = self._ordinary_words(text[:_LONGEST_TEXT])
+        if len(text) <= _LONGEST_TEXT:
+            return shown
+        return f"{shown}…({len(text)} characters)"
 
     def name(self, name: str) -> str:
         """The name of a member if it is an ordinary one, else `*`."""
@@ -176,8 +188,11 @@ class Display:
 
     def pointer(self, pointer: str) -> str:
         """A JSON pointer with its places, and the names that may be shown."""
-        parts = parts_of_pointer(pointer)
-        return "".join(f"/{part if _PLACE.fullmatch(part) else self.name(part)}" for part in parts)
+        shown = ""
+        for part in parts_of_pointer(pointer):
+            is_place = _PLACE.fullmatch(part) is not None
+            shown += f"/{part if is_place else self.name(part)}"
+        return shown
 
     def body(self, body: bytes, content_type: str = "", *, size: int = 0) -> str:
         """The first 4,000 bytes and 1,000 tokens of a body, as far as they may be shown.
@@ -189,92 +204,108 @@ class Display:
         return self._body_kept(body[:SHOWN], is_latin, max(size, len(body)), self.known.size)
 
     def _body(self, start: bytes, is_latin: bool, size: int, number_of_known_values: int) -> str:
-        """A body of this size that begins so. The number of known values tells when what was kept is out of date."""
+        """What may be shown of a body of this size with this start.
+
+        The number of known values is not used here. It is part of the key under which the result is kept, because the
+        result is out of date once a further value is known.
+        """
         encoding = "latin-1" if is_latin else json.detect_encoding(start)
         text = start.decode(encoding, "replace")
         is_cut = size > SHOWN
         if is_json_like(text):
             first_tokens = list(islice(tokens(text), _MOST_TOKENS + 1))
             is_cut = is_cut or len(first_tokens) > _MOST_TOKENS
-            shown = "".join(self._token(token) for token in first_tokens[:_MOST_TOKENS])
+            shown = "".join(self._shown_token(token) for token in first_tokens[:_MOST_TOKENS])
         else:
-            shown = self._in_words(text)
-        mark = BYTE_ORDER_MARK if start.startswith(BOM_UTF8) else ""
-        rest = f"… ({size}{CUT}" if is_cut else ""
-        return mark + shown + rest
+            shown = self._ordinary_words(text)
+        if start.startswith(BOM_UTF8):
+            shown = BYTE_ORDER_MARK + shown
+        if is_cut:
+            shown += f"… ({size}{CUT}"
+        return shown
 
-    def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
-        """The headers of an answer that may be shown, as pairs of name and value."""
+    def headers(self, headers: Headers) -> Headers:
+        """The headers of an answer that may be shown. A value has as much as may be shown of it."""
         listed = [(name, value) for name, value in headers if name.lower() in _HEADER_FORMS]
-        return [[name, self._header(name.lower(), value)] for name, value in listed]
+        return tuple((name, self._header_value(name.lower(), value)) for name, value in listed)
 
-    def _header(self, name: str, value: str) -> str:
-        """The value of a header, as it is if it has the form of this header."""
+    def _header_value(self, name: str, value: str) -> str:
+        """The value of a listed header: as it is if it has the form of this header, else as a text of a service."""
         has_form = _HEADER_FORMS[name].fullmatch(value) is not None
-        return value if has_form and not self._is_known(value) else self.text(value)
+        if has_form and not self._is_known(value):
+            return value
+        return self.text(value)
 
     def _is_known(self, text: str) -> bool:
         """True for a text that is or holds a known value, or has a word of a secret."""
         return self.known.has(text) or any(self.known.has_word(word) for word in words_of(text) if len(word) > 1)
 
-    def _unknown_changed(self, text: str, change: Callable[[str], str]) -> str:
-        """The text with everything changed but its placeholders and synthetic identifiers."""
-        pieces: list[str] = []  # every second one stays
-        for at, piece in enumerate(self.known.split(text)):
-            is_placeholder = at % 2 == 1
-            pieces += [piece] if is_placeholder else _SYNTHETIC.split(piece)
-        return "".join(piece if at % 2 else change(piece) for at, piece in enumerate(pieces))
+    def _with_unknown_changed(self, text: str, change: Callable[[str], str]) -> str:
+        """The text with `change` applied to all of it but known values, which become placeholders, and synthetic
+        identifiers, which stay."""
 
-    def _in_words(self, text: str) -> str:
+        def changed_between_identifiers(piece: str) -> str:
+            """A text without known values, changed between its synthetic identifiers."""
+            return _joined_after_change(_SYNTHETIC.split(piece), change)
+
+        return _joined_after_change(self.known.split(text), changed_between_identifiers)
+
+    def _ordinary_words(self, text: str) -> str:
         """The ordinary words of a text; of any other piece its shape."""
-        one_blank_each = _BLANKS.sub(" ", unicodedata.normalize("NFC", text))
-        return self._unknown_changed(one_blank_each, self._pieces)
+        with_single_blanks = _BLANKS.sub(" ", unicodedata.normalize("NFC", text))
+        return self._with_unknown_changed(with_single_blanks, self._words_or_shapes)
 
-    def _pieces(self, text: str) -> str:
-        """A text with each piece between blanks as it may be shown."""
-        return _PIECE.sub(lambda match: self._piece(match[0]), text)
+    def _words_or_shapes(self, text: str) -> str:
+        """A text without known values, with each piece between blanks as it may be shown."""
+        return _PIECE.sub(lambda match: self._word_or_shape(match[0]), text)
 
-    def _piece(self, piece: str) -> str:
+    def _word_or_shape(self, piece: str) -> str:
         """A piece between blanks: as it is if all of its words are ordinary, else its shape."""
         parts = _WORD.split(piece)
         words = parts[1::2]  # between them stands punctuation
-        if _SIGN_OF_IDENTIFIER.search(piece) or not all(map(self._is_ordinary, words)):
+        has_only_ordinary_words = all(map(self._is_ordinary, words))
+        if _SIGN_OF_IDENTIFIER.search(piece) or not has_only_ordinary_words:
             return shape(piece)
-        return "".join(part if at % 2 else shape(part) for at, part in enumerate(parts))
+        return _joined_after_change(parts, shape)
 
     def _is_ordinary(self, word: str) -> bool:
         """True for a word of the list that is no part of a secret."""
         return word.lower() in WORDS and not self.known.has_word(word.lower())
 
-    def _token(self, token: Token) -> str:
-        """A piece of JSON, as far as it may be shown."""
+    def _shown_token(self, token: Token) -> str:
+        """A token of JSON, as far as it may be shown."""
         if token.kind == "name":
             return json.dumps(self.name(token.content))
         if token.kind == "text":
-            shown = json.dumps(self._value(token), ensure_ascii=False)
+            shown = json.dumps(self._shown_value(token), ensure_ascii=False)
             is_closed = token.text[1:].endswith('"')  # a body that was cut may end within a string
             return shown if is_closed else shown[:-1]
-        if token.kind != "word" or token.text in _LITERALS:
+        is_sign_or_blank = token.kind != "word"
+        if is_sign_or_blank or token.text in _LITERALS:
             return _BLANKS.sub(" ", token.text)
-        if _NUMBER.fullmatch(token.text) and not self._is_plain(token):
+        is_number = _NUMBER.fullmatch(token.text) is not None
+        if is_number and not self._is_shown_as_it_is(token):
             return _DIGIT.sub("9", token.text[:_LONGEST_SHAPE])
-        return self._value(token)
+        return self._shown_value(token)
 
-    def _value(self, token: Token) -> str:
+    def _shown_value(self, token: Token) -> str:
         """The content of a string, or of a word that stands in the place of one, as far as it may be shown."""
         text = token.content
-        if placeholder := self.known.whole(text):
+        placeholder = self.known.whole(text)
+        if placeholder:
             return placeholder
-        if self._is_plain(token):
+        if self._is_shown_as_it_is(token):
             return text
         member = folded(token.member)
-        is_of_the_service = token.member == "Message" or (member == "message" and "data" not in token.path)
+        # The payer may have written `message` within `data`. The service wrote `Message` of a registration.
+        is_message_of_envelope = member == "message" and "data" not in token.path
+        is_of_the_service = token.member == "Message" or is_message_of_envelope
         is_personal = token.is_personal and not is_of_the_service
         if is_personal or member in _OF_FEW_VALUES:
-            return self._unknown_changed(text, shape)
+            return self._with_unknown_changed(text, shape)
         return self.text(text)
 
-    def _is_plain(self, token: Token) -> bool:
+    def _is_shown_as_it_is(self, token: Token) -> bool:
         """True for a value that is shown as it is, because its member has short values that name nobody."""
         text = token.content
         member = folded(token.member)
@@ -289,3 +320,15 @@ class Display:
         is_of_envelope = member == "code" and len(token.path) == 2
         longest = _LONGEST_CODE if is_of_envelope else _LONGEST_INNER_NUMBER
         return len(text) <= longest and _NUMBER.fullmatch(text) is not None
+
+
+def _joined_after_change(pieces: Sequence[str], change: Callable[[str], str]) -> str:
+    """The pieces in one text, after `change` was applied to the first one, the third one, and so on.
+
+    The second one, the fourth one, and so on stay. `re.split` with a group, and `KnownValues.split`, give such pieces.
+    """
+    joined = ""
+    for at, piece in enumerate(pieces):
+        stays = at % 2 == 1
+        joined += piece if stays else change(piece)
+    return joined

@@ -141,6 +141,6 @@ def first_names(names: list[str]) -> Text:
     shown_names = list(islice(filter(is_name, names), _MOST_NAMED))
     number_of_others = len(names) - len(shown_names)
     if not shown_names:
-        return say("{n} whose names may be data", n=number_of_others)
+        return say("{n} members whose names may be data", n=number_of_others)
     text = ", ".join(shown_names)
     return say("{names} and {n} more", names=text, n=number_of_others) if number_of_others else text

@@ -187,7 +187,7 @@ def _is_the_document(candidate: _Candidate) -> bool:
         points = max(_points_of_mask(mask, candidate.characters) for mask in masks)
         return points + candidate.likelihood >= (_CERTAIN if candidate.touches_a_mask else _LIKELY)
     if _SIGN.search(together):  # a mask that shows nothing
-        return candidate.likelihood >= _LIKELY and not candidate.touches_a_mask
+        return candidate.likelihood >= (_CERTAIN if candidate.touches_a_mask else _LIKELY)
     truncated = [piece for piece in partial if len(re.findall("[0-9]", piece)) >= _FEWEST_DIGITS_LEFT]
     if truncated:
         points = max(_points_of_mask(piece, candidate.characters) for piece in truncated)

@@ -16,7 +16,7 @@ from tests.traffic.judgements import json_is_understood
 from tests.traffic.keys.purposes import valid_deletions
 from tests.traffic.keys.registration import nothing_to_delete
 from tests.traffic.observations import observed
-from tests.traffic.undescribed import no_answer
+from tests.traffic.undescribed import why_no_shape
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +59,6 @@ def test_json_is_understood(deletions):
 def test_shape_of_the_answer(log, profile):
     """A deletion is answered with this status, media type and shape."""
     shape = observed("deletePixKey.data", log)
-    require_supplied(shape.values, no_answer(log, profile, "deletePixKey"))
+    require_supplied(shape.values, why_no_shape(log, profile, "deletePixKey"))
 
     observe("deletePixKey.data", shape.values, shape.exchanges[:3])

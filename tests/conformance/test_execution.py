@@ -19,22 +19,22 @@ from tests.harness.judging import (
     requirement,
     rules_of,
 )
-from tests.traffic.execution import (
+from tests.traffic.judgements import (
+    documented_execution_is_enough,
+    holds_in_one_answer,
+    no_refusal_was_executed,
+    token_is_accepted,
+    token_is_accepted_as_bearer_only,
+    token_is_required,
+    value_is_of_no_other_request,
+    value_is_the_prepared_amount,
+)
+from tests.traffic.money.executions import (
     Execution,
     answers_to_real_codes,
     perhaps_spent,
     repeated_executions,
     successful_executions,
-)
-from tests.traffic.judgements import (
-    accepted_under_another_scheme,
-    has_the_amount,
-    needs_more,
-    no_refusal_was_executed,
-    of_no_other,
-    seen_in_one_answer,
-    token_is_accepted,
-    token_is_required,
 )
 from tests.traffic.observations import observed
 from tests.traffic.scenario import Traffic
@@ -44,7 +44,8 @@ from tests.traffic.trust.let_in import granted_to_anybody, let_in
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
 _PERHAPS_SPENT = say(
-    "a code was perhaps spent by a wrong token: supply more codes, or set transactions.prepare, so one more is tried"
+    "a code was perhaps spent by a wrong token: supply more codes, set transactions.prepare, or lower "
+    "limits.wrong_tokens"
 )
 SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
 
@@ -88,20 +89,20 @@ def test_a_result_is_of_the_code_that_was_sent(execution_answers):
     """The id is the code of the request, and not the code of another execution."""
     codes = {exchange: exchange.request.last_segment for exchange in execution_answers}
 
-    assert_found("executePix.id.matches", of_no_other("executePix.id.matches", codes))
+    assert_found("executePix.id.matches", value_is_of_no_other_request("executePix.id.matches", codes))
     assert_holds("executePix.id.matches", execution_answers)
 
 
 @requirement("executePix.value.matches")
 def test_the_amount_that_was_prepared_comes_back(executions_log):
     """The value is the amount that the run prepared."""
-    assert_found("executePix.value.matches", has_the_amount(executions_log))
+    assert_found("executePix.value.matches", value_is_the_prepared_amount(executions_log))
 
 
 @requirement("executePix.type.example")
 def test_the_type_that_is_shown_is_seen(execution_answers):
     """At least one execution result has the type that the interface document shows."""
-    assert_found("executePix.type.example", seen_in_one_answer("executePix.type.example", execution_answers))
+    assert_found("executePix.type.example", holds_in_one_answer("executePix.type.example", execution_answers))
 
 
 @requirement("executePix.token.required")
@@ -132,13 +133,15 @@ def test_a_valid_token_is_accepted(traffic, execution_answers):
 @pytest.mark.needs("fuzz")
 def test_the_token_is_accepted_as_a_bearer_only(log):
     """The token bare or under another scheme is answered like no token."""
-    assert_found("executePix.token.scheme", accepted_under_another_scheme(log))
+    assert_found("executePix.token.scheme", token_is_accepted_as_bearer_only(log))
 
 
 @requirement("executePix.request.sufficient")
 def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
     """Neither a query nor a body nor another header is needed."""
-    assert_found("executePix.request.sufficient", needs_more(executions_log, traffic.profile.transactions.prepare))
+    prepare = traffic.profile.transactions.prepare
+
+    assert_found("executePix.request.sufficient", documented_execution_is_enough(executions_log, prepare))
 
 
 @requirement("executePix.unknownCode")

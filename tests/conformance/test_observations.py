@@ -10,7 +10,7 @@ from spec.interface import PREPARING, READS, operations
 from spec.message import say
 from tests.harness.judging import observe, operations_with, require_supplied, requirement
 from tests.traffic.observations import observed
-from tests.traffic.undescribed import no_answer, visit
+from tests.traffic.undescribed import reads_or_orders, why_no_shape
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
@@ -26,7 +26,7 @@ def why_nothing_was_refused(operation, log, profile):
 def test_shape_of_an_answer(operation, log, profile):
     """An operation whose answer is not documented answers with this status, media type and shape."""
     shape = observed(f"{operation}.shape", log)
-    require_supplied(shape.values, no_answer(log, profile, operation))
+    require_supplied(shape.values, why_no_shape(log, profile, operation))
 
     observe(f"{operation}.shape", shape.values, shape.exchanges[:3])
 
@@ -34,7 +34,7 @@ def test_shape_of_an_answer(operation, log, profile):
 @pytest.mark.parametrize("operation", operations_with("token", READS))
 def test_token_of_a_read(operation, log):
     """A read wants the token, or does not."""
-    reads = visit(log, operation)
+    reads = reads_or_orders(log, operation)
     token = observed(f"{operation}.token", log)
     require_supplied(token.values, say("with the token and without: {answers}", answers=answers_in_words(reads)))
 

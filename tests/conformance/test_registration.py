@@ -25,10 +25,10 @@ from tests.harness.judging import (
 from tests.traffic.judgements import (
     no_refusal_had_an_effect,
     none_granted,
-    of_no_other,
     registration_is_understood,
     token_is_accepted,
     token_is_required,
+    value_is_of_no_other_request,
 )
 from tests.traffic.keys.listed import (
     let_in_and_listed,
@@ -103,7 +103,7 @@ def test_a_result_is_of_the_key_that_was_sent(registrations_log):
     answers = valid_registrations(registrations_log)
     keys = {exchange: body_sent(exchange).get("pixKey") for exchange in answers}
 
-    assert_found("registerPixKey.Key.matches", of_no_other("registerPixKey.Key.matches", keys))
+    assert_found("registerPixKey.Key.matches", value_is_of_no_other_request("registerPixKey.Key.matches", keys))
     assert_holds("registerPixKey.Key.matches", answers)
 
 

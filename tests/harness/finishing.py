@@ -1,12 +1,14 @@
 """The end of a run: nothing more is sent, and the record takes over the exchanges and the state of the door.
 
-`pytest_sessionfinish` in the conftest.py of the root calls it. The notes tell people what the state of the door means:
-unknown outcomes, keys that are gone, faults of the set-up, and effects of gateways and of parallel requests.
+`pytest_sessionfinish` in the conftest.py of the root calls it. The door (`environments/door/`) is what every request
+passes. Its guard knows the transaction codes: which were sent, and which may have moved money. The notes tell people
+what the state of the door means: unknown outcomes, keys that are gone, faults of the set-up, and effects of gateways
+and of parallel requests.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from urllib.parse import unquote
@@ -20,7 +22,7 @@ from environments.secret_values import ACCOUNT
 from reports.result.grants import Grants
 from reports.result.run import LeftKey, Note, NoteKind, outcome_unknown
 from reports.result.verdicts import Verdict
-from reports.sentences.wording import first_few, grouped, listed
+from reports.sentences.wording import first_few, listed
 from reports.showing.evidence import evidence, outline
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -51,8 +53,10 @@ _FEWEST_OTHERWISE_ALONE = 3
 
 def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """Send nothing more, and note the reason if the run ended before everything was sent."""
-    run, door = session.run, session.door
-    run.ended_by = door.ending.limit if door.ending.limit in door.unsent else ""
+    run = session.run
+    door = session.door
+    limit = door.ending.limit
+    run.ended_by = limit if limit in door.unsent else ""  # a limit that kept no request from being sent ended nothing
     if was_interrupted:
         run.interrupted = True
     door.ending.stop()
@@ -60,9 +64,11 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
 
 def close_record(session: Session) -> None:
     """Take over from the door the number of requests, the keys and transfers that are left behind, and the notes."""
-    run, door = session.run, session.door
+    run = session.run
+    door = session.door
     foreign = session.display.foreign  # hides known values in a text that is not the suite's own
-    run.requests, run.executions = len(door.exchanges), door.guard.executions
+    run.requests = len(door.exchanges)
+    run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
@@ -83,8 +89,8 @@ def close_record(session: Session) -> None:
 
 def _last_seen(reproduction: Reproduction) -> Text:
     """With which exchange a service ended; empty if it answered none."""
-    answered = [exchange for exchange in reproduction.exchanges if exchange.response]
-    if in_flight := reproduction.in_flight_at_the_end:
+    in_flight = reproduction.in_flight_at_the_end
+    if in_flight:
         requests = dict.fromkeys(f"{exchange.operation}, {request_in_words(exchange)}" for exchange in in_flight)
         return say(
             "the service ended while exchange {numbers} was on its way ({requests}): start it and run again, because "
@@ -92,6 +98,7 @@ def _last_seen(reproduction: Reproduction) -> Text:
             numbers=first_few([str(exchange.number) for exchange in in_flight]),
             requests=first_few(list(requests)),
         )
+    answered = [exchange for exchange in reproduction.exchanges if exchange.response]
     if not answered:
         return ""
     last = answered[-1]
@@ -108,17 +115,19 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
 
     An exchange is cited by a result, or by a key that is left behind. Without `with_content` only failures count.
     """
-    run, exchanges = session.run, session.door.exchanges
-    codes = session.door.guard.prepared.codes
-    session.resending.preparations = {
-        codes[exchange.number]: exchange.request for exchange in exchanges if codes.get(exchange.number)
-    }
+    run = session.run
+    exchanges = session.door.exchanges
+    code_by_number = session.door.guard.prepared.codes
+    prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
+    session.resending.preparations = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
     citing_results = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
     cited_numbers = set(chain.from_iterable(result.exchanges for result in citing_results))
     cited_numbers.update(chain.from_iterable(key.exchanges for key in run.not_cleaned_up))
     for exchange in exchanges:
-        is_cited = exchange.number in cited_numbers
-        run.exchanges[exchange.number] = evidence(exchange, session.resending) if is_cited else outline(exchange)
+        if exchange.number in cited_numbers:
+            run.exchanges[exchange.number] = evidence(exchange, session.resending)
+        else:
+            run.exchanges[exchange.number] = outline(exchange)
 
 
 def _in_order(names: Container[str]) -> list[str]:
@@ -129,12 +138,11 @@ def _in_order(names: Container[str]) -> list[str]:
 def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -> Text:
     """Reason why a prepared transfer was not executed, for the report; empty if it was, or may have been.
 
-    `accounts` are those of the profile.
+    `reason` is the reason of the door, and `accounts` are those of the profile. The report counts transfers of the
+    suite, and those that name nobody, in one line each.
     """
-    if reason and exchange.response:
-        is_declined = is_granted(exchange) and declines(exchange.response)
-        if is_declined:
-            return _DECLINED
+    if reason and _is_declined(exchange):
+        return _DECLINED
     may_be_of_profile = exchange.valid or reason == PERHAPS_PREPARED
     if may_be_of_profile:
         return reason
@@ -142,18 +150,28 @@ def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -
     return _OF_THE_SUITE if names_own_account else _OF_NOBODY
 
 
+def _is_declined(exchange: Exchange) -> bool:
+    """True for an answer with code 0 that says Success: "false"."""
+    if exchange.response is None or not is_granted(exchange):
+        return False
+    return declines(exchange.response)
+
+
 def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
     """Lines about the transfers that were prepared and not executed, one line for each reason."""
-    prepared = door.guard.prepared.not_executed(door.exchanges, door.budget.prepares[1])
-    for reason, transfers in grouped(prepared, lambda one: _reason_in_words(*one, accounts)).items():
-        numbers = [str(exchange.number) for exchange, _ in transfers]
-        if reason:
+    _, code_at = door.budget.prepares
+    transfers_by_reason: defaultdict[Text, list[Exchange]] = defaultdict(list)
+    for exchange, reason in door.guard.prepared.not_executed(door.exchanges, code_at):
+        transfers_by_reason[_reason_in_words(exchange, reason, accounts)].append(exchange)
+    for reason_in_words, transfers in transfers_by_reason.items():
+        numbers = [str(exchange.number) for exchange in transfers]
+        if reason_in_words:
             yield say_many(
                 "{n} transfer (exchange {numbers}), not executed: {why}",
                 "{n} transfers (exchanges {numbers}), each not executed: {why}",
                 n=len(transfers),
-                numbers=first_few(numbers) if reason in _COUNTED else listed(numbers),
-                why=message_of(reason),
+                numbers=first_few(numbers) if reason_in_words in _COUNTED else listed(numbers),
+                why=message_of(reason_in_words),
             )
 
 
@@ -163,7 +181,8 @@ def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
 def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
     """The notes of a run, the most important one first. `name` is the profile in commands that a note names."""
     valid = [exchange for exchange in door.exchanges if exchange.expects_success]
-    if not any(map(is_granted, valid)):  # then an account or a code is not the cause of its refusal
+    something_succeeded = any(map(is_granted, valid))
+    if not something_succeeded:  # then no account and no code is the cause of its refusal
         valid = []
     yield from _unsettled_transfers(door, name)
     yield from _stopped_deletions(door)
@@ -225,44 +244,62 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
 
 def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
     """Notes on answers that parallel requests, limits of the suite or gateways have changed."""
-    otherwise_alone = len(reproduction.otherwise_alone)
-    if otherwise_alone >= _FEWEST_OTHERWISE_ALONE:
-        together = say(
+    for text in (
+        *_changed_by_parallel_requests(reproduction),
+        *_cut_by_limits(door.exchanges),
+        *_answered_by_gateways(door.exchanges),
+    ):
+        yield Note(NoteKind.IN_COMPANY, text)
+
+
+def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
+    """A line about requests that failed beside other requests, and were answered in another way when they were sent
+    again alone."""
+    number = len(reproduction.otherwise_alone)
+    if number >= _FEWEST_OTHERWISE_ALONE:
+        yield say(
             "{number} requests were refused or not answered with other requests in flight, and answered otherwise "
             "alone: the service limits requests at the same time, or mixes up their answers",
-            number=otherwise_alone,
+            number=number,
         )
-        yield Note(NoteKind.IN_COMPANY, together)
-    cuts = Counter(exchange.response.cut for exchange in door.exchanges if exchange.response and exchange.response.cut)
-    for why, number in cuts.items():
-        unjudged = say_many(
+
+
+def _cut_by_limits(exchanges: Iterable[Exchange]) -> Iterator[Text]:
+    """A line for each limit of the suite that cut answers short."""
+    responses = [exchange.response for exchange in exchanges if exchange.response]
+    number_by_limit = Counter(response.cut for response in responses if response.cut)
+    for limit, number in number_by_limit.items():
+        yield say_many(
             "{n} answer is {why}: its JSON is not judged",
             "{n} answers are {why}: their JSON is not judged",
             n=number,
-            why=say(why),
+            why=say(limit),
         )
-        yield Note(NoteKind.IN_COMPANY, unjudged)
-    of_gateways = [exchange for exchange in door.exchanges if refused_or_lost(exchange) is RefusalKind.GATEWAY]
+
+
+def _answered_by_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
+    """A line about answers that a gateway gave in the place of the service."""
+    of_gateways = [exchange for exchange in exchanges if refused_or_lost(exchange) is RefusalKind.GATEWAY]
     if of_gateways:
-        unseen = say(
+        yield say(
             "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
             number=len(of_gateways),
         )
-        yield Note(NoteKind.IN_COMPANY, unseen)
 
 
 def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     """Lines about faults of the token, the codes, the journal or the client certificate."""
     guard = door.guard
     if guard.token_refused:
+        number = guard.token_refused[0]  # of the first such exchange
         refused = say(
             "an execution was refused with 401 (exchange {number}), and no further transaction code was sent with this "
             "token: check auth",
-            number=guard.token_refused[0],
+            number=number,
         )
-        is_refused = guard.token_refused[0] not in guard.unknown
-        again = say("then name this one code in --resend-code") if guard.journal and is_refused else ""
-        yield joined((refused, again))
+        may_be_sent_again = guard.journal is not None and number not in guard.unknown
+        resend = say("then name this one code in --resend-code") if may_be_sent_again else ""
+        yield joined((refused, resend))
     yield from guard.notes
     yield from _kept_by_journal(door)
     yield from door.token_monitor.notes
@@ -274,24 +311,26 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
 
 def _kept_by_journal(door: Door) -> Iterator[Text]:
     """Lines about the codes that were not sent because of the journal, and about offers of earlier runs."""
-    guard, supplied = door.guard, len(door.secrets.codes)
+    guard = door.guard
+    supplied = len(door.secrets.codes)
     if guard.journal_trouble:
         yield say("executions were stopped: {why}", why=guard.journal_trouble)
     elif guard.supplied_trouble:
         yield guard.supplied_trouble
-    entries = guard.barred.values()
+    entries = guard.barred.values()  # of the codes that an earlier run sent
     if entries:
-        statuses = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
+        statuses_of_refused = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
         barred = say(
             "{number} of {supplied} transaction codes were sent by an earlier run according to the journal, and not by "
             "this one: prepare new ones",
             number=len(entries),
             supplied=supplied,
         )
-        resend = say("or name one that was refused in --resend-code") if statuses else ""
+        resend = say("or name one that was refused in --resend-code") if statuses_of_refused else ""
         token: Text = ""
-        if "401" in statuses:
-            token = say("{number} of them got 401: the token was at fault", number=statuses.count("401"))
+        number_of_401 = statuses_of_refused.count("401")
+        if number_of_401:
+            token = say("{number} of these codes got 401, so the token was at fault", number=number_of_401)
         yield joined((barred, resend, token))
     if guard.offered:
         yield say(
@@ -324,9 +363,12 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     supplied = [exchange for exchange in executions if exchange not in prepared]
     all_supplied_refused = bool(supplied) and all(exchange in refused for exchange in supplied)
     no_prepared_refused = all(exchange not in refused for exchange in prepared)
-    question = say("did an earlier run execute them? transactions.prepare makes new ones for each run")
-    is_asked = all_supplied_refused and no_prepared_refused and door.guard.journal is None
-    yield joined((line, question if is_asked else ""))
+    has_no_journal = door.guard.journal is None  # the target is a sandbox
+    perhaps_executed_before = all_supplied_refused and no_prepared_refused and has_no_journal
+    question: Text = ""
+    if perhaps_executed_before:
+        question = say("did an earlier run execute these codes? transactions.prepare makes new codes for each run")
+    yield joined((line, question))
 
 
 def _may_be_a_conflict(exchange: Exchange) -> bool:

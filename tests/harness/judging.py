@@ -1,6 +1,7 @@
 """The words of a conformance test: the marker of its requirement, and the assertions about requirements.
 
-Each assertion names its requirement and adds a result to `ASSERTIONS`, which watching.py takes over after each test.
+Each assertion names its requirement and adds a result to `ASSERTIONS`, which watching.py takes over after each test. A
+judgement says of one exchange, or of several together, whether a requirement holds; it has findings if they deviate.
 
 | assertion | if the requirement is not met | if it cannot be judged |
 |---|---|---|
@@ -50,8 +51,8 @@ def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
     requirement_ids = []
     for requirement_id in requirements():
         operation, _, end_of_id = requirement_id.partition(".")
-        is_left_out = end_of_id in left_out
-        if requirement_id in RULES and operation in operations and not is_left_out:
+        is_judged_by_rule = requirement_id in RULES and operation in operations
+        if is_judged_by_rule and end_of_id not in left_out:
             requirement_ids.append(requirement_id)
     return named(*requirement_ids)
 
@@ -99,7 +100,8 @@ class DeviationError(AssertionError):
     """
 
     def __init__(self, requirement_id: str, judgements: Sequence[Judgement]) -> None:
-        self.requirement_id, self.judgements = requirement_id, judgements
+        self.requirement_id = requirement_id
+        self.judgements = judgements
         super().__init__(f"{requirement_id}: {joined(judgement.message for judgement in judgements)}")
 
 
@@ -198,9 +200,9 @@ def observe(
     `exchanges` show them. With `first` the report puts them before all other observations.
     """
     ASSERTIONS.add(requirement_id, Verdict.OBSERVED, exchanges)
-    by_situation: ObservedFacts = {"": [values]} if isinstance(values, str) else values
-    for situation, values_in_it in by_situation.items():
-        for value in values_in_it:
+    values_by_situation: ObservedFacts = {"": [values]} if isinstance(values, str) else values
+    for situation, values_in_situation in values_by_situation.items():
+        for value in values_in_situation:
             facts = words_as_facts(value) if isinstance(value, str) else value
             ASSERTIONS.observations.append(Observation(requirement_id, facts, situation, first))
 
@@ -254,6 +256,7 @@ def assert_found(requirement_id: str, judgement: Judgement) -> None:
     """
     if judgement.deviates:
         raise DeviationError(requirement_id, [judgement])
+    # If the judgement is inconclusive, its exchanges are cited all the same. The verdict is replaced then.
     ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
     if judgement.conclusion is Conclusion.INCONCLUSIVE:
         raise NotExercised(judgement.why)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentTypeError
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import NoReturn
 
@@ -50,7 +49,12 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
 
     Without pytest-xdist its option is added here, so that it is refused in words of the suite, see `refuse_options`.
     """
-    parser.optparser.error = partial(_refuse_usage, pluginmanager)  # type: ignore[method-assign]
+
+    def refuse_usage(message: str) -> NoReturn:
+        """In place of the method `error` of the parser."""
+        _refuse_usage(pluginmanager, message)
+
+    parser.optparser.error = refuse_usage  # type: ignore[method-assign]
     group = parser.getgroup("conformance")
     if not pluginmanager.hasplugin("xdist"):
         group._addoption("-n", "--numprocesses", help=SUPPRESS)
@@ -63,31 +67,40 @@ def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str) -> No
     An unknown option may be one of an installed plugin, because pytest loads only the plugins that are named.
     """
     hint = "pytest --help lists the options"
-    is_loaded = pluginmanager.has_plugin
-    installed = [plugin for plugin in entry_points(group="pytest11") if not is_loaded(plugin.value)]
-    unloaded_names = sorted(plugin.name for plugin in installed if not is_loaded(plugin.name))
-    if message.startswith("unrecognized arguments") and unloaded_names:
-        hint += f"; those of an installed plugin need its name: -p {' or -p '.join(unloaded_names)}"
+    names = sorted(_plugins_not_loaded(pluginmanager))
+    if message.startswith("unrecognized arguments") and names:
+        hint += f"; those of an installed plugin need its name: -p {' or -p '.join(names)}"
     raise pytest.UsageError(f"{message.removeprefix('argument ')}; {hint}")
+
+
+def _plugins_not_loaded(pluginmanager: pytest.PytestPluginManager) -> Iterator[str]:
+    """Names of the plugins that are installed and not loaded. pytest knows a plugin by its name or by its module."""
+    for plugin in entry_points(group="pytest11"):
+        is_loaded = pluginmanager.has_plugin(plugin.name) or pluginmanager.has_plugin(plugin.value)
+        if not is_loaded:
+            yield plugin.name
 
 
 def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
     """A function that reads a whole number of an option. It raises ArgumentTypeError for any other text."""
 
-    def read(text: str) -> int:
+    def number_in(text: str) -> int:
+        """The number that the text of the option writes."""
         is_number = text.isascii() and text.isdecimal()
         if not is_number or not least <= int(text) <= most:
             up_to = f" to {most}" if most < 10**12 else ""
             raise ArgumentTypeError(f"expected a whole number from {least}{up_to}, got {text!r}")
         return int(text)
 
-    return read
+    return number_in
 
 
 def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAULT_EXAMPLES) -> int:
     """The number of generated requests for each operation, by the command line, else the profile, else `otherwise`."""
     on_command_line: int | None = config.getoption("examples")
-    return on_command_line or profile.limits.examples or otherwise
+    if on_command_line:
+        return on_command_line
+    return profile.limits.examples or otherwise
 
 
 def refuse_options(config: pytest.Config) -> None:
@@ -99,7 +112,8 @@ def refuse_options(config: pytest.Config) -> None:
         if config.getoption(name, None) == "":
             raise pytest.UsageError(f"{option} is empty; give it a value, or leave it out")
     _refuse_a_hidden_address(config)
-    if config.getoption("numprocesses", None) is not None or config.getoption("dist", "no") != "no":
+    wants_processes = config.getoption("numprocesses", None) is not None
+    if wants_processes or config.getoption("dist", "no") != "no":
         raise pytest.UsageError("-n: a run is one process; --parallel=N puts N requests on the wire at once")
     if config.getoption("setuponly", False) and not config.getoption("setupplan", False):
         raise pytest.UsageError(

@@ -28,17 +28,18 @@ class OurLine(str):
 
 
 class Pen:
-    """Hides known values from its creation until `put_down`. With `quiet`, it can silence pytest."""
+    """Hides known values from its creation until `restore`. With `quiet`, it can silence pytest."""
 
     def __init__(self, display: Display, *, quiet: bool) -> None:
-        self._display, self._quiet = display, quiet
+        self._display = display
+        self._quiet = quiet
         self._terminal: _GuardedFile | None = None
         self._original_record_factory = logging.getLogRecordFactory()
         self._original_excepthook = sys.excepthook
         logging.setLogRecordFactory(self._clean_record)
         sys.excepthook = self._print_crash
 
-    def put_down(self) -> None:
+    def restore(self) -> None:
         """Restore logging and the hook for crashes. The hook stays if an exception is under way, which it is to
         print."""
         logging.setLogRecordFactory(self._original_record_factory)
@@ -50,12 +51,12 @@ class Pen:
         writer._file = _GuardedFile(writer._file, self._display.foreign, coloured=writer.hasmarkup)
         self._terminal = writer._file
 
-    def take_the_word(self) -> None:
+    def silence_pytest(self) -> None:
         """Let only lines of the suite through from now on, unless -v is given."""
         if self._terminal:
             self._terminal.is_ours_alone = self._quiet
 
-    def let_pytest_speak(self) -> None:
+    def let_pytest_print(self) -> None:
         """Let lines of pytest and its plugins through, too, from now on."""
         if self._terminal:
             self._terminal.is_ours_alone = False
@@ -64,31 +65,37 @@ class Pen:
         """A log record in whose texts known values are hidden."""
         record = self._original_record_factory(*args, **kwargs)
         if isinstance(record.args, tuple):  # a library may log what a service wrote
-            record.args = tuple(
-                arg if isinstance(arg, int | float) else self._display.text(str(arg)) for arg in record.args
-            )
+            record.args = tuple(map(self._clean_argument, record.args))
         try:
             text = record.getMessage()
         except (TypeError, ValueError):
             text = str(record.msg)
-        record.msg, record.args = self._display.foreign(text), ()
+        record.msg = self._display.foreign(text)
+        record.args = ()
         if record.exc_info:
             record.exc_text = self._traceback_in_log(record.exc_info)
             record.exc_info = None
         return record
 
+    def _clean_argument(self, argument: object) -> object:
+        """An argument of a log record: a number as it is, and any other as a text of the service."""
+        if isinstance(argument, int | float):
+            return argument
+        return self._display.text(str(argument))
+
     def _traceback_in_log(self, exc_info: Any) -> str:
         """The traceback and the name of a logged exception. Its message is shown as a text of the service, because it
         may quote one: urllib3 logs in this way headers that it cannot read."""
-        kind, error, trace = exc_info
+        error_type, error, trace = exc_info
         if error is None:  # it was logged outside of an exception handler
             return ""
-        lines = [*traceback.format_tb(trace), f"{kind.__name__}: {self._display.text(str(error))}"]
+        lines = [*traceback.format_tb(trace), f"{error_type.__name__}: {self._display.text(str(error))}"]
         return self._display.foreign("".join(lines))
 
-    def _print_crash(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def _print_crash(self, error_type: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         """Print the traceback of an exception that nobody caught, and end the process."""
-        sys.stderr.write(self._display.foreign("".join(traceback.format_exception(kind, error, trace))))
+        lines = traceback.format_exception(error_type, error, trace)
+        sys.stderr.write(self._display.foreign("".join(lines)))
         raise SystemExit(INTERNAL_ERROR)  # Python would end with 1, which is a verdict on the service
 
 

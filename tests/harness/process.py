@@ -125,12 +125,13 @@ def _status_of(error: BaseException) -> int:
     return WRONG_USE if isinstance(error, ImportError | Warning) else INTERNAL_ERROR
 
 
-def _end_with_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
+def _end_with_one_line(error_type: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
     """Print which exception nobody caught, and end the process. Python takes the status from this SystemExit."""
-    what = "interrupted"
-    if kind is not KeyboardInterrupt:
-        what = f"{kind.__name__}: {' '.join(str(error).split())}{place_of(trace)}"
-    print(f"ERROR: {what}; this is no verdict on the service", file=sys.stderr, flush=True)
+    reason = "interrupted"
+    if error_type is not KeyboardInterrupt:
+        message = " ".join(str(error).split())
+        reason = f"{error_type.__name__}: {message}{place_of(trace)}"
+    print(f"ERROR: {reason}; this is no verdict on the service", file=sys.stderr, flush=True)
     warnings.simplefilter("ignore")  # else the interpreter warns of open files when it ends
     raise SystemExit(_status_of(error))
 

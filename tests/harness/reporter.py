@@ -1,5 +1,7 @@
 """The reporter: verdict and report of a run, its comparison with an earlier run and with the record of behaviour.
 
+The record of behaviour (`<name>.observed.yaml` beside the profile) is what earlier runs observed and somebody accepted.
+
 The hooks of `ConformanceRun` in the conftest.py of the root call it. `HtmlPage`, at the end, puts the page of the suite
 before the table of tests that pytest-html writes.
 """
@@ -20,7 +22,7 @@ import pytest
 from pytest_html.basereport import BaseReport
 
 from environments.profiles.model import shown
-from reports.observed.behaviour import behaviour_of, drifts
+from reports.observed.behaviour import Behaviour, behaviour_of_data, drifts
 from reports.observed.earlier_runs import (
     accepting,
     comparison_of,
@@ -73,7 +75,8 @@ class Reporter:
     """
 
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
-        self.run, self.folder = run, folder
+        self.run = run
+        self.folder = folder
         self.page = HtmlPage(self)
         self._clean = clean
         self._accepts = config.getoption("accept")
@@ -104,27 +107,30 @@ class Reporter:
         if stopped:
             run.stopped = say("pytest stopped before its test: {why}", why=str(stopped))
         self._reason_of_missing_part = lost_output()
-        trouble_with_record = consult_record(run, self._clean, accepts=self._accepts)
-        if trouble_with_record:
-            self.miss(trouble_with_record)
+        if self._accepts:
+            trouble_with_record = accept_behaviour(run, self._clean)
+            if trouble_with_record:
+                self.note_missing_part(trouble_with_record)
+        else:
+            run.drift = drifts(_accepted_behaviour(run, self._clean), result_of_run(run).behaviour)
         run.close()
         document = document_of(run)
         _keep_failed(session.config, document)
         self._keep_document(document)
 
-    def write_the_rest(self) -> None:
+    def write_other_files(self) -> None:
         """Write the files of the report other than the page, and the summary of a job of GitHub."""
-        self._rewrite_with(self._write_files())
-        self._rewrite_with(self._write_summary_of_job())
+        self._rewrite_if_any_failed(self._write_files())
+        self._rewrite_if_any_failed(self._write_summary_of_job())
 
-    def leave_nothing(self) -> None:
+    def remove_report(self) -> None:
         """Remove the files of the report after wrong use, because there was no run. pytest says what is wrong."""
         if self.folder:
             remove_outputs(self.folder)
             with suppress(OSError):  # the folder has other files of the user
                 self.folder.rmdir()
 
-    def say_the_end(self, session: pytest.Session) -> None:
+    def print_summary(self, session: pytest.Session) -> None:
         """Print the summary, and end the process with the status of its last line."""
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
@@ -155,7 +161,10 @@ class Reporter:
         """
         if self._reason_of_missing_part or not self.folder:
             return self._reason_of_missing_part
-        return next((str(path) for path in (self.folder / PAGE, self.folder / FILE) if path.exists()), "")
+        for path in (self.folder / PAGE, self.folder / FILE):
+            if path.exists():
+                return str(path)
+        return ""
 
     @property
     def document(self) -> RunDocument:
@@ -163,9 +172,10 @@ class Reporter:
         assert self._document is not None, "the run is not over"
         return self._document
 
-    def miss(self, why: str) -> None:
+    def note_missing_part(self, why: str) -> None:
         """Note the reason why a part of the report cannot be written. The first reason stands."""
-        self._reason_of_missing_part = self._reason_of_missing_part or why
+        if not self._reason_of_missing_part:
+            self._reason_of_missing_part = why
 
     def _keep_document(self, document: RunDocument) -> None:
         """Keep the document, compared with another run. If a part of the report is missing, the run is not green."""
@@ -211,17 +221,21 @@ class Reporter:
             return {"the summary of the job": str(error.strerror)}
         return {}
 
-    def _rewrite_with(self, reasons: dict[str, str]) -> None:
+    def _rewrite_if_any_failed(self, reasons: dict[str, str]) -> None:
         """Write the files once more if one could not be written, because the others must say that the run is not
-        green."""
-        if reasons and not self._reason_of_missing_part:
-            self._rewrite_because(
-                f"{first_few([*reasons])} cannot be written to {self.folder}: {next(iter(reasons.values()))}"
-            )
+        green.
+
+        `reasons` has the reason for each file that could not be written, by its name. If a part of the report was
+        missing before, the files say so already.
+        """
+        if not reasons or self._reason_of_missing_part:
+            return
+        first_reason, *_ = reasons.values()
+        self._rewrite_because(f"{first_few([*reasons])} cannot be written to {self.folder}: {first_reason}")
 
     def _rewrite_because(self, why: str) -> None:
         """Note why a part of the report is missing, and write the files again, so that they say so."""
-        self.miss(why)
+        self.note_missing_part(why)
         self._write_files()
 
 
@@ -232,22 +246,24 @@ def _keep_failed(config: pytest.Config, document: RunDocument) -> None:
     keep_failed(config, tested, failing)
 
 
-def consult_record(run: Run, clean: Clean, *, accepts: bool) -> str:
-    """Compare the run with the record of behaviour, or with `accepts` write the observed behaviour to the record.
+def _accepted_behaviour(run: Run, clean: Clean) -> Behaviour:
+    """The behaviour in the record that the run is compared with; empty if there is no record."""
+    return behaviour_of_data(run.record.observations, clean) if run.record else {}
 
-    The results of the run must stand. Gives the reason why the record could not be written, else an empty text.
+
+def accept_behaviour(run: Run, clean: Clean) -> str:
+    """Write the observed behaviour of a run to the record beside the profile, for --accept.
+
+    The results of the run must stand. The run gets a line about what was written. Gives the reason why the record could
+    not be written, else an empty text.
     """
     result = result_of_run(run)
-    accepted_before = behaviour_of(run.record.observations, clean) if run.record else {}
     name = clean(shown(run.profile.record))
-    if not accepts:
-        run.drift = drifts(accepted_before, result.behaviour)
-        return ""
     reason_against = _reason_not_to_accept(run, result)
     if reason_against:
         run.accepted = f"not accepted: {reason_against}; {name} is not written"
         return ""
-    record = record_of(run.profile.name, accepting(accepted_before, result.behaviour))
+    record = record_of(run.profile.name, accepting(_accepted_behaviour(run, clean), result.behaviour))
     try:
         write_record(run.profile.record, record)
     except OSError as error:
@@ -268,9 +284,9 @@ def _reason_not_to_accept(run: Run, result: RunResult) -> str:
         return "the run was interrupted"
     if run.unreachable:
         return "the target could not be reached"
-    lacking_grants = run.grants.lacking(result.operations)  # for example without a token, when everything is refused
-    if lacking_grants:
-        return str(lacking_grants)
+    missing_basis = run.grants.missing_basis(result.operations)  # without a valid token everything is refused
+    if missing_basis:
+        return str(missing_basis)
     return "" if result.behaviour else "nothing was observed"
 
 
@@ -294,20 +310,21 @@ class HtmlPage:
         cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
         cells[1] = f'<td class="col-testId">{escape(printable(report.nodeid))}</td>'
 
-    def give_reason(self, report: Any, data: list[str]) -> None:
+    def show_reason_of_skip(self, report: Any, data: list[str]) -> None:
         """Show the reason of a skip in the row, without a path of this machine."""
         if isinstance(report.longrepr, tuple):
             why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
             data[:] = [escape(language(self._reporter.run.profile.language).text(why))]
 
-    def finish(self, prefix: list[str], config: pytest.Config) -> None:
+    def add_page_of_suite(self, prefix: list[str], config: pytest.Config) -> None:
         """Put the page of the suite before the table of the tests.
 
         pytest-html has no option for another template, and its own has neither a language nor a width. So its private
         template is replaced. An empty file is written first, so that pytest-html follows no link and only the owner
         may read the page.
         """
-        run, document = self._reporter.run, self._reporter.document
+        run = self._reporter.run
+        document = self._reporter.document
         self._page.title = language(run.profile.language).text(page_title(document))
         app = (files("pytest_html") / "resources" / "app.js").read_text("utf-8")
         script = f"const drawTests = () => {{ {app}\n}};"  # a function, so that the page decides when it runs
@@ -317,7 +334,7 @@ class HtmlPage:
         write(_path_of_page(config), "")
 
     @contextmanager
-    def written(self, config: pytest.Config) -> Iterator[None]:
+    def guard_writing(self, config: pytest.Config) -> Iterator[None]:
         """Guard the time in which pytest-html writes the page.
 
         If that fails, the run keeps its verdict, a part of the report is missing, and no half page is left.
@@ -329,7 +346,7 @@ class HtmlPage:
         try:
             yield
         except Exception as error:  # a fault of the suite in the page is no reason to lose the verdict of a run
-            self._reporter.miss(f"{path} cannot be written: {reason(error)}")
+            self._reporter.note_missing_part(f"{path} cannot be written: {reason(error)}")
             with suppress(OSError):  # in a folder that cannot be written there is no half page
                 path.unlink()
         finally:
@@ -343,4 +360,5 @@ def _pages(config: pytest.Config) -> list[BaseReport]:
 
 
 def _path_of_page(config: pytest.Config) -> Path:
+    """The path of the file that pytest-html writes."""
     return Path(config.option.htmlpath)

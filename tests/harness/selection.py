@@ -1,7 +1,10 @@
 """The tests that the command line selects, and the operations of the service that they reach.
 
 -k takes ids of requirements here, because the -k of pytest matches a part of any name of a test, and a test may judge
-many requirements.
+many requirements. It also takes groups: a group is all requirements whose ids begin with a text and a dot, such as
+`executePix.document`.
+
+The reach of a run, at the end, is the operations that its requirements are about, and those that they need besides.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ MARKERS = (
 )
 """The markers of conformance tests, as `pytest --markers` prints them."""
 _LONGEST = 100
-"""Characters of a text of the user that an error message repeats."""
+"""Characters of a text of the user that an error message repeats. A choice: it leaves room for the message in a line of
+a CI log."""
 _MOST_NEAREST = 3
 """Ids that are named in the place of a wrong one."""
 
@@ -66,8 +70,10 @@ def take_ids(config: pytest.Config) -> None:
     Raises UsageError for a word in -k that is no requirement and no group of requirements.
     """
     option = config.option
-    option.ids, option.keyword = option.keyword, ""
-    option.last_failed, option.lf = getattr(option, "lf", False), False
+    option.ids = option.keyword
+    option.keyword = ""
+    option.last_failed = getattr(option, "lf", False)  # there is no such option with -p no:cacheprovider
+    option.lf = False
     if option.ids:
         ids_of(option.ids)
 
@@ -132,6 +138,7 @@ def _failed_by_environment(config: pytest.Config) -> dict[str, list[str]]:
 
 
 def _is_list_of_texts(value: object) -> bool:
+    """True for a list of texts, as this module writes one for each environment."""
     return isinstance(value, list) and all(isinstance(element, str) for element in value)
 
 
@@ -141,7 +148,7 @@ def ids_of(expression: str) -> frozenset[str]:
         return _ids_of(ast.parse(expression.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         expected = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
-        raise pytest.UsageError(f"-k: {_shown(expression)}: {expected}") from None
+        raise pytest.UsageError(f"-k: {_quoted(expression)}: {expected}") from None
 
 
 def _ids_of(node: ast.expr) -> frozenset[str]:
@@ -170,21 +177,29 @@ def group_of(name: str, option: str) -> frozenset[str]:
     if not group:
         nearest = [f'"{id}"' for id in _nearest(name)]
         hint = f"did you mean {' or '.join(nearest)}?" if nearest else "pytest --list names them all"
-        problem = f"{_shown(name)}: no such requirement" if name else "name one"
+        problem = f"{_quoted(name)}: no such requirement" if name else "name one"
         raise pytest.UsageError(f"{option}: {problem}; {hint}")
     return group
 
 
 def _nearest(name: str) -> list[str]:
-    """The ids and groups that a wrong name may stand for: those whose last part is the name, else one of similar
-    letters, else those whose last part holds the name."""
-    by_letters = {each.lower(): each for each in _ids_and_groups()}
-    wanted = name.lower()
-    similar = get_close_matches(wanted, by_letters, 1)
-    last_parts = {each: letters.rpartition(".")[2] for letters, each in by_letters.items()}
-    same_end = [each for each, last_part in last_parts.items() if last_part == wanted]
-    part_of_end = [each for each, last_part in last_parts.items() if wanted and wanted in last_part]
-    return (same_end or [by_letters[letters] for letters in similar] or part_of_end)[:_MOST_NEAREST]
+    """At most three ids or groups that a wrong name may stand for, whatever its letter case.
+
+    They are those whose last part is the name. If there are none, it is one with similar letters. If there is none
+    either, they are those whose last part holds the name.
+    """
+    wrong_name = name.lower()
+    words_by_lower_case = {word.lower(): word for word in _ids_and_groups()}
+    last_parts = {word: lower_case.rpartition(".")[2] for lower_case, word in words_by_lower_case.items()}
+    with_this_end = [word for word, last_part in last_parts.items() if last_part == wrong_name]
+    if with_this_end:
+        return with_this_end[:_MOST_NEAREST]
+    similar = get_close_matches(wrong_name, words_by_lower_case, 1)
+    if similar:
+        return [words_by_lower_case[similar[0]]]
+    if not wrong_name:
+        return []
+    return [word for word, last_part in last_parts.items() if wrong_name in last_part][:_MOST_NEAREST]
 
 
 def _ids_and_groups() -> Iterator[str]:
@@ -195,7 +210,7 @@ def _ids_and_groups() -> Iterator[str]:
             yield ".".join(parts[:length])
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     """A text of the user as an error message repeats it: one line, printable and short."""
     return shortened(printable(one_line(text)), _LONGEST)
 
@@ -220,9 +235,15 @@ def selection(config: pytest.Config) -> str | None:
 
 
 def ids_tested(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
-    """The ids of the requirements whose tests are selected; if fixtures are named, of tests that use one of them."""
-    requirements_tested = (requirement_of(item) for item in items if not fixtures or uses(item, *fixtures))
-    return frozenset(requirement.id for requirement in requirements_tested if requirement)
+    """The ids of the requirements whose tests are selected. If fixtures are named, only tests that use one of them
+    count."""
+    ids = set()
+    for item in items:
+        requirement = requirement_of(item)
+        is_counted = not fixtures or uses(item, *fixtures)
+        if requirement and is_counted:
+            ids.add(requirement.id)
+    return frozenset(ids)
 
 
 def uses(item: pytest.Item, *fixtures: str) -> bool:
@@ -254,12 +275,16 @@ def permission_missing_for(item: pytest.Item, requirement: Requirement, profile:
 
     They are that of the requirement's operation, and one of each marker `needs`.
     """
-    more: list[Text] = []
+    missing_by_markers: list[Text] = []
     for marker in item.iter_markers("needs"):
-        names = marker.args
-        if profile.allow.isdisjoint(names):
-            more.append(say("one of {names}", names=listed(names)) if len(names) > 1 else names[0])
-    return missing_permission(requirement, profile.allow, more)
+        permissions = marker.args  # one of them is enough
+        if not profile.allow.isdisjoint(permissions):
+            continue
+        if len(permissions) == 1:
+            missing_by_markers.append(permissions[0])
+        else:
+            missing_by_markers.append(say("one of {names}", names=listed(permissions)))
+    return missing_permission(requirement, profile.allow, missing_by_markers)
 
 
 def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:
@@ -372,4 +397,7 @@ def _subjects_of(requirement_id: str, profile: Profile) -> tuple[str, ...]:
     operation = requirements()[requirement_id].operation
     if operation is not None:
         return (operation,)
-    return next((group for group in OF_NO_OPERATION if permits(profile, group[0])), ())
+    for group in OF_NO_OPERATION:
+        if permits(profile, group[0]):
+            return group
+    return ()

@@ -1,4 +1,4 @@
-"""The session: the parts that a run works with, and the interruption by a signal."""
+"""The session: the parts that a run works with, such as the door that every request passes; and the end by a signal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.profiles.model import Profile
 from reports.result.run import Run
-from reports.showing.evidence import Resending
+from reports.showing.resending import Resending
 from reports.showing.show import Display
 from spec.rules import Reproduction
 
@@ -94,7 +94,10 @@ class Interruption:
 
     def _listen(self) -> None:
         """Stop the sending when a signal comes. Python writes its number to the descriptor as one byte."""
-        while (number := self._reading_end.recv(1)[0]) != _NO_SIGNAL:
+        while True:
+            number = self._reading_end.recv(1)[0]
+            if number == _NO_SIGNAL:
+                return
             if number in SIGNALS:
                 self.was_asked = True
                 self._stop_sending()

@@ -55,11 +55,12 @@ def one_line_for_wrong_use(config: pytest.Config) -> Iterator[None]:
     """
     try:
         yield
-        return
     except (ProfileError, UnreadableError) as error:
         wrong_use = pytest.UsageError(one_line(str(error)))
     except pytest.UsageError as error:
         wrong_use = error
+    else:
+        return
     summary_path = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary_path:
         with suppress(OSError):  # the terminal shows the line in any case
@@ -83,17 +84,18 @@ def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
     file = config.getoption("resend_code")
     if not file:
         return profile, frozenset()
-    return profile, frozenset({code_to_resend(profile, code_from(file))})
+    return profile, frozenset({code_to_resend(profile, code_in_file(file))})
 
 
 def _profile(config: pytest.Config) -> Profile:
     """The profile that the command line names, with the limits and the language of the command line."""
     profile = load(config.getoption("environment"), base_url=config.getoption("base_url", None) or None)
     limits = replace(profile.limits, parallel=config.getoption("parallel") or profile.limits.parallel)
-    return replace(profile, limits=limits, language=config.getoption("report_language") or profile.language)
+    language = config.getoption("report_language") or profile.language
+    return replace(profile, limits=limits, language=language)
 
 
-def code_from(file: str) -> str:
+def code_in_file(file: str) -> str:
     """The code in a file, or for `-` the code that the user types. Raises ProfileError, which repeats none of it."""
     try:
         text = getpass.getpass("transaction code: ") if file == "-" else Path(file).read_text("utf-8")
@@ -107,11 +109,18 @@ def code_to_resend(profile: Profile, code: str) -> str:
     supplied_codes = {canonical(supplied): supplied for supplied in profile.transactions.codes}
     supplied = supplied_codes.get(canonical(code))
     if profile.is_sandbox or supplied is None:
-        raise ProfileError("--resend-code: no such code in transactions.codes, or a sandbox, which has no journal")
+        raise ProfileError(
+            "--resend-code: the code is not in transactions.codes, or the target is a sandbox, which has no journal"
+        )
     entry = journal_of(profile).entry(supplied)
-    if entry and entry.outcome is Outcome.SUCCESS:
-        raise ProfileError(f"--resend-code: this code was executed at {entry.at}, the journal says: prepare a new one")
-    if entry and (entry.is_unknown or entry.outcome is Outcome.SETTLED):
+    if entry is None:
+        return supplied
+    if entry.outcome is Outcome.SUCCESS:
+        raise ProfileError(
+            f"--resend-code: the journal says that this code was executed at {entry.at}: prepare a new one"
+        )
+    may_have_moved_money = entry.is_unknown or entry.outcome is Outcome.SETTLED
+    if may_have_moved_money:
         raise ProfileError(
             f"--resend-code: this code was sent at {entry.at}, and its outcome is or was unknown: it may have moved "
             "money, so it is not sent again: prepare a new one"
@@ -169,37 +178,41 @@ def open_asked_run(config: pytest.Config, profile: Profile, resend: Container[st
 
 def _refuse_linked_cache(config: pytest.Config) -> None:
     """Raises UsageError if pytest would write its cache through a symbolic link, to a place that others chose."""
-    if config.pluginmanager.has_plugin("cacheprovider"):
-        folder = config.rootpath / os.path.expanduser(os.path.expandvars(config.getini("cache_dir")))
-        for link in filter(Path.is_symlink, (folder, *folder.rglob("*"))):
-            raise pytest.UsageError(f"cache_dir: {link} is a symbolic link; delete it, or set -p no:cacheprovider")
+    if not config.pluginmanager.has_plugin("cacheprovider"):
+        return
+    folder = config.rootpath / os.path.expanduser(os.path.expandvars(config.getini("cache_dir")))
+    for path in (folder, *folder.rglob("*")):
+        if path.is_symlink():
+            raise pytest.UsageError(f"cache_dir: {path} is a symbolic link; delete it, or set -p no:cacheprovider")
 
 
 def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> Opened:
-    """Open the target, its door and the folder of the report."""
+    """Open the target, its door and the folder of the report. `resend` has the code that may be sent again."""
     target = open_target(profile)
     config.add_cleanup(target.stop)
-    seed = config.getoption("seed")
-    if seed is None:
-        seed = secrets.randbelow(10**9)
-    selected = selection(config)
-    run = Run(
-        profile,
-        target.base_url,
-        selected,
-        narrowed=selected is not None,
-        seed=seed,
-        examples=examples_of(config, profile),
-    )
-    run.record = read_record(profile.record)
+    run = _run_that_sends(config, profile, target.base_url)
     door = open_door(profile, target, resend=resend)
     config.add_cleanup(door.close)
     interruption = Interruption(door.ending.stop)
     config.add_cleanup(interruption.restore)
-    session = config.stash[SESSION] = session_of(run, door, open_client(door, profile))
+    session = session_of(run, door, open_client(door, profile))
+    config.stash[SESSION] = session
     reporter, pen = _open_report(config, run, session.display)
-    forget_variables(profile)
+    forget_variables(profile)  # no program that the run starts gets the secrets
     return Opened(run, reporter, pen, session, interruption)
+
+
+def _run_that_sends(config: pytest.Config, profile: Profile, base_url: str) -> Run:
+    """The empty record of a run that sends requests. Raises UnreadableError for the record of behaviour."""
+    seed = config.getoption("seed")
+    if seed is None:
+        seed = secrets.randbelow(10**9)
+    selected = selection(config)
+    run = Run(profile, base_url, selected, narrowed=selected is not None)
+    run.seed = seed
+    run.examples = examples_of(config, profile)
+    run.record = read_record(profile.record)
+    return run
 
 
 def _open_recorded(config: pytest.Config, profile: Profile) -> Opened:
@@ -215,7 +228,7 @@ def _open_recorded(config: pytest.Config, profile: Profile) -> Opened:
 def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Reporter, Pen]:
     """The reporter and the pen of a run. From here on, no known value gets to the terminal."""
     pen = Pen(display, quiet=config.getoption("verbose", 0) <= 0)
-    config.add_cleanup(pen.put_down)
+    config.add_cleanup(pen.restore)
     run.ci_job = ci_job(os.environ, display.foreign)
     return Reporter(config, run, _report_folder(config, run), display.line), pen
 
@@ -227,8 +240,10 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
     """
     if config.getoption("no_report"):
         return None
-    named = config.getoption("report_dir")
-    folder = Path(named).absolute() if named else run_folder(run.profile.name, run.started)
+    folder = run_folder(run.profile.name, run.started)
+    folder_of_user = config.getoption("report_dir")
+    if folder_of_user:
+        folder = Path(folder_of_user).absolute()
     try:
         make_folder(folder)
     except UnsafeFolderError as error:

@@ -1,7 +1,9 @@
 """Around each conformance test: its assertions become results, and the results decide what pytest says of the test.
 
+A test has a requirement of its own, which its marker names. It may assert something of other requirements, too.
+
 The hooks of `ConformanceRun` in the conftest.py of the root call it: `begin_test`, then `judge_test`, and `take_phase`
-after each phase.
+after each phase: the set-up, the call and the teardown.
 """
 
 from __future__ import annotations
@@ -9,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from environments.profiles.model import Profile, today
-from reports.result.verdicts import RequirementResult, Verdict, deviation
+from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
 from reports.sentences.wording import grouped
+from reports.showing.evidence import shown_finding
 from reports.showing.show import Display
 from spec.facts import redacted_facts
 from spec.findings import templates
@@ -40,43 +43,54 @@ def begin_test(item: pytest.Item, profile: Profile) -> None:
         raise OutOfScope(missing)
 
 
-def judge_test(item: pytest.Item, session: Session, ended: DeviationError | Untested | None) -> None:
+LastAssertion = DeviationError | Untested | None
+"""The assertion that ended a test early; None if the test came to its end."""
+
+
+def judge_test(item: pytest.Item, session: Session, last_assertion: LastAssertion) -> None:
     """Give a test that was called its results, and let it fail or be skipped in pytest. A warning passes.
 
-    `ended` is the assertion that ended the test; None if it came to its end. A failure that the profile lists among
-    its known failures is an expected one (xfail).
+    A failure that the profile lists among its known failures is an expected one (xfail).
     """
-    test = take_assertions(item, session, ended)
+    test = take_assertions(item, session, last_assertion)
     if test.failing:
-        _fail(test, session.profile)
-    if isinstance(ended, Untested):
-        raise ended
+        _end_as_failed(test, session.profile)
+    if isinstance(last_assertion, Untested):
+        raise last_assertion
 
 
-def take_assertions(item: pytest.Item, session: Session, ended: DeviationError | Untested | None = None) -> JudgedTest:
+def take_assertions(item: pytest.Item, session: Session, last_assertion: LastAssertion = None) -> JudgedTest:
     """Give the test that just ran its results, also the result of the assertion that ended it.
 
-    Raises LookupError if the test asserted nothing of its own requirement, because then the test is wrong.
+    Results of other requirements count only if the user selected these requirements. Raises LookupError if the test
+    asserted nothing of its own requirement, because then the test is wrong.
     """
     test = item.stash[JUDGED]
-    results = list(ASSERTIONS.results)
-    if isinstance(ended, DeviationError):
-        results.append(_result_of(ended, session))
+    result_by_id = _results_of_assertions(last_assertion, session)
     wanted = wanted_ids(item.config)
-    by_id = grouped(results, lambda result: result.id)
-    for requirement_id, its_results in by_id.items():
-        result = _combined(its_results, ASSERTIONS.remarks.get(requirement_id, ""))
-        result = replace(result, judged=ASSERTIONS.judged[requirement_id])
+    for requirement_id, result in result_by_id.items():
         if requirement_id == test.own.id:
             test.own = result
         elif requirement_id in wanted:
             test.others.append(result)
     test.observations += ASSERTIONS.observations
-    if isinstance(ended, Untested):
-        test.leave_untested(ended)
-    elif test.own.id not in by_id:
+    if isinstance(last_assertion, Untested):
+        test.leave_untested(last_assertion)
+    elif test.own.id not in result_by_id:
         raise LookupError(f"the test names {test.own.id}, and asserts nothing of it")
     return test
+
+
+def _results_of_assertions(last_assertion: LastAssertion, session: Session) -> dict[str, RequirementResult]:
+    """One result for each requirement that the running test asserted something of, by its id."""
+    results = list(ASSERTIONS.results)
+    if isinstance(last_assertion, DeviationError):
+        results.append(_result_of(last_assertion, session))
+    combined = {}
+    for requirement_id, group in grouped(results, lambda result: result.id).items():
+        result = _combined(group, ASSERTIONS.remarks.get(requirement_id, ""))
+        combined[requirement_id] = replace(result, judged=ASSERTIONS.judged[requirement_id])
+    return combined
 
 
 def take_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, session: Session) -> None:
@@ -98,7 +112,8 @@ def take_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, sess
 
 def record_test(test: JudgedTest, session: Session) -> None:
     """Add the results and observations of a test to the record of the run."""
-    run, display = session.run, session.display
+    run = session.run
+    display = session.display
     run.results += (_shown(result, display) for result in test.results)
     run.selected.update(result.id for result in test.results)
     run.elapsed_s[test.own.id] += test.elapsed_s
@@ -110,11 +125,8 @@ def record_test(test: JudgedTest, session: Session) -> None:
 
 def _shown(result: RequirementResult, display: Display) -> RequirementResult:
     """The result without known values in the placeholders of its messages, and without member names that are data."""
-    findings = (
-        replace(finding.map(display.foreign), pointers=tuple(map(display.pointer, finding.pointers)))
-        for finding in result.findings
-    )
-    return replace(result, why=changed(result.why, display.foreign), findings=tuple(findings))
+    findings = tuple(shown_finding(finding, display) for finding in result.findings)
+    return replace(result, why=changed(result.why, display.foreign), findings=findings)
 
 
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
@@ -129,14 +141,17 @@ def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     findings = list(chain.from_iterable(judgement.findings for judgement in judgements))
     level_of_requirement = requirements()[error.requirement_id].level
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
-    verdict = _most_severe(deviation(level, session.profile.fail_on) for level in levels)
+    verdict = _most_severe(verdict_on_deviation(level, session.profile.fail_on) for level in levels)
     exchanges = chain.from_iterable(judgement.exchanges for judgement in judgements)
     numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
     return RequirementResult(error.requirement_id, verdict, exchanges=numbers, findings=tuple(findings))
 
 
-def _fail(test: JudgedTest, profile: Profile) -> None:
-    """End a test that fails. If the profile lists each of its failures as known, pytest counts it as expected."""
+def _end_as_failed(test: JudgedTest, profile: Profile) -> NoReturn:
+    """End a test that fails, by the exception of pytest for it.
+
+    If the profile lists each of its failures as known, pytest counts the test as expected to fail.
+    """
     reason_by_id = {entry.id: entry.reason for entry in profile.known_failures if not entry.is_past(today())}
     if all(result.id in reason_by_id for result in test.failing):
         reasons = dict.fromkeys(reason_by_id[result.id] for result in test.failing)
@@ -158,7 +173,8 @@ def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Dis
 def _explain(report: Any, test: JudgedTest, display: Display) -> None:
     """Put the reason why a test failed or was skipped into the report of pytest, and hide known values there."""
     clean = display.foreign  # hides known values in a text that is not the suite's own
-    if report.failed and report.when == "call" and test.failing:
+    failed_in_call = report.failed and report.when == "call"
+    if failed_in_call and test.failing:
         results = [_shown(result, display) for result in test.failing]
         report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in results)
     elif report.failed:

@@ -64,7 +64,6 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "tests/traffic/case.py": ("promises/test_transfers.py",),
     "tests/traffic/collecting.py": ("promises/test_generated_traffic.py",),
     "tests/traffic/enough.py": ("reports/sentences/test_plan.py",),
-    "tests/traffic/existence.py": ("promises/test_passing_trouble.py",),
     "tests/traffic/invalid.py": ("promises/test_transfers.py",),
     "tests/traffic/keys/refused_types.py": ("traffic/keys/test_listed.py", "promises/test_keys.py"),
     "tests/traffic/keys/registration.py": ("promises/test_keys.py",),

@@ -25,9 +25,9 @@ from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import READS, operations
 from spec.log import Log
 from spec.observed import indistinguishable
-from tests.traffic.execution import Execution, answers_to_real_codes
 from tests.traffic.keys.purposes import Registering, repeated_registrations
 from tests.traffic.keys.registrar import Registrar
+from tests.traffic.money.executions import Execution, answers_to_real_codes
 from tests.traffic.neighbours import Neighbour
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send

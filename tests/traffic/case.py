@@ -1,6 +1,12 @@
-"""A request that is not sent yet, and the identifiers and bodies that name nobody.
+"""A request that is not sent yet (`Case`), and the identifiers and bodies that name nobody.
 
-Identifiers that the suite makes up carry its mark, numbers are no account and no key.
+- A synthetic identifier is one that the suite makes up. It begins with the mark of the suite (`MARK`, `pixconf-`), so
+  that no service takes it for an account, a key or a code of somebody.
+- A class of invalid requests is the part of a request that is unusual, and how: ("pixKey", "missing"). A case without
+  a class was drawn by Schemathesis.
+- Members are what a JSON body holds, by name. Those of the documented form stand in the interface document, Endpoints.
+
+A number in an invalid body names no account and no key either: each function says how it keeps to that.
 """
 
 from __future__ import annotations
@@ -19,37 +25,39 @@ from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested
 if TYPE_CHECKING:
     from environments.door.client import Client
 
+Members = Mapping[str, Any]
+"""The members of the JSON object that is the body of a request."""
+_Leaf = tuple[JsonPath, Any]
+"""A text, a number or another value in a JSON body that holds nothing else, with the path to it."""
+
 JSON = "application/json"
-_SAFE_IN_A_SEGMENT = ";,:@&=+$!'()*~"
-"""Characters that may stand in a path segment as they are (RFC 3986, pchar)."""
+AMOUNT = "value"
+"""Member of the documented transfers that has the amount."""
 NAMED_TYPES = tuple(name for name in KEY_TYPES if name != "RANDOM")
 """The key types of a synthetic key: for RANDOM the service would make a key of its own."""
-_SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
-"""Slashes and backslashes, those of other widths and those that are percent-encoded however often."""
-_NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "message"})
-_PAYERS = frozenset({"account", "from"})
-"""Members of the documented transfers that name the account which pays."""
-AMOUNT = "value"
-_NOT_TO_BE_DELETED = re.compile(rf"(?:{MARK})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
-"""Keys that a list may not show as they are, and a deletion may not name: empty, but for the mark, long, or with
-control characters or halves of surrogate pairs."""
-_SHORT = re.compile(r"[A-Za-z]|[0-9]{1,30}")
-_TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
-Leaf = tuple[JsonPath, Any]
-Form = Mapping[str, Any]
-"""The JSON object that is the body of a request."""
-_LEAST = 0.01
-"""The amount where the profile has none."""
-_TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", "value": _LEAST, "date": 1767225600000}
-FORMS: Mapping[str, Form] = {
+SMALLER = "smaller"
+"""How a case is unusual that was sent because it is smaller than one that shows a finding."""
+WITH_EXECUTION = "with an execution"
+"""How a case of a sequence is unusual that executes a transfer, so that no shorter sequence is looked for."""
+
+_SMALLEST_AMOUNT = 0.01
+"""The amount if the profile has none: one cent."""
+_TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", AMOUNT: _SMALLEST_AMOUNT, "date": 1767225600000}
+DOCUMENTED_MEMBERS: Mapping[str, Members] = {
     "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
     "deletePixKey": {"pixKey": f"{MARK}unknown"},
-    "createPix": {"account": f"{MARK}account", "pixKey": f"{MARK}key", "value": _LEAST, "message": f"{MARK}message"},
+    "createPix": {
+        "account": f"{MARK}account",
+        "pixKey": f"{MARK}key",
+        AMOUNT: _SMALLEST_AMOUNT,
+        "message": f"{MARK}message",
+    },
     "transferExternal": _TRANSFER,
     "transferInternal": {**_TRANSFER, "description": f"{MARK}description"},
     "transferP2p": {**_TRANSFER, "description": f"{MARK}description"},
 }
-
+"""By operation, the members of a body that names nobody. The interface document shows no body for deletePixKey and
+createPix: theirs is a choice of the suite, and a profile may have another one in `requests`."""
 EXTRA_HEADERS = tuple(
     (name, "pixconf-0001")
     for name in (
@@ -59,21 +67,19 @@ EXTRA_HEADERS = tuple(
 )  # fmt: skip
 """Headers that a service might ask for beyond the interface document."""
 
-
-SMALLER = "smaller"
-"""What is said of a request that was sent because it is smaller than one that shows a finding."""
-WITH_EXECUTION = "with an execution"
-"""What is said of a request of a sequence that executes a transfer, so that no shorter sequence is looked for."""
+_SAFE_IN_A_SEGMENT = ";,:@&=+$!'()*~"
+"""Characters that may stand in a path segment as they are (RFC 3986, pchar)."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A request to an operation. `where` is the part that is unusual, `what` says how; neither holds a value. Both are
-    empty if Schemathesis drew it."""
+    """A request to an operation, which is not sent yet."""
 
     operation: str
     where: str = ""
+    """The part of the request that is unusual, such as "query" or a member; empty if Schemathesis drew the case."""
     what: str = ""
+    """How that part is unusual, in words without a value of it; empty if Schemathesis drew the case."""
     path_parameter: str | bytes | None = None
     body: bytes | None = None
     content_type: str | None = JSON
@@ -85,13 +91,14 @@ class Case:
 
     @property
     def size(self) -> int:
-        """Length of what is unusual or large: of two cases that show the same the smaller one is shown."""
+        """Number of steps, or else of characters and bytes that may be unusual. Of cases that show the same deviation,
+        the smallest one is shown."""
         if self.steps:
             return len(self.steps)
         return len(self.path_parameter or "") + len(self.body or b"") + len(self.query)
 
     def send(self, client: Client) -> Exchange:
-        """Send it."""
+        """Send the request, and give the exchange."""
         return client.send(
             self.operation,
             self.path_parameter,
@@ -105,34 +112,24 @@ class Case:
         )
 
 
+# -- synthetic identifiers ---------------------------------------------------------------------------------------------
+
+_SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
+"""Slashes and backslashes: plain, in other widths, and percent-encoded once or more often."""
+_SHORT = re.compile(r"[A-Za-z]|[0-9]{1,30}")
+"""One letter, or digits alone. At most 30 digits is a choice."""
+_TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
+"""Texts that name nobody."""
+_NO_IDENTIFIERS = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})
+"""Members whose numbers are no account and no key."""
+
+
 def synthetic_text(text: str) -> str:
-    """The text as a synthetic identifier, and so is each part that a lenient reader splits it into."""
+    """The text as a synthetic identifier. A lenient reader may split it at slashes, so each piece is one, too."""
     return MARK + _SEPARATOR.sub(rf"\1{MARK}", text)
 
 
-def harmless(value: Any, operation: str, profile: Profile) -> Any:
-    """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key; off a sandbox
-    these are such identifiers, too.
-
-    The empty string and the documented key types, RANDOM excepted, stay as they are; so do names of members, and the
-    account that a registration is for. On a sandbox, letters and numbers alone stay, too, and so does the account that
-    pays.
-    """
-    account = place_of(operation, profile) if operation == "registerPixKey" else None
-    own = own_texts(operation, profile)
-
-    def marked(item: Any, name: str) -> Any:
-        if isinstance(item, str):
-            is_own_account = item in own or (name == "account" and item == account)
-            return item if is_own_account else _synthetic_or_short(item, profile)
-        if name in _NO_IDENTIFIERS:
-            return item
-        return -abs(item) - 1 if profile.is_sandbox else f"{MARK}{name}"
-
-    return _with_each(value, marked)
-
-
-def synthetic_place(operation: str, text: str, profile: Profile) -> str:
+def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
     """A drawn path parameter as a synthetic identifier. On a sandbox it may be one letter, or digits, unless it stands
     for a transaction code."""
     if operation == "executePix":
@@ -140,38 +137,58 @@ def synthetic_place(operation: str, text: str, profile: Profile) -> str:
     return _synthetic_or_short(text, profile)
 
 
+def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> Any:
+    """A JSON value in which every text is a synthetic identifier, and every number is replaced that may name somebody.
+
+    | in the value | on a sandbox | elsewhere |
+    |---|---|---|
+    | the empty text, a documented key type but RANDOM | stays | stays |
+    | the account that a registration is for | stays | stays |
+    | the account that pays for a transfer | stays | becomes synthetic |
+    | one letter, or digits as text | stays | becomes synthetic |
+    | any other text | becomes synthetic | becomes synthetic |
+    | a number in an amount, a date or another member that names nobody | stays | stays |
+    | any other number | becomes a negative one | becomes a synthetic text |
+    """
+    account = harmless_path_parameter(operation, profile) if operation == "registerPixKey" else None
+    own = own_texts(operation, profile)
+
+    def synthetic_leaf(leaf: Any, member: str) -> Any:
+        if isinstance(leaf, str):
+            is_own_account = leaf in own or (member == "account" and leaf == account)
+            return leaf if is_own_account else _synthetic_or_short(leaf, profile)
+        if member in _NO_IDENTIFIERS:
+            return leaf
+        return -abs(leaf) - 1 if profile.is_sandbox else f"{MARK}{member}"
+
+    return _with_leaves_changed(value, synthetic_leaf)
+
+
 def _synthetic_or_short(text: str, profile: Profile) -> str:
-    """The text as a synthetic identifier. On a sandbox, where nothing is worth anything, one letter or digits alone
-    stay."""
+    """The text as a synthetic identifier. On a sandbox one letter, or digits alone, stay: nothing is worth anything
+    there."""
     if profile.is_sandbox and _SHORT.fullmatch(text):
         return text
     return synthetic_text(text.removeprefix(MARK))
 
 
-def _synthetic(value: Any, accounts: Sequence[str]) -> Any:
-    """A JSON value of the operator with nothing in it that any reader could take for somebody: each text is the mark
-    and the name of its member, and no number but an amount or a date is other than 0. Texts that name one of the
-    accounts, if any, stay."""
+def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: str = "") -> Any:
+    """The JSON value with each text and number changed. `change` gets it, and the name of the member that holds it.
 
-    def nobody(item: Any, name: str) -> Any:
-        if isinstance(item, str):
-            filled_in = item.replace("{account}", accounts[0]) if accounts else item
-            return filled_in if filled_in in accounts or filled_in != item else f"{MARK}{name}"
-        if name not in _NO_IDENTIFIERS:
-            return 0
-        return _LEAST if name == AMOUNT and item <= 0 else item
-
-    return _with_each(value, nobody)
-
-
-def _with_each(value: Any, change: Callable[[Any, str], Any], name: str = "") -> Any:
-    """The JSON value with each text and number changed, by the name of the member that holds it."""
+    Booleans, null and the texts that name nobody stay.
+    """
     if isinstance(value, dict):
-        return {member: _with_each(item, change, member) for member, item in value.items()}
+        return {name: _with_leaves_changed(element, change, name) for name, element in value.items()}
     if isinstance(value, list):
-        return [_with_each(item, change, name) for item in value]
+        return [_with_leaves_changed(element, change, member) for element in value]
     is_text = isinstance(value, str) and value not in _TEXTS_KEPT
-    return change(value, name) if is_text or _is_number(value) else value
+    return change(value, member) if is_text or _is_json_number(value) else value
+
+
+# -- bodies and path parameters that name nobody -----------------------------------------------------------------------
+
+_PAYERS = frozenset({"account", "from"})
+"""Members of the documented transfers that name the account which pays."""
 
 
 def names_own_account(operation: str, profile: Profile) -> bool:
@@ -182,68 +199,109 @@ def names_own_account(operation: str, profile: Profile) -> bool:
     return profile.is_sandbox and operation in PREPARING and bool(profile.accounts)
 
 
-def form_of(operation: str, profile: Profile) -> Form | None:
-    """A body of the documented form, or the one of the profile; None where there is none.
+def documented_members(operation: str, profile: Profile) -> Members | None:
+    """The members of a body of the documented form, or of that of the profile; None if the operation has no body.
 
-    It names nobody, but for the account that a registration is for and, on a sandbox, for the account that pays.
+    They name nobody, except the account that a registration is for and, on a sandbox, the account that pays.
     """
-    return _form(operation, profile, profile.accounts if names_own_account(operation, profile) else ())
+    accounts = profile.accounts if names_own_account(operation, profile) else ()
+    return _members_with_payer(operation, profile, accounts)
 
 
-def form_for_nobody(operation: str, profile: Profile) -> Form | None:
-    """The same with no account of the profile in a transfer, wherever it is sent to."""
-    return _form(operation, profile, ())
+def members_for_nobody(operation: str, profile: Profile) -> Members | None:
+    """The same members, but a transfer names no account of the profile, on a sandbox either."""
+    return _members_with_payer(operation, profile, ())
 
 
-def _form(operation: str, profile: Profile, accounts: Sequence[str]) -> Form | None:
-    if operation not in FORMS:
+def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str]) -> Members | None:
+    """The members of a body. The first of the accounts, if there is one, pays for a transfer."""
+    if operation not in DOCUMENTED_MEMBERS:
         return None
-    given = profile.requests.get(operation)
+    documented = DOCUMENTED_MEMBERS[operation]
     if operation == "registerPixKey":
-        return {**FORMS[operation], "account": place_of(operation, profile)}
-    if given is None or not isinstance(given.json, dict):
-        payers = dict.fromkeys(_PAYERS & FORMS[operation].keys(), accounts[0]) if accounts else {}
-        return {**FORMS[operation], **payers}
-    form: Form = _synthetic(given.json, accounts)
-    return form
+        return {**documented, "account": harmless_path_parameter(operation, profile)}
+    body_in_profile = profile.requests.get(operation)
+    if body_in_profile is not None and isinstance(body_in_profile.json, dict):
+        members: Members = _without_names_of_anybody(body_in_profile.json, accounts)
+        return members
+    filled_in = dict(documented)
+    if accounts:
+        for payer in _PAYERS & documented.keys():
+            filled_in[payer] = accounts[0]
+    return filled_in
+
+
+def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
+    """A JSON value of the profile with nothing in it that any reader could take for somebody.
+
+    - A text becomes the mark and the name of its member, unless it names one of the accounts.
+    - A number becomes 0, unless it is an amount or a date. An amount that is not above 0 becomes the smallest one.
+    """
+
+    def anonymous_leaf(leaf: Any, member: str) -> Any:
+        if isinstance(leaf, str):
+            filled_in = leaf.replace("{account}", accounts[0]) if accounts else leaf
+            has_own_account = filled_in in accounts or filled_in != leaf
+            return filled_in if has_own_account else f"{MARK}{member}"
+        if member not in _NO_IDENTIFIERS:
+            return 0
+        return _SMALLEST_AMOUNT if member == AMOUNT and leaf <= 0 else leaf
+
+    return _with_leaves_changed(value, anonymous_leaf)
 
 
 def own_texts(operation: str, profile: Profile) -> frozenset[str]:
     """The texts of an invalid transfer that name an account of the profile."""
-    form = form_of(operation, profile) if names_own_account(operation, profile) else {}
-    return frozenset(text for _, text in leaves_of(form) if isinstance(text, str) and MARK not in text)
+    if not names_own_account(operation, profile):
+        return frozenset()
+    leaves = leaves_of(documented_members(operation, profile))
+    return frozenset(text for _, text in leaves if isinstance(text, str) and MARK not in text)
 
 
-def place_of(operation: str, profile: Profile) -> str | None:
-    """The path parameter of an invalid request: an account of the profile only where it can harm nothing."""
+def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
+    """The path parameter of an invalid request; None if the operation has none.
+
+    It is an account of the profile only if the request can harm nothing: for a read and a registration.
+    """
     if operations()[operation].path_parameter is None:
         return None
     is_harmless = operation in ("registerPixKey", *READS) and profile.accounts
     return profile.accounts[0] if is_harmless else synthetic_text("account")
 
 
-# -- off a sandbox -----------------------------------------------------------------------------------------------------
+# -- what may be sent off a sandbox ------------------------------------------------------------------------------------
+
+_NOT_TO_BE_DELETED = re.compile(rf"(?:{MARK})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
+"""Keys that a list may not show as they are, and that a deletion may not name: empty but for the mark, longer than 200
+characters (as for `_NOT_TO_BE_NAMED` of the door), or with control characters or halves of surrogate pairs."""
 
 
-def bounded(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
-    """The cases that may be sent. Off a sandbox none has a number that may be the key or the account of somebody, none
-    an amount that is above that of the profile, or not above 0; and a key that may be impossible to delete is for no
-    account of the profile."""
+def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
+    """The cases that may be sent: on a sandbox all of them. Elsewhere:
+
+    - A case is left out if a number in it may be the key or the account of somebody.
+    - A case is left out if it has an amount above that of the profile, or not above 0.
+    - If its key may be impossible to delete, a synthetic account takes the place of the account of the profile.
+    """
     for case in cases:
-        names_keys = case.operation in ("registerPixKey", "deletePixKey")
         if profile.is_sandbox:
             yield case
-        elif not case.body:
-            yield _for_nobody(case, profile) if names_keys else case
-        elif _may_be_sent(case.operation, leaves := list(leaves_of(_read(case.body))), profile):
-            yield _for_nobody(case, profile) if names_keys and _may_stay(leaves) else case
+            continue
+        names_keys = case.operation in ("registerPixKey", "deletePixKey")
+        leaves = list(leaves_of(_value_for_a_lenient_reader(case.body))) if case.body else []
+        if case.body and not _body_may_be_sent(case.operation, leaves, profile):
+            continue
+        yield _with_synthetic_account(case, profile) if names_keys and _key_may_stay(leaves) else case
 
 
-def _may_be_sent(operation: str, leaves: list[Leaf], profile: Profile) -> bool:
-    names_nobody = all(
-        AMOUNT in path or not number or not _names_somebody(path) for path, number in leaves if _is_number(number)
-    )
-    return names_nobody and _are_permitted_amounts(operation, leaves, profile)
+def _body_may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> bool:
+    """True if no number in a body may name somebody, and its amounts are permitted."""
+    for path, leaf in leaves:
+        is_number_of_somebody = _is_json_number(leaf) and leaf != 0  # zero names nobody
+        is_amount = AMOUNT in path
+        if is_number_of_somebody and not is_amount and _may_name_somebody(path):
+            return False
+    return _are_permitted_amounts(operation, leaves, profile)
 
 
 def has_permitted_amounts(operation: str, body: Any, profile: Profile) -> bool:
@@ -251,52 +309,62 @@ def has_permitted_amounts(operation: str, body: Any, profile: Profile) -> bool:
     return profile.is_sandbox or _are_permitted_amounts(operation, leaves_of(body), profile)
 
 
-def _are_permitted_amounts(operation: str, leaves: Iterable[Leaf], profile: Profile) -> bool:
+def _are_permitted_amounts(operation: str, leaves: Iterable[_Leaf], profile: Profile) -> bool:
+    """True if the operation prepares no transfer, or each amount is permitted off a sandbox."""
     if operation not in PREPARING:
         return True
     greatest = greatest_amount(operation, profile)
-    amounts = [item for path, item in leaves if AMOUNT in path]
-    are_permitted = all(0 < number <= greatest for number in amounts if _is_number(number))
-    return are_permitted and not any(item is True for item in amounts)  # true may be read as 1
+    amounts = [leaf for path, leaf in leaves if AMOUNT in path]
+    are_permitted = all(0 < number <= greatest for number in amounts if _is_json_number(number))
+    has_true = any(leaf is True for leaf in amounts)  # a service may read true as 1
+    return are_permitted and not has_true
 
 
 def greatest_amount(operation: str, profile: Profile) -> float:
     """The greatest amount of the profile for an operation off a sandbox."""
-    form = leaves_of(form_of(operation, profile))
-    return max((number for path, number in form if AMOUNT in path and _is_number(number)), default=_LEAST)
+    leaves = leaves_of(documented_members(operation, profile))
+    amounts = [number for path, number in leaves if AMOUNT in path and _is_json_number(number)]
+    return max(amounts, default=_SMALLEST_AMOUNT)
 
 
-def _may_stay(leaves: Iterable[Leaf]) -> bool:
-    """True if a key in the body may be impossible to delete, or the body has none: a service may register an empty
-    one."""
-    keys = [text for path, text in leaves if isinstance(text, str) and (not path or _names_somebody(path))]
+def _key_may_stay(leaves: Iterable[_Leaf]) -> bool:
+    """True if a key in the body may be impossible to delete. If the body has no key, too, because a service may
+    register an empty one."""
+    keys = [leaf for path, leaf in leaves if isinstance(leaf, str) and (not path or _may_name_somebody(path))]
     return not keys or any(map(_NOT_TO_BE_DELETED.fullmatch, keys))
 
 
-def _names_somebody(path: JsonPath) -> bool:
+def _may_name_somebody(path: JsonPath) -> bool:
+    """True if the value at this place of a body may be a key or a payee.
+
+    It is none in an account, an amount, a date, a key type or free text. A body that is one text or number has none.
+    """
     return bool(path) and (_NO_IDENTIFIERS | {"account"}).isdisjoint(path)
 
 
-def _for_nobody(case: Case, profile: Profile) -> Case:
-    """The case with a synthetic account in place of those of the profile, in the path and in a body."""
-    account = synthetic_text("account")
+def _with_synthetic_account(case: Case, profile: Profile) -> Case:
+    """The case with a synthetic account in place of those of the profile, in the path and in the body."""
+    synthetic_account = synthetic_text("account")
     body = case.body
     if body is not None:
-        for own in profile.accounts:
-            body = body.replace(as_bytes(own), as_bytes(account))
-    place = account if case.path_parameter in profile.accounts else case.path_parameter
-    return replace(case, path_parameter=place, body=body)
+        for own_account in profile.accounts:
+            body = body.replace(as_bytes(own_account), as_bytes(synthetic_account))
+    path_parameter = case.path_parameter
+    if path_parameter in profile.accounts:
+        path_parameter = synthetic_account
+    return replace(case, path_parameter=path_parameter, body=body)
 
 
-def _read(body: bytes) -> Any:
-    """The body as a lenient reader takes it; null where it is no JSON."""
+def _value_for_a_lenient_reader(body: bytes) -> Any:
+    """The JSON value that a lenient reader finds in the body, which takes NaN for a number; None if there is none."""
     if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):
         return None
     try:
-        return json.loads(body, parse_int=float)
+        return json.loads(body, parse_int=float)  # as floats: Python refuses integers of more than 4,300 digits
     except ValueError:
         return None
 
 
-def _is_number(value: Any) -> bool:
+def _is_json_number(value: Any) -> bool:
+    """True for a number of JSON. Python counts booleans among the integers."""
     return isinstance(value, int | float) and not isinstance(value, bool)

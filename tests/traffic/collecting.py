@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 
-from reports.result.verdicts import RequirementResult, Verdict, deviation
+from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
 from spec.answers import answer_in_words, refused_or_lost
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
@@ -29,7 +29,7 @@ _OF_A_SEQUENCE = say("in a sequence ({steps})")
 _OF_AN_EXECUTION = say(
     "in a sequence ({steps}; no shorter one was looked for, because it would execute another transfer)"
 )
-_MOST_CITED = 3
+_MOST_CITED_OF_A_PASS = 3
 """Exchanges that a passing result cites: enough for a reader to see what was sent."""
 
 
@@ -72,7 +72,7 @@ class Findings:
         results = []
         for requirement_id, numbers in passing.items():
             if requirement_id not in deviating:
-                cited = tuple(numbers[:_MOST_CITED])
+                cited = tuple(numbers[:_MOST_CITED_OF_A_PASS])
                 judged = len(numbers)
                 results.append(RequirementResult(requirement_id, Verdict.PASS, exchanges=cited, judged=judged))
         for requirement_id, findings in deviating.items():
@@ -147,7 +147,7 @@ def _deviating_result(
     requirement_id: str, findings: tuple[Finding, ...], fail_on: Collection[str]
 ) -> RequirementResult:
     """The result of a requirement with these deviations. Its level and `fail_on` decide whether it fails or warns."""
-    verdict = deviation(requirements()[requirement_id].level, fail_on)
+    verdict = verdict_on_deviation(requirements()[requirement_id].level, fail_on)
     numbers = tuple(chain.from_iterable(finding.exchanges for finding in findings))
     return RequirementResult(requirement_id, verdict, exchanges=numbers, findings=findings)
 

@@ -4,8 +4,8 @@
 
 - Schema: the interface document leaves most types open, so what Schemathesis draws from the schema as it is has few of
   the documented members. For drawing alone, a body has no other members than the documented ones, and a member whose
-  type is not shown may have any JSON type. Each member has an example from a complete body (`form_of` in `case.py`), so
-  that the cases of the coverage phase differ from this body in one member each.
+  type is not shown may have any JSON type. Each member has an example from a complete body (`documented_members` in
+  `case.py`), so that the cases of the coverage phase differ from this body in one member each.
 - Hooks: they leave out what may never be sent, and put synthetic identifiers in the place of drawn ones.
 - Not drawn here: wrong credentials, queries and broken bodies are in `invalid.py`. Other methods are never sent.
 
@@ -46,18 +46,18 @@ from spec.interface import MARK, READS, openapi, operations
 from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than, leaves_of
 from tests.traffic.case import (
     AMOUNT,
-    FORMS,
+    DOCUMENTED_MEMBERS,
     JSON,
     NAMED_TYPES,
     Case,
-    Form,
-    form_of,
+    Members,
+    documented_members,
     greatest_amount,
-    harmless,
+    harmless_path_parameter,
     has_permitted_amounts,
     own_texts,
-    place_of,
-    synthetic_place,
+    synthetic_path_parameter,
+    with_synthetic_identifiers,
 )
 from tests.traffic.invalid import invalid_requests
 
@@ -188,7 +188,7 @@ def _closed(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
     return {"type": "object", "properties": dict(members), "required": names, "additionalProperties": False}
 
 
-def _body_schemas(operation: str, form: Form, profile: Profile) -> dict[str, _JsonSchema]:
+def _body_schemas(operation: str, form: Members, profile: Profile) -> dict[str, _JsonSchema]:
     """The schemas of a body, by kind."""
     free = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in form.items()}
     covered = {
@@ -213,7 +213,7 @@ def _schema_for_drawing(profile: Profile, kind: str) -> Any:
     for methods in document["paths"].values():
         for item in methods.values():
             operation = item.get("operationId") if isinstance(item, dict) else None
-            form = form_of(operation, profile) if operation else None
+            form = documented_members(operation, profile) if operation else None
             if operation and form:
                 body_schema = _body_schemas(operation, form, profile)[kind]
                 item["requestBody"] = {"required": True, "content": {JSON: {"schema": body_schema}}}
@@ -242,14 +242,14 @@ def _usual_place(operation: str, profile: Profile) -> str | None:
     deletes_on_sandbox = operation == "deletePixKey" and profile.is_sandbox
     if deletes_on_sandbox and profile.accounts:
         return profile.accounts[0]
-    return place_of(operation, profile)
+    return harmless_path_parameter(operation, profile)
 
 
 def _register_hooks(schema: Any, profile: Profile) -> None:
     """Register the hooks that keep drawn cases harmless.
 
     One leaves out what may never be sent. The other one makes a synthetic identifier of everything that may name
-    somebody. `bounded` in `case.py` checks each case once more, and the door checks each request.
+    somebody. `safe_cases` in `case.py` checks each case once more, and the door checks each request.
     """
 
     @schema.hook  # type: ignore[untyped-decorator]
@@ -266,9 +266,9 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         for name, value in case.path_parameters.items():
             text = unquote(str(value))
             is_usual = operation not in READS and text == _usual_place(operation, profile)
-            case.path_parameters[name] = text if is_usual else synthetic_place(operation, text, profile)
+            case.path_parameters[name] = text if is_usual else synthetic_path_parameter(operation, text, profile)
         if not isinstance(case.body, NotSet):
-            case.body = harmless(case.body, operation, profile)
+            case.body = with_synthetic_identifiers(case.body, operation, profile)
         return case
 
 
@@ -337,9 +337,11 @@ class Drawing:
         """Cases with each of a few path parameters, and a usual body; empty if the path has no place for one."""
         if operations()[operation].path_parameter is None:
             return []
-        form = form_of(operation, self._profile)
-        body = as_bytes(harmless(dict(form), operation, self._profile)) if form else None
-        places = [synthetic_place(operation, text, self._profile) for text in _PLACES]
+        members = documented_members(operation, self._profile)
+        body = None
+        if members:
+            body = as_bytes(with_synthetic_identifiers(dict(members), operation, self._profile))
+        places = [synthetic_path_parameter(operation, text, self._profile) for text in _PLACES]
         return [Case(operation, path_parameter=place, body=body) for place in places]
 
     def look_for_smaller(self, case: Case, shows: Callable[[Case], bool]) -> None:
@@ -355,7 +357,7 @@ class Drawing:
         Of bodies with values of the same kinds it has the first one. Requests of `invalid.py` are left out. Empty for
         an operation without a body, because the texts in its path are drawn ones.
         """
-        if form_of(operation, self._profile) is None:
+        if documented_members(operation, self._profile) is None:
             return []
         schema = self._schemas[_ONE_UNLIKE_THE_FORM]
         generator = CoverageGenerator(
@@ -378,7 +380,7 @@ class Drawing:
     def _strategy(self, operation: str) -> st.SearchStrategy[SchemaCase[Any]]:
         """Cases with bodies of all kinds and a usual path parameter, and cases with other path parameters and a usual
         body. Negative cases break the schema."""
-        place, form = _usual_place(operation, self._profile), form_of(operation, self._profile)
+        place, form = _usual_place(operation, self._profile), documented_members(operation, self._profile)
 
         def cases(kind: str, mode: GenerationMode = GenerationMode.POSITIVE, **fixed: Any) -> st.SearchStrategy[Any]:
             source = self._schemas[kind].find_operation_by_id(operation)
@@ -406,7 +408,7 @@ class Drawing:
         return st.one_of(strategies)
 
 
-def _with_members(case: SchemaCase[Any], members: Form) -> SchemaCase[Any]:
+def _with_members(case: SchemaCase[Any], members: Members) -> SchemaCase[Any]:
     """The case with these values in place of those that its body has under the same names."""
     if isinstance(case.body, dict):
         case.body = {name: members.get(name, value) for name, value in case.body.items()}
@@ -438,7 +440,7 @@ def _kinds_of(case: Case) -> _Kinds:
     body = json.loads(case.body) if case.body else None
     if not isinstance(body, dict):
         return {**kinds, "body": _kind_of(body)}
-    missing = dict.fromkeys(FORMS.get(case.operation, {}), "missing")
+    missing = dict.fromkeys(DOCUMENTED_MEMBERS.get(case.operation, {}), "missing")
     return {**kinds, **missing, **{name: _kind_of(value) for name, value in body.items()}}
 
 
@@ -597,9 +599,9 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
     def parts(draw: st.DrawFn) -> Case:
         place, body = case.path_parameter, case.body
         if isinstance(place, str) and place != _usual_place(case.operation, profile):
-            place = synthetic_place(case.operation, _part_of(draw, place), profile)
+            place = synthetic_path_parameter(case.operation, _part_of(draw, place), profile)
         if body:
-            body = as_bytes(harmless(_part_of(draw, json.loads(body), own), case.operation, profile))
+            body = as_bytes(with_synthetic_identifiers(_part_of(draw, json.loads(body), own), case.operation, profile))
         return replace(case, path_parameter=place, body=body)
 
     return parts()

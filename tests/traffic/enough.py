@@ -15,7 +15,6 @@ from environments.profiles.model import Profile
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.log import Log
-from tests.traffic.execution import Execution, answers_to_real_codes
 from tests.traffic.keys.purposes import (
     Registering,
     registrations_for,
@@ -23,6 +22,7 @@ from tests.traffic.keys.purposes import (
     type_sent,
     valid_deletions,
 )
+from tests.traffic.money.executions import Execution, answers_to_real_codes
 from tests.traffic.scenario import ENOUGH, Traffic
 
 _KEY_OF_TYPE = "a key of the type {}"
@@ -112,8 +112,8 @@ def few_exchanges(traffic: Traffic) -> Iterator[str]:
         shown = len(situation.exchanges(log))
         if situation.name == _RANDOM and profile.is_sandbox and profile.deletes_keys:
             continue  # such a key goes again once a list shows its value, and the lists of a plan are empty
-        if traffic.is_about(situation.operation) and 0 < shown < ENOUGH:
+        if traffic.subjects_among(situation.operation) and 0 < shown < ENOUGH:
             line = situation.line(profile)
-            yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH}, raised by {line}"
+            yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH}, more with {line}"
     if profile.is_sandbox and traffic.reach.spends_codes and profile.transactions.prepare is None:
-        yield "executePix, an execution that is repeated: 0, raised by transactions.prepare"
+        yield "executePix, an execution that is repeated: 0, more with transactions.prepare"

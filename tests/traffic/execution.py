@@ -1,188 +1,438 @@
-"""The executions of a run: each code once, and which of them are offered with wrong tokens before."""
+"""The executions of a run: GET /v1/execute/pix/{transactionId}, the rule of the interface document.
+
+Each real code is executed once. Some codes are offered before: they are sent with wrong tokens, which must not execute
+them. A row is such a wrong token, with the unusual ways in which its request is written. `money/executions.py` has the
+purposes of these requests, and says what the log shows.
+
+A companion is a valid request at the same moment as one that must be refused. A neighbour is a request right before an
+execution, on the same connection. Both may change the answer of a service that is at fault.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from environments.door.door import NoteAbout
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
-    ABOUT_THE_CALLER,
     ABOUT_THE_REQUEST,
-    RefusalKind,
     answer_in_words,
-    execution_results,
     grants_protected_result,
-    is_done,
     is_granted,
-    is_refusal,
     refused_or_lost,
     succeeded,
 )
-from spec.exchange import VALID, Exchange, Purpose
-from spec.log import Log
+from spec.exchange import Exchange
 from spec.message import Text, say
-from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
+from tests.traffic.money.executions import (
+    EXECUTE,
+    Execution,
+    Preparation,
+    answers_to_real_codes,
+    is_refused_and_done,
+    perhaps_spent,
+    successful_executions,
+)
 from tests.traffic.money.preparing import prepare
 from tests.traffic.neighbours import neighbours_of_executions
-from tests.traffic.refused_credentials import ASKED_AGAIN, ask_again, of_code, wrong_token_rows
+from tests.traffic.refused_credentials import ASKED_AGAIN, rows_for_code, send_first_code_again, wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.together import Send
 
-_EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
-_ROBUST = tuple(f"{_EXECUTE}.{what}" for what in ROBUSTNESS)
-_SHOWN_BY_A_PAIR = f"{_EXECUTE}.id.matches"
-"""The requirement that executions beside other requests are for."""
-_TOKEN = f"{_EXECUTE}.token.required"
+_SCHEME = f"{EXECUTE}.token.scheme"
+_TOKEN = f"{EXECUTE}.token.required"
+_ROBUST = tuple(f"{EXECUTE}.{end_of_id}" for end_of_id in ROBUSTNESS)
 _SHOWN_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
-"""The requirements that codes with a wrong token are for."""
+"""The requirements for which codes are offered."""
+_SHOWN_BY_A_PAIR = f"{EXECUTE}.id.matches"
+"""The requirement for which executions are sent beside other requests."""
+_CODES_OF_A_PAIR = 2
 _LEAST_WITH_A_PAIR = 4
-"""Executions: one first, one that is offered with wrong tokens before, and the two at the same time."""
-
-
-class Preparation(Purpose):
-    """Why a transfer is prepared."""
-
-    TO_EXECUTE = "a transfer that the run executes"
-
-
-class Execution(Purpose):
-    """Why a request is sent to GET /v1/execute/pix/{transactionId}."""
-
-    UNKNOWN_CODE = "a code that does not exist"
-    UNKNOWN_CODE_REFUSED = "a code that does not exist, without the valid token"
-    OFFERED = "a real code without the valid token, before its execution"
-    BREAKS_AGAIN = "a code that does not exist, with the token that broke the service"
-    SUPPLIED = "a supplied code"
-    PREPARED = "a code that the run prepared"
-    PREPARED_WITH_MORE = "a code that the run prepared, with a body, more headers and a query"
-    BESIDE_ANOTHER = "a request at the same moment as an execution"
-    AFTER_EXECUTION = "the code that was executed first, without the valid token"
-
-
-# -- what the log says of executions ------------------------------------------------------------------------------
-
-
-def answers_to_real_codes(log: Log) -> list[Exchange]:
-    """The valid executions as documented, of supplied codes and of those that the run prepared."""
-    return log.of(_EXECUTE, Execution.SUPPLIED, Execution.PREPARED)
-
-
-def successful_executions(log: Log) -> list[Exchange]:
-    """The executions that were confirmed, those as documented first."""
-    executions = [*answers_to_real_codes(log), *log.of(_EXECUTE, Execution.PREPARED_WITH_MORE)]
-    return list(filter(succeeded, executions))
-
-
-def repeated_executions(log: Log) -> list[Exchange]:
-    """The executions of a code that was executed before which say success, or carry a result: they are judged by every
-    rule, as the first one is."""
-    executed: set[str] = set()
-    repeated = []
-    for exchange in log.attempts(_EXECUTE):
-        code = exchange.request.last_segment
-        if exchange.credential == VALID and code in executed and grants_protected_result(exchange):
-            repeated.append(exchange)
-        if succeeded(exchange):
-            executed.add(code)
-    return repeated
-
-
-def executed_and_refused(log: Log) -> list[Exchange]:
-    """The executions that were refused with the result of the transfer, whose status is DONE: of codes that the run
-    prepared, and had not sent before."""
-    prepared = log.of(_EXECUTE, Execution.PREPARED, Execution.PREPARED_WITH_MORE)
-    offered = _offered_codes(log)
-    not_offered = [execution for execution in prepared if execution.request.last_segment not in offered]
-    return list(filter(_is_refused_and_done, not_offered))
-
-
-def perhaps_spent(log: Log) -> list[Exchange]:
-    """The executions that were refused perhaps because wrong tokens went with their codes before.
-
-    Something else is the reason if codes that were offered with the same wrong tokens were executed, or if a code that
-    was not offered was refused alike, such as in a window at night.
-    """
-    refused = _refused_after_wrong_tokens(log)
-    if not refused:
-        return []
-    offers = _offers_by_code(log)
-    executed = {success.request.last_segment for success in successful_executions(log)}
-    harmless: set[tuple[str, tuple[str, ...]]] = set()
-    for code in executed & offers.keys():
-        harmless |= offers[code]
-    not_offered = [answer for answer in answers_to_real_codes(log) if answer.request.last_segment not in offers]
-    spent = []
-    for answer in refused:
-        is_harmless = offers[answer.request.last_segment] <= harmless
-        is_refused_anyway = any(indistinguishable(answer, other) for other in not_offered if _is_not_confirmed(other))
-        if not is_harmless and not is_refused_anyway:
-            spent.append(answer)
-    return spent
-
-
-def _is_not_confirmed(answer: Exchange) -> bool:
-    """True if an execution was not confirmed."""
-    return refused_or_lost(answer) is not None
-
-
-def _offers_by_code(log: Log) -> dict[str, set[tuple[str, tuple[str, ...]]]]:
-    """By code, the wrong tokens that went with it before its execution, and how each was written."""
-    offers: dict[str, set[tuple[str, tuple[str, ...]]]] = {}
-    for offer in log.sent(_EXECUTE, Execution.OFFERED):
-        offers.setdefault(offer.request.last_segment, set()).add((offer.credential, offer.written))
-    return offers
-
-
-def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
-    """The executions that were refused after wrong tokens with their codes, while one without them was confirmed: of
-    the codes that were supplied, or of those that the run prepared. If all codes were offered with wrong tokens, those
-    that were refused with a conflict."""
-    answers, offered_codes = answers_to_real_codes(log), _offered_codes(log)
-    offered = [answer for answer in answers if answer.request.last_segment in offered_codes and answer.response]
-    if len(offered) == len(answers):
-        return [answer for answer in offered if refused_or_lost(answer) is RefusalKind.CONFLICT]
-    successes = successful_executions(log)
-    not_offered = [success for success in successes if success.request.last_segment not in offered_codes]
-    was_prepared = {success.purpose is Execution.PREPARED for success in not_offered}
-    refused = [answer for answer in offered if refused_or_lost(answer) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER]
-    return [answer for answer in refused if (answer.purpose is Execution.PREPARED) in was_prepared]
-
-
-def _offered_codes(log: Log) -> set[str]:
-    """The codes that were sent without the valid token before their execution."""
-    return {offer.request.last_segment for offer in log.sent(_EXECUTE, Execution.OFFERED)}
-
-
-def _is_refused_and_done(answer: Exchange) -> bool:
-    response = answer.response
-    return response is not None and is_refusal(response) and any(map(is_done, execution_results(response)))
-
-
-# -- what is sent -------------------------------------------------------------------------------------------------
+"""Executions from which on two are kept for the pair: then one goes first, and one is offered."""
+_PLACE_BESIDE = 2
+"""Place, counted from 0, of the code that is executed beside another request: the first two have a use of their own."""
 
 
 @scenario(serves=["executePix.*"], needs="execute")
 def execute(traffic: Traffic) -> None:
-    """Send a code that does not exist; each real code, if a selected requirement needs one; and a code that does not
-    exist with wrong tokens."""
-    sender = _Sender(traffic)
-    sender.send_codes()
-    sender.send_unknown_code_with_wrong_tokens()
+    """Send a code that does not exist, each real code, and a code that does not exist with wrong tokens.
+
+    Real codes are sent only if a selected requirement needs one.
+    """
+    executions = _Executions(traffic)
+    executions.send_unknown_code()
+    executions.send_real_codes()
+    executions.note_code_perhaps_spent()
+    executions.send_unknown_code_with_wrong_tokens()
 
 
 @scenario(serves=[_TOKEN], needs="execute")
-def ask_in_the_end(traffic: Traffic) -> None:
-    """Send the code that was executed first without a token and with a wrong one, as right behind its execution."""
-    ask_again(traffic.client.with_purpose(Execution.AFTER_EXECUTION))
+def send_first_code_at_the_end(traffic: Traffic) -> None:
+    """Send the code that was executed first without a token and with a wrong one, as right after its execution."""
+    send_first_code_again(traffic.client.with_purpose(Execution.AFTER_EXECUTION))
 
 
-def _why_no_code(preparation: Exchange) -> Text:
-    """Reason why the answer to a preparation gave no code."""
+@dataclass(frozen=True)
+class _CodePlan:
+    """The codes that there is room for in limits.executions."""
+
+    supplied: list[str]
+    """Codes of the profile. They are sent first."""
+    most_prepared: int
+    """Most codes that the run prepares, those of the pair included."""
+    before_pair: int
+    """Number of codes before those of the pair."""
+    left_out: Text
+    """Sentence with the number of codes that there is no room for; empty if there is none."""
+
+
+class _Executions:
+    """Sends the executions of a run.
+
+    | code, by its place | what is sent |
+    |---|---|
+    | first | its execution, before any other real code |
+    | second | offers with wrong tokens, then its execution |
+    | third | its execution at the same moment as another request |
+    | all others, and a single code | as for the second |
+    | the pair: the last two, on a sandbox | two executions at the same moment |
+
+    The pair consists of codes that the run prepares for that. If the service takes a code for spent after a wrong
+    token, no more codes are offered.
+    """
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self._profile = traffic.profile
+        self._log = traffic.log
+        self._wants = traffic.reach.wants
+        self._door = traffic.client.door
+        self._together = traffic.together
+        self._unknown_code = synthetic()
+        self._neighbours = neighbours_of_executions(traffic, self._unknown_code)
+        self._codes_of_pair: list[str] = []
+        self._rows_by_place: dict[int, list[Row]] = {}  # by place of a code, the wrong tokens to offer it with
+        self._rows_offered: dict[str, Sequence[Row]] = {}  # by code, the wrong tokens that it was offered with
+        self._service_is_broken = False  # True once an offer as documented broke the service
+        self._first_code_is_to_be_sent_again = self._wants(_TOKEN)  # without the valid token, once it was executed
+
+    def send_unknown_code(self) -> None:
+        """Send a code that does not exist, with the valid token."""
+        self._send(self._unknown_code, purpose=Execution.UNKNOWN_CODE)
+
+    def send_unknown_code_with_wrong_tokens(self) -> None:
+        """Send a code that does not exist with wrong tokens.
+
+        No header and the wrong token are alone on the wire, because the others are compared with them, and a busy
+        service says nothing about a credential.
+        """
+        send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
+        if self._wants(_SCHEME, "executePix.refusal", *_ROBUST):
+            for credential in (NO_HEADER, ANOTHER):
+                send(credential=credential)
+        if self._wants(_SCHEME, *_ROBUST):
+            other_schemes = forms(self._profile, among=OTHER_SCHEMES)
+            sends: list[Send] = [partial(send, credential=form.name) for form in other_schemes]
+            self._together.send_each_with_a_companion(EXECUTE, *sends)
+
+    def send_real_codes(self) -> None:
+        """Send each real code that there is room for, unless no selected requirement needs one."""
+        self._door.budget.keep_to_ask_again(EXECUTE, ASKED_AGAIN if self._first_code_is_to_be_sent_again else 0)
+        if not self._traffic.reach.spends_codes:
+            return
+        plan = self._plan_of_codes()
+        self._rows_by_place = self._wrong_tokens_by_place(plan)
+        codes_are_kept_back = self._offer_and_execute(plan.supplied, 0, plan, self._execute_supplied)
+        if codes_are_kept_back:
+            return
+        prepared = self._prepared_codes(plan)
+        codes_are_kept_back = self._offer_and_execute(
+            prepared, len(plan.supplied), plan, self._execute_prepared_or_keep
+        )
+        if codes_are_kept_back:
+            return
+        self._send_first_code_again_once()
+        self._execute_pair()
+
+    def _offer_and_execute(
+        self, codes: Sequence[str], first_place: int, plan: _CodePlan, execute: Callable[[str, int, _CodePlan], None]
+    ) -> bool:
+        """Offer each of these codes, and execute it unless an offer may have done so.
+
+        True as soon as the door keeps further codes back, because an execution was answered 401.
+        """
+        for place, code in enumerate(codes, first_place):
+            code_is_spent = self._offer(code, self._rows_by_place.get(place, []))
+            if code_is_spent:
+                continue
+            execute(code, place, plan)
+            if self._door.guard.keep_codes_back():
+                return True
+        return False
+
+    def _send(self, code: str, **options: Any) -> Exchange:
+        """Send a request to the execution endpoint. The options are those of `Client.send`."""
+        return self._traffic.client.send(EXECUTE, code, **options)
+
+    # -- which codes there are ------------------------------------------------------------------------------------
+
+    def _plan_of_codes(self) -> _CodePlan:
+        """The codes that there is room for.
+
+        1. The pair has the first share of limits.executions.
+        2. The supplied codes come next, unless the journal says that an earlier run sent them.
+        3. The codes that the run prepares have the room that is left.
+        """
+        room = self._profile.limits.executions - self._size_of_pair()
+        usable = self._door.guard.open(self._profile.transactions.codes)
+        supplied = usable[:room]
+        prepare_plan = self._profile.transactions.prepare
+        most_prepared = prepare_plan.count if prepare_plan else 0
+        number_to_prepare = min(most_prepared, room - len(supplied))
+
+        before_pair = len(supplied) + number_to_prepare
+        left_out = self._note_codes_left_out(before_pair, len(usable) + most_prepared)
+        return _CodePlan(supplied, number_to_prepare + self._size_of_pair(), before_pair, left_out)
+
+    def _note_codes_left_out(self, number_sent: int, number_of_all: int) -> Text:
+        """Note how many codes there is no room for, and give the note; empty if there is room for all."""
+        if number_sent >= number_of_all:
+            return ""
+        note = say(
+            "limits.executions ({limit}) leaves out {number} of {in_all} transaction codes",
+            limit=self._profile.limits.executions,
+            number=number_of_all - number_sent,
+            in_all=number_of_all,
+        )
+        self._door.note(NoteAbout.CUT, note, EXECUTE)
+        return note
+
+    def _size_of_pair(self) -> int:
+        """The number of codes of the pair: 2, or 0 if there is no pair."""
+        if not self._profile.is_sandbox or not self._profile.transactions.prepare:
+            return 0
+        is_wanted = self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
+        has_room = self._profile.limits.executions >= _LEAST_WITH_A_PAIR
+        return _CODES_OF_A_PAIR if is_wanted and has_room else 0
+
+    def _prepared_codes(self, plan: _CodePlan) -> list[str]:
+        """Prepare transfers, and give their codes. If the run has no code at all, the traffic keeps the reason."""
+        guard = self._door.guard
+        most = min(plan.most_prepared, guard.room)
+        preparations = prepare(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
+        codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))
+        if not codes and not plan.supplied:
+            self._traffic.missing[EXECUTE] = plan.left_out or self._why_no_code(preparations)
+        return codes
+
+    def _why_no_code(self, preparations: Sequence[Exchange]) -> Text:
+        """Reason why the run has no code: by the last preparation, or by the journal if nothing was prepared."""
+        if preparations:
+            return _why_a_preparation_gave_no_code(preparations[-1])
+        guard = self._door.guard
+        trouble = guard.journal_trouble or guard.supplied_trouble
+        if trouble:
+            return trouble
+        return SENT_BEFORE if guard.barred else NO_CODE
+
+    # -- offers: requests with a wrong token ------------------------------------------------------------------------
+
+    def _wrong_tokens_by_place(self, plan: _CodePlan) -> dict[int, list[Row]]:
+        """By place of a code, the wrong tokens that it is offered with. A code that is not offered has none.
+
+        The first code is offered only if there is no other one for that.
+        """
+        if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
+            return {}
+        table = wrong_token_rows(self._traffic, EXECUTE)
+        places = [place for place in range(1, plan.before_pair) if not self._is_beside(place, plan)]
+        if not places:
+            places = [0]
+        rows_by_place = {}
+        for turn, place in enumerate(places):
+            rows_by_place[place] = rows_for_code(table, turn, len(places))
+        return rows_by_place
+
+    def _offer(self, code: str, rows: list[Row]) -> bool:
+        """Send a code with wrong tokens, one after the other. True as soon as one may have executed it.
+
+        The first one leaves right behind the execution before. After one that breaks the service, none is sent any
+        more.
+        """
+        rows = self._rows_unless_spent(rows)
+        rows_with_companion = self._rows_with_companion(rows)
+        self._rows_offered[code] = rows
+        for row in rows:
+            if self._service_is_broken:
+                return False
+            offer = self._send_offer(code, row, with_companion=row in rows_with_companion)
+            self._send_first_code_again_once()  # not before the first offer, which leaves right behind an execution
+            was_sent = offer.number > 0
+            if not was_sent:
+                continue
+            self._send_again_if_broken(offer, row)
+            may_be_executed = offer.response is None or offer.number in self._door.guard.unknown
+            if may_be_executed or grants_protected_result(offer):
+                return True
+        return False
+
+    def _rows_unless_spent(self, rows: list[Row]) -> list[Row]:
+        """The wrong tokens to offer the next code with, after a wrong token may have spent an earlier code.
+
+        | codes perhaps spent | on a sandbox | elsewhere |
+        |---|---|---|
+        | none | the same | the same |
+        | one | those of the spent code, too: if this code is executed, they were not the reason | none |
+        | more | none | none |
+        """
+        spent = perhaps_spent(self._log)
+        if not spent or not rows:
+            return rows
+        if len(spent) > 1 or not self._profile.is_sandbox:
+            return []
+        rows_of_spent_code = self._rows_offered.get(spent[0].request.last_segment, [])
+        return list(dict.fromkeys([*rows_of_spent_code, *rows]))
+
+    def _rows_with_companion(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows that are sent at the same moment as a valid request: one without a header, and one wrong token.
+
+        The first row is not among them, because it leaves right behind an execution. Off a sandbox, and before a code
+        was executed, there are none.
+        """
+        if not self._profile.is_sandbox or not successful_executions(self._log):
+            return []
+        later_rows = rows[1:]
+        without_header = [row for row in later_rows if row.credential == NO_HEADER]
+        with_token = [row for row in later_rows if row.credential != NO_HEADER]
+        return [*without_header[:1], *with_token[:1]]
+
+    def _send_offer(self, code: str, row: Row, *, with_companion: bool) -> Exchange:
+        """Send a code with a wrong token, alone or at the same moment as a valid request."""
+        purpose = Execution.OFFERED
+        send = partial(self._send, code, credential=row.credential, written=row.written, purpose=purpose)
+        if not with_companion:
+            return send()
+        [offer] = self._together.send_each_with_a_companion(EXECUTE, send)
+        return offer
+
+    def _send_again_if_broken(self, offer: Exchange, row: Row) -> None:
+        """If an offer broke the service, send a synthetic code with the same token, to see whether it does so again.
+
+        A request that is written in an unusual way does not count, because a service may not take it.
+        """
+        is_error = offer.response is None or offer.response.status >= 500
+        self._service_is_broken = is_error and not row.written
+        if self._service_is_broken:
+            purpose = Execution.BREAKS_AGAIN
+            self._send(synthetic(), credential=row.credential, written=row.written, purpose=purpose)
+
+    def _send_first_code_again_once(self) -> None:
+        """Send the code that was executed first without the valid token, if that was not done yet."""
+        if self._first_code_is_to_be_sent_again and self._door.guard.first_executed:
+            self._first_code_is_to_be_sent_again = False
+            send_first_code_again(self._traffic.client.with_purpose(Execution.AFTER_EXECUTION))
+
+    def note_code_perhaps_spent(self) -> None:
+        """Note the first code that was perhaps spent by a wrong token.
+
+        It is called after all codes, because the answer to a later code may show that the reason was another one.
+        """
+        spent = perhaps_spent(self._log)
+        if spent:
+            note = say(
+                "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were sent "
+                "with it before",
+                number=spent[0].number,
+            )
+            self._door.note(NoteAbout.SET_UP, note)
+
+    # -- executions: requests with the valid token --------------------------------------------------------------------
+
+    def _execute_supplied(self, code: str, place: int, plan: _CodePlan) -> None:
+        """Execute a code of the profile."""
+        self._send_neighbour(place)
+        send = partial(self._send, code, valid=True, purpose=Execution.SUPPLIED)
+        self._send_alone_or_beside(send, place, plan)
+
+    def _execute_prepared_or_keep(self, code: str, place: int, plan: _CodePlan) -> None:
+        """Execute a code that the run prepared, or keep it for the pair.
+
+        A code is kept for the pair only if all real codes so far were executed, and there was one. If executions may
+        need more than is documented, this one has a body, more headers and a query.
+        """
+        is_for_pair = place >= plan.before_pair
+        one_succeeded = bool(successful_executions(self._log))
+        none_failed = all(map(succeeded, answers_to_real_codes(self._log)))
+        if is_for_pair and one_succeeded and none_failed:
+            self._codes_of_pair.append(code)
+            return
+        self._send_neighbour(place)
+        if self._may_need_more():
+            more = {"json": {}, "headers": EXTRA_HEADERS, "query": "?pixconf=1"}
+            self._send(code, valid=True, **more, purpose=Execution.PREPARED_WITH_MORE)
+            return
+        send = partial(self._send, code, valid=True, purpose=Execution.PREPARED)
+        self._send_alone_or_beside(send, place, plan)
+
+    def _send_neighbour(self, place: int) -> None:
+        """Send what goes right before an execution. Before the first real code, the code that does not exist went."""
+        if place > 0:
+            send = next(self._neighbours)
+            send()
+
+    def _send_alone_or_beside(self, send: Send, place: int, plan: _CodePlan) -> None:
+        """Send an execution: beside another request if the code has that place, else alone."""
+        if self._is_beside(place, plan):
+            self._together.send_beside(send, self._send_beside_execution)
+        else:
+            send()
+
+    def _is_beside(self, place: int, plan: _CodePlan) -> bool:
+        """True if the code at this place is executed at the same moment as another request."""
+        has_that_place = place == _PLACE_BESIDE and place < plan.before_pair
+        return has_that_place and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
+
+    def _send_beside_execution(self) -> Exchange:
+        """Send a request at the same moment as an execution: a read, or else a synthetic code with a wrong token."""
+        purpose = Execution.BESIDE_ANOTHER
+        if "read" in self._profile.allow:
+            return self._traffic.client.send("listAccounts", valid=True, purpose=purpose)
+        return self._send(synthetic(), credential=ANOTHER, purpose=purpose)
+
+    def _may_need_more(self) -> bool:
+        """True if an execution perhaps needs more than is documented, and this was not tried yet.
+
+        It is so if nothing was executed, and one prepared code was refused.
+        """
+        if successful_executions(self._log) or self._log.of(EXECUTE, Execution.PREPARED_WITH_MORE):
+            return False
+        refused = []
+        for answer in self._log.of(EXECUTE, Execution.PREPARED):
+            is_refused = refused_or_lost(answer) in ABOUT_THE_REQUEST
+            if is_refused and not is_refused_and_done(answer):  # a code that is DONE was executed all the same
+                refused.append(answer)
+        return len(refused) == 1
+
+    def _execute_pair(self) -> None:
+        """Execute the two codes of the pair at the same moment, if the guard of codes permits that."""
+        codes = self._codes_of_pair
+        if len(codes) != _CODES_OF_A_PAIR:
+            return
+        is_permitted = self._door.guard.permit_again(*codes)
+        if is_permitted:
+            sends = [partial(self._send, code, valid=True, purpose=Execution.PREPARED) for code in codes]
+            self._together.send_all(self._together.meeting(*sends))
+
+
+def _why_a_preparation_gave_no_code(preparation: Exchange) -> Text:
+    """Reason why the answer to a preparation has no code."""
     answer = answer_in_words(preparation)
     if not is_granted(preparation):
         return say("no transfer was prepared: {answer}", answer=answer)
@@ -191,212 +441,3 @@ def _why_no_code(preparation: Exchange) -> Text:
         number=preparation.number,
         answer=answer,
     )
-
-
-def _rows_with_company(rows: Sequence[Row]) -> list[Row]:
-    """The rows of a code that go beside a valid request: no header, and one of the other forms. The first one goes
-    right behind the execution before."""
-    behind = rows[1:]
-    bare = [row for row in behind if row.credential == NO_HEADER]
-    wrong = [row for row in behind if row.credential != NO_HEADER]
-    return [*bare[:1], *wrong[:1]]
-
-
-class _Sender:
-    """Sends codes.
-
-    A synthetic code goes first. The first real code is executed before any other is sent. The second is offered with
-    wrong tokens, then executed. The third is executed beside one other request. All others go as the second, as a
-    single code does. A service that takes codes for spent after a wrong token is offered no more of them. The last two
-    are executed at the same time where the run prepared them for that.
-    """
-
-    def __init__(self, traffic: Traffic) -> None:
-        self._traffic, self._profile, self._wants = traffic, traffic.profile, traffic.reach.wants
-        self._door, self._together, self._log = traffic.client.door, traffic.together, traffic.log
-        self._send = partial(traffic.client.send, _EXECUTE)
-        self._is_broken, self._has_yet_to_ask = False, self._wants(_TOKEN)
-        self._unknown_code = synthetic()
-        self._rows_offered: dict[str, Sequence[Row]] = {}  # by code
-        self._neighbours = neighbours_of_executions(traffic, self._unknown_code)
-
-    def send_codes(self) -> None:
-        """Send a synthetic code, then each real one that there is room for."""
-        self._send(self._unknown_code, purpose=Execution.UNKNOWN_CODE)
-        self._send_real_codes()
-        self._note_code_perhaps_spent()
-
-    def _send_real_codes(self) -> None:
-        """Send each real code that there is room for."""
-        codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
-        offered, pair = self._offered(ordinary), list[str]()
-        self._door.budget.keep_to_ask_again(_EXECUTE, ASKED_AGAIN if self._has_yet_to_ask else 0)
-        for place, (code, is_prepared) in enumerate(codes):
-            if self._offer(code, self._rows_to_offer(offered.get(place, []))):
-                continue
-            is_for_the_pair = place >= ordinary and bool(successful_executions(self._log))
-            if is_for_the_pair and all(map(succeeded, answers_to_real_codes(self._log))):
-                pair.append(code)
-            else:
-                if place > 0:  # before the first one went a code that does not exist
-                    self._send_neighbour()
-                self._execute(code, is_prepared, beside=self._is_beside(place, ordinary))
-            if self._door.guard.keep_codes_back():
-                return
-        self._ask_again()
-        self._execute_pair(pair)
-
-    def send_unknown_code_with_wrong_tokens(self) -> None:
-        """Send a code that does not exist with wrong tokens. What the others are compared with is alone on the wire,
-        because a busy service says nothing about a credential."""
-        send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
-        if self._wants(_SCHEME, "executePix.refusal", *_ROBUST):
-            for name in (NO_HEADER, ANOTHER):
-                send(credential=name)
-        if self._wants(_SCHEME, *_ROBUST):
-            sends = (partial(send, credential=form.name) for form in forms(self._profile, among=OTHER_SCHEMES))
-            self._together.send_each_with_a_companion(_EXECUTE, *sends)
-
-    # -- which codes there are, and how each is sent ----------------------------------------------------------------
-
-    def _codes(self) -> tuple[Iterable[tuple[str, bool]], int]:
-        """Each code once that there is room for, and whether the run prepared it; and the number of those that are not
-        for the same moment. On a sandbox two are, and have the first share of limits.executions; then come the supplied
-        codes that the journal lets this run send, then those of other transfers that the run prepares."""
-        profile, limit = self._profile, self._profile.limits.executions
-        plan, usable = profile.transactions.prepare, self._door.guard.open(profile.transactions.codes)
-        may_pair = profile.is_sandbox and plan and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
-        at_once = 2 if may_pair and limit >= _LEAST_WITH_A_PAIR else 0
-        supplied = usable[: limit - at_once]
-        asked = plan.count if plan else 0
-        wanted = min(asked, limit - at_once - len(supplied))
-        in_all, ordinary = len(usable) + asked, len(supplied) + wanted
-        left_out: Text = ""
-        if ordinary < in_all:
-            left_out = say(
-                "limits.executions ({limit}) leaves out {number} of {in_all} transaction codes",
-                limit=limit,
-                number=in_all - ordinary,
-                in_all=in_all,
-            )
-            self._door.note(NoteAbout.CUT, left_out, _EXECUTE)
-        return self._in_order(supplied, wanted + at_once, left_out), ordinary
-
-    def _in_order(self, supplied: list[str], wanted: int, left_out: Text) -> Iterator[tuple[str, bool]]:
-        """The supplied codes; then those of transfers that are prepared when these were sent, or why there is none."""
-        guard = self._door.guard
-        yield from ((code, False) for code in supplied)
-        preparations = prepare(self._traffic.client, self._profile, min(wanted, guard.room), Preparation.TO_EXECUTE)
-        prepared = dict.fromkeys(guard.prepared.codes_of(preparations))
-        if not supplied and not prepared:
-            why: Text = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
-            for preparation in preparations[-1:]:
-                why = _why_no_code(preparation)
-            self._traffic.missing[_EXECUTE] = left_out or why
-        yield from ((code, True) for code in prepared)
-
-    def _offered(self, ordinary: int) -> dict[int, list[Row]]:
-        """The rows that each code is offered with, by its place."""
-        if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
-            return {}
-        rows = wrong_token_rows(self._traffic, _EXECUTE)
-        places = [place for place in range(1, ordinary) if not self._is_beside(place, ordinary)] or [0]
-        return {place: of_code(rows, turn, len(places)) for turn, place in enumerate(places)}
-
-    def _rows_to_offer(self, rows: list[Row]) -> list[Row]:
-        """The rows to offer the next code with. After a code that was perhaps spent the next one is offered with the
-        same rows besides, on a sandbox: if it is executed, the wrong tokens were not the reason. After a second one,
-        and elsewhere, no more code is offered."""
-        spent = perhaps_spent(self._log)
-        if not spent or not rows:
-            return rows
-        if len(spent) > 1 or not self._profile.is_sandbox:
-            return []
-        of_the_spent_code = self._rows_offered.get(spent[0].request.last_segment, [])
-        return list(dict.fromkeys([*of_the_spent_code, *rows]))
-
-    def _is_beside(self, place: int, ordinary: int) -> bool:
-        return place == 2 < ordinary and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
-
-    # -- with a credential that is to be refused ------------------------------------------------------------------
-
-    def _ask_again(self) -> None:
-        """Ask for the code that was executed first, once."""
-        if self._has_yet_to_ask and self._door.guard.first_executed:
-            self._has_yet_to_ask = False
-            ask_again(self._traffic.client.with_purpose(Execution.AFTER_EXECUTION))
-
-    def _offer(self, code: str, rows: Sequence[Row]) -> bool:
-        """Send a code with each of these, the first right behind the execution before, until one breaks the service. On
-        a sandbox some have company with the valid token. True where the code is spent."""
-        may_have_company = self._profile.is_sandbox and bool(successful_executions(self._log))
-        company = _rows_with_company(rows) if may_have_company else []
-        self._rows_offered[code] = rows
-        for row in rows:
-            send = partial(self._send, code, **row._asdict(), purpose=Execution.OFFERED)
-            if self._is_broken:
-                break
-            [exchange] = self._together.send_each_with_a_companion(_EXECUTE, send) if row in company else [send()]
-            self._ask_again()  # behind the first, which is to leave right behind an execution
-            if not exchange.number:  # not sent: the code can still be executed
-                continue
-            is_broken = exchange.response is None or exchange.response.status >= 500
-            self._is_broken = is_broken and not row.written  # a service may not take what is unusual
-            if self._is_broken:  # a synthetic code reproduces that
-                self._send(synthetic(), **row._asdict(), purpose=Execution.BREAKS_AGAIN)
-            may_be_spent = exchange.response is None or exchange.number in self._door.guard.unknown
-            if may_be_spent or grants_protected_result(exchange):
-                return True
-        return False
-
-    # -- with the valid token -------------------------------------------------------------------------------------
-
-    def _send_neighbour(self) -> None:
-        """Send what goes right before the next execution."""
-        send = next(self._neighbours)
-        send()
-
-    def _execute(self, code: str, is_prepared: bool, *, beside: bool = False) -> None:
-        send = partial(self._send, code, valid=True)
-        if is_prepared and self._needs_more():
-            more = {"json": {}, "headers": EXTRA_HEADERS, "query": "?pixconf=1"}
-            send(**more, purpose=Execution.PREPARED_WITH_MORE)
-            return
-        send = partial(send, purpose=Execution.PREPARED if is_prepared else Execution.SUPPLIED)
-        if beside:
-            self._together.send_beside(send, self._send_another)
-        else:
-            send()
-
-    def _note_code_perhaps_spent(self) -> None:
-        """Note it if something else does not explain why a code was refused: later codes may have shown the reason."""
-        for spent in perhaps_spent(self._log)[:1]:
-            note = say(
-                "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were sent "
-                "with it before",
-                number=spent.number,
-            )
-            self._door.note(NoteAbout.SET_UP, note)
-
-    def _execute_pair(self, codes: list[str]) -> None:
-        """Execute two transfers that the run prepared at the same time, on a sandbox."""
-        if len(codes) == 2 and self._door.guard.permit_again(*codes):
-            sends = [partial(self._send, code, valid=True, purpose=Execution.PREPARED) for code in codes]
-            self._together.send_all(self._together.meeting(*sends))
-
-    def _send_another(self) -> Exchange:
-        """Send a request that an execution may meet: a read, or else a synthetic code with a wrong token."""
-        purpose = Execution.BESIDE_ANOTHER
-        if "read" in self._profile.allow:
-            return self._traffic.client.send("listAccounts", valid=True, purpose=purpose)
-        return self._send(synthetic(), credential=ANOTHER, purpose=purpose)
-
-    def _needs_more(self) -> bool:
-        """True if the one prepared code so far was refused: perhaps an execution needs more than is documented."""
-        refused = []
-        for answer in self._log.of(_EXECUTE, Execution.PREPARED):
-            is_refused = refused_or_lost(answer) in ABOUT_THE_REQUEST
-            if is_refused and not _is_refused_and_done(answer):
-                refused.append(answer)
-        was_tried = bool(self._log.of(_EXECUTE, Execution.PREPARED_WITH_MORE))
-        return len(refused) == 1 and not was_tried and not successful_executions(self._log)

@@ -1,18 +1,20 @@
-"""Invalid requests that no generator draws, and those that a requirement names: one class in each row of a table, and
-the requests of each class.
+"""Invalid requests that no generator draws, and those that a requirement names.
 
-Bodies that are no JSON, texts that are no UTF-8, queries, credentials and Content-Types are not part of the schema.
-What is (a member of another type, a missing one, a boundary, any text) Schemathesis draws: `drawing.py`.
+Bodies that are no JSON, texts that are no UTF-8, queries, credentials and Content-Types are no part of the schema. So
+Schemathesis does not draw them (`drawing.py`), and the tables here have them.
+
+A class of invalid requests is the part of a request that is unusual, and how: ("query", "long"). Each row of a table
+is a class, with the value that takes the place of the usual one. `invalid_requests` makes a case of each class. The
+rest of the request is valid, or names nobody: identifiers in it begin with the mark of the suite (`MARK`).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 from environments.door.limits import WANT_THE_TOKEN
@@ -25,96 +27,111 @@ from spec.json_text import as_bytes
 from spec.message import Text, in_a_row, joined, say
 from tests.traffic.case import (
     AMOUNT,
-    FORMS,
+    DOCUMENTED_MEMBERS,
     Case,
-    Form,
-    bounded,
-    form_for_nobody,
-    form_of,
+    Members,
+    documented_members,
+    harmless_path_parameter,
+    members_for_nobody,
     names_own_account,
-    place_of,
+    safe_cases,
     synthetic_text,
 )
 
 Values = Mapping[str, Any]
-"""By class, what stands in one part of a request. Every operation with the part gets the first table of it; `MORE_…` is
-for the operations that the interface document describes."""
-LONGER, LONGEST = 5_000, 110_000
-"""Longer than a buffer of 4 KiB, and than a text of 64 KiB and the 100 kB that some read of a body."""
+"""By class, the value of one part of a request.
+
+The first table of a part is for every operation that has the part. A table `MORE_…` is for some operations only."""
+_LONG = 5_000
+"""Characters of a text that is longer than a buffer of 4 KiB."""
+_LONGEST = 110_000
+"""Characters of a text that is longer than 64 KiB, and than the 100 kB that some services read of a body."""
 _DEEP = 20_000
-_M = MARK.encode()
-_REGISTER = "registerPixKey"
+"""Levels of a deeply nested body. The number is a choice."""
+_MARK = MARK.encode()
+_REGISTER, _DELETE = "registerPixKey", "deletePixKey"
+
+# -- tables of classes -------------------------------------------------------------------------------------------------
 
 PATH_PARAMETERS = {
     "unknown": synthetic_text("0"),
     "with an encoded slash": synthetic_text("%2f%2F"),
     "with quotes": synthetic_text("'\"`"),
-    "that is no UTF-8": _M + b"\xff\xc0\x80",
+    "that is no UTF-8": _MARK + b"\xff\xc0\x80",
 }
 MORE_PATH_PARAMETERS = {
-    "very long": synthetic_text("9" * LONGER),
+    "very long": synthetic_text("9" * _LONG),
     "with NUL": synthetic_text("\0"),
     "percent-encoded twice": synthetic_text("%252f%00%0a"),
     "with a line break": synthetic_text("\r\nX-Pixconf: 1"),
     "with a question mark": synthetic_text("?a=1#b"),
     "outside the basic plane": synthetic_text("🏦"),
 }
+"""For executions."""
 QUERIES = {"a query": f"?{MARK}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}"}
 MORE_QUERIES = {
     "a query that is no UTF-8": "?a=%ff&a=&&=",
-    "long": f"?{MARK}=" + "x" * 2 * LONGER,  # longer than the 8 KiB that many servers take of the first line
+    "long": f"?{MARK}=" + "x" * 2 * _LONG,  # longer than the 8 KiB that many servers take of the first line
 }
-"""For operations without a body: a service that has one reads no query."""
-CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
-"""One operation gets all: a service reads the header in one place. The others get the first three: no header, a wrong
-token, and an empty header, which is no wrong token, either; and on a sandbox a token of 4 kB, if they write."""
+"""For operations without a body: a service that gets a body reads no query."""
+_EMPTY_HEADER = "an empty header"
 _LONG_TOKEN = "an over-long bearer"
+"""A token of 4 kB."""
+ALL_CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
+"""Credentials for one operation, listAccounts: a service reads the header in one place. `_credentials` says which of
+them the other operations get."""
 CONTENT_TYPES = {
     "missing": None,
     "a form": "application/x-www-form-urlencoded",
 }
 MORE_CONTENT_TYPES = {"XML": "application/xml"}
-UNREADABLE = {"cut short": b'{"' + _M, "no UTF-8": b'{"pixKey": "' + _M + b'\xff\xfe"}'}
-"""Bodies that go to an account of the profile in a deletion, too. The others, read carelessly, ask to delete whatever
-is there: they go there on a sandbox only."""
+"""For registrations and deletions."""
+UNREADABLE = {"cut short": b'{"' + _MARK, "no UTF-8": b'{"pixKey": "' + _MARK + b'\xff\xfe"}'}
+"""Bodies that no reader takes for a request. So deletions for an account of the profile have them, too.
+
+A careless reader may take the bodies below for a request to delete all keys. Such deletions go to an account of the
+profile on a sandbox only."""
 TEXTS = {
     "empty": b"",
     **UNREADABLE,
     "NaN": b'{"value": NaN, "pixKey": NaN}',
     "very deeply nested": b"[" * _DEEP + b"]" * _DEEP,
 }
-"""Bodies that are no JSON, or that some read as none."""
-NO_OBJECTS = {"an array": b"[]", "a text": b'"' + _M + b'"'}
+"""Bodies that are no JSON, or that some services cannot read as JSON."""
+NO_OBJECTS = {"an array": b"[]", "a text": b'"' + _MARK + b'"'}
+"""Bodies in JSON that are no object. For registrations and deletions."""
 MORE_TEXTS = {
     "null": b"null",
     "a number": b"-1",
     "an empty object": b"{}",
-    "a trailing comma": b'{"account": "' + _M + b'",}',
+    "a trailing comma": b'{"account": "' + _MARK + b'",}',
     "a byte order mark": b"\xef\xbb\xbf{}",
-    "no JSON": _M,
+    "no JSON": _MARK,
     "a huge exponent": b'{"value": 1e999999, "date": -1e400, "pixKey": -1e400}',
-    "many digits": b'{"value": ' + b"9" * LONGER + b', "pixKey": -' + b"9" * LONGER + b"}",
+    "many digits": b'{"value": ' + b"9" * _LONG + b', "pixKey": -' + b"9" * _LONG + b"}",
 }
-_TEXT, _NUMBER = {"text": f"{MARK}text"}, {"a number": -1}
+"""For registrations."""
+_NUMBER = {"a number": -1}
+_TEXT = {"text": f"{MARK}text"}
 MEMBERS: Mapping[str, Mapping[str, Values]] = {
     _REGISTER: {
         "account": {"null": None, **_NUMBER, "an object": {}, **_TEXT},
         "pixKeyType": {"null": None, **_NUMBER},
         "pixKey": {"null": None, **_NUMBER},
     },
-    **{operation: {"value": {**_NUMBER, **_TEXT}} for operation in PREPARING},
+    **{operation: {AMOUNT: {**_NUMBER, **_TEXT}} for operation in PREPARING},
 }
-"""By operation and member, the values in its place whose answers are observed."""
-_QUOTES = "text with quotes"
-STRINGS = {
-    "a very long text": synthetic_text("x" * LONGEST),
+"""By operation and member of the body, the values whose answers are observed. Schemathesis draws others."""
+_TEXT_WITH_QUOTES = {"text with quotes": f"{MARK}'\"; SELECT 1; --"}
+"""A quote and a statement of SQL: together they find what a quote alone does not."""
+ODD_KEYS = {
+    "a very long text": synthetic_text("x" * _LONGEST),
     "text outside the basic plane": f"{MARK}🏦",
     "text with NUL": f"{MARK}\0",
-    _QUOTES: f"{MARK}'\"; SELECT 1; --",
+    **_TEXT_WITH_QUOTES,
     "text with half a surrogate pair": f"{MARK}\ud800",
 }
-"""Texts for one member of a registration, the last that is a text: as a rule, the key. A quote and a statement, which
-deletions get, too, find what a quote alone does not."""
+"""Keys that a registration has. Deletions have the one with quotes."""
 
 _OF_A_READ = frozenset({"unknown", "with an encoded slash", ANOTHER})
 _OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
@@ -135,163 +152,242 @@ OBSERVED: Mapping[str, frozenset[str]] = {
             "a text", "an empty object", "very deeply nested", "no UTF-8", "a form",
         }
     ),
-    "deletePixKey": frozenset(
+    _DELETE: frozenset(
         {"unknown", "a synthetic key", "empty", "cut short", "body: an array", "a text", "a form"}
     ),
 }  # fmt: skip
-"""The classes whose answers are observations, wherever they stand or in one place: the targeted tests send them."""
+"""By operation, the classes whose answers are observations. The targeted tests send them.
+
+A class is named by how a part of the request is unusual, in whichever part; or as `part: how`, for one part alone."""
+
+
+# -- cases for an operation --------------------------------------------------------------------------------------------
 
 
 def invalid_requests(operation: str, profile: Profile, *, observed: bool | None = None) -> Iterator[Case]:
-    """A case for each class; those that are observed, or those that are not, where `observed` says so."""
-    classes = OBSERVED[operation]
-    cases = (
-        case
-        for case in _cases(operation, profile)
-        if observed in (None, not classes.isdisjoint((case.what, f"{case.where}: {case.what}")))
-    )
-    return bounded(map(_with_its_own_key, cases) if observed and profile.deletes_keys else cases, profile)
+    """A case for each class that the operation has, unless it may not be sent with this profile.
+
+    With `observed`, only cases of the classes whose answers are observations; with `observed=False`, only the others.
+    """
+    cases = _cases(operation, profile)
+    if observed is not None:
+        cases = (case for case in cases if _is_observed(case) is observed)
+    if observed and profile.deletes_keys:
+        cases = map(_with_its_own_key, cases)
+    return safe_cases(cases, profile)
+
+
+def _is_observed(case: Case) -> bool:
+    """True if the table OBSERVED has the class of the case."""
+    classes = OBSERVED[case.operation]
+    return case.what in classes or f"{case.where}: {case.what}" in classes
 
 
 def _with_its_own_key(case: Case) -> Case:
-    """The case with a synthetic key that no other one has: one that is registered already may be refused for that.
-    Where no key is deleted all share one, so that no more than that stays."""
-    common = as_bytes(FORMS[_REGISTER]["pixKey"])
-    return replace(case, body=case.body and case.body.replace(common, as_bytes(synthetic())))
+    """The case with a synthetic key that no other case has, because a service may refuse a key that is registered.
+
+    A profile that deletes no keys does without: then all cases share one key, so that only one key stays.
+    """
+    if not case.body:
+        return case
+    shared_key = as_bytes(DOCUMENTED_MEMBERS[_REGISTER]["pixKey"])
+    return replace(case, body=case.body.replace(shared_key, as_bytes(synthetic())))
 
 
-def unauthorized(operation: str, credential: str) -> Case:
-    """A request without a valid token that can do nothing, even where the operation is open: its body cannot be
-    read."""
+def unreadable_request(operation: str, credential: str) -> Case:
+    """A request that can do nothing, even if the operation needs no token: its body cannot be read."""
     return Case(operation, path_parameter=synthetic(), body=UNREADABLE["cut short"], credential=credential)
 
 
-def classes_in_words(names: Iterable[tuple[str, str]]) -> Text:
-    """Classes of invalid requests by the part that is unusual: `body: empty, null; pixKey: missing`."""
-    parts = [
-        say("{where}: {classes}", where=say(where), classes=in_a_row([say(what) for _, what in group], ", "))
-        if where
-        else say("generated requests")
-        for where, group in grouped(names, lambda name: name[0]).items()
-    ]
+def classes_in_words(classes: Iterable[tuple[str, str]]) -> Text:
+    """Classes of invalid requests, by the part that is unusual: `body: empty, null; pixKey: missing`."""
+    parts = []
+    for where, classes_of_part in grouped(classes, lambda unusual: unusual[0]).items():
+        if where:
+            in_words = in_a_row([say(what) for _, what in classes_of_part], ", ")
+            parts.append(say("{where}: {classes}", where=say(where), classes=in_words))
+        else:
+            parts.append(say("generated requests"))
     return joined(parts)
 
 
-def in_turns(cases: Iterable[Case]) -> list[Case]:
-    """These cases, those that may prepare a transfer last: one of each operation in turn, and of each operation one of
-    each part of a request that is unusual. So limits.transfers is for all of them alike."""
+def with_transfers_last(cases: Iterable[Case]) -> list[Case]:
+    """The cases, those that may prepare a transfer last.
+
+    The cases of transfers take turns by operation and, within an operation, by the part that is unusual. So each
+    operation, and each part, gets its share of limits.transfers.
+    """
     cases = list(cases)
-    orders = _by_turns(
-        (case for case in cases if case.operation in PREPARING), lambda case: (case.operation, case.where)
-    )
-    return [case for case in cases if case.operation not in PREPARING] + _by_turns(orders, lambda case: case.operation)
+    transfers = [case for case in cases if case.operation in PREPARING]
+    others = [case for case in cases if case.operation not in PREPARING]
+    by_part = _in_turns(transfers, lambda case: (case.operation, case.where))
+    return others + _in_turns(by_part, lambda case: case.operation)
 
 
-def _by_turns(cases: Iterable[Case], group: Callable[[Case], Hashable]) -> list[Case]:
-    """The first case of each group, then the second of each, and so on."""
-    turns: dict[Hashable, Iterator[int]] = defaultdict(count)
-    return sorted(cases, key=lambda case: next(turns[group(case)]))
-
-
-# -- the requests of each class ----------------------------------------------------------------------------------------
+def _in_turns(cases: Sequence[Case], group_of: Callable[[Case], Hashable]) -> list[Case]:
+    """The first case of each group, then the second case of each, and so on."""
+    cases_so_far = Counter[Hashable]()  # by group
+    cases_by_turn = defaultdict[int, list[Case]](list)
+    for case in cases:
+        group = group_of(case)
+        cases_by_turn[cases_so_far[group]].append(case)
+        cases_so_far[group] += 1
+    in_order: list[Case] = []
+    for turn in sorted(cases_by_turn):
+        in_order += cases_by_turn[turn]
+    return in_order
 
 
 def _cases(operation: str, profile: Profile) -> Iterator[Case]:
-    """A case for each class. What is not unusual in it is valid, or names nobody."""
-    form, parameter = form_of(operation, profile), operations()[operation].path_parameter
-    case = Case(operation, path_parameter=place_of(operation, profile))
-    if form:
-        case = replace(case, body=as_bytes(form))
-        yield from _bodies(case, form, profile)
-    if parameter:  # with its body: a service may read that first
+    """A case for each class. The rest of the request is valid, or names nobody."""
+    members = documented_members(operation, profile)
+    path_parameter = operations()[operation].path_parameter
+    case = Case(operation, path_parameter=harmless_path_parameter(operation, profile))
+    if members:
+        case = replace(case, body=as_bytes(members))
+        yield from _cases_of_bodies(case, members, profile)
+    if path_parameter:  # the case keeps its body, because a service may read that first
         more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
-        yield from _with_each(case, parameter, "path_parameter", PATH_PARAMETERS, more)
-    yield from _with_each(case, "query", "query", QUERIES, MORE_QUERIES if form is None else {})
-    nobody = form_for_nobody(operation, profile)
-    case = replace(case, body=as_bytes(nobody) if nobody else None)  # an operation may be open to everybody
-    first = 2 if operation in WANT_THE_TOKEN else 0  # the table of forms has the first two for these operations
-    names = CREDENTIALS[first : None if operation == "listAccounts" else 3]
-    if profile.is_sandbox and form and operation not in WANT_THE_TOKEN:
-        names = (*names, _LONG_TOKEN)
-    yield from _with_each(case, "Authorization", "credential", {name: name for name in names})
+        yield from _with_each_value(case, path_parameter, "path_parameter", PATH_PARAMETERS, more)
+    yield from _with_each_value(case, "query", "query", QUERIES, MORE_QUERIES if members is None else {})
+    nobody = members_for_nobody(operation, profile)  # because the operation may be open to everybody
+    case = replace(case, body=as_bytes(nobody) if nobody else None)
+    credentials = {name: name for name in _credentials(operation, profile, has_body=bool(members))}
+    yield from _with_each_value(case, "Authorization", "credential", credentials)
 
 
-def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
-    registers, own = case.operation == _REGISTER, _at_home(case, profile)
-    names_a_key = case.operation not in PREPARING
-    texts: Values = {**TEXTS, **NO_OBJECTS} if names_a_key else TEXTS
-    if own != case and profile.is_sandbox:  # elsewhere a service may take them for a deletion of all keys
-        yield from _with_each(own, "body", "body", texts)
-    yield from _with_each(case, "body", "body", texts, MORE_TEXTS if registers else {})
+def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequence[str]:
+    """The credentials that an operation gets, each with one request.
+
+    The operations that document the token get the empty header alone. No header and a wrong token are sent to them
+    apart, from the table of forms in `wrong_tokens.py`.
+    """
+    if operation == "listAccounts":
+        return ALL_CREDENTIALS
+    if operation in WANT_THE_TOKEN:
+        return [_EMPTY_HEADER]
+    credentials = [NO_HEADER, ANOTHER, _EMPTY_HEADER]
+    if has_body and profile.is_sandbox:
+        credentials.append(_LONG_TOKEN)
+    return credentials
+
+
+# -- cases with an unusual body ----------------------------------------------------------------------------------------
+
+
+def _cases_of_bodies(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
+    """Cases with an unusual body or Content-Type. `members` are those of the body of `case`."""
+    if case.operation == _REGISTER:
+        return _cases_of_registrations(case, members)
+    if case.operation == _DELETE:
+        return _cases_of_deletions(case, members, profile)
+    return _cases_of_transfers(case, members, profile)
+
+
+def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
+    """Registrations with an unusual body or Content-Type."""
+    yield from _with_each_body(case, TEXTS, NO_OBJECTS, MORE_TEXTS, _odd_objects(members))
+    yield from _with_observed_members(case, members)
+    for name in members:
+        remaining = {member: value for member, value in members.items() if member != name}
+        yield replace(case, where=name, what="missing", body=as_bytes(remaining))
+    yield replace(case, where="pixKey", what="a synthetic key")
+    yield from _with_member(case, members, "pixKey", ODD_KEYS)
+    yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
+
+
+def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
+    """Deletions with an unusual body or Content-Type, for a synthetic account and for an account of the profile."""
+    for_own_account = _for_own_account(case, profile)
+    has_own_account = for_own_account != case
+    if has_own_account and profile.is_sandbox:  # elsewhere a service may take them for a deletion of all keys
+        yield from _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
+    yield from _with_each_body(case, TEXTS, NO_OBJECTS)
+    if has_own_account:  # no reader takes these for a request, so they may go there
+        yield from _with_each_body(for_own_account, UNREADABLE)
+    yield from _with_each_body(for_own_account, _odd_objects(members))
+    yield replace(for_own_account, where="pixKey", what="a synthetic key")
+    yield from _with_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
+    yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
+
+
+def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
+    """Bodies of transfers that are unusual or have an unusual Content-Type."""
+    yield from _with_each_body(case, TEXTS)
     if names_own_account(case.operation, profile):
-        yield from _with_each(case, "body", "body", _odd_transfers(form))
-    yield from _with_each(own, "body", "body", UNREADABLE if own != case else {}, _shapes(form))
-    for member, values in MEMBERS.get(case.operation, {}).items():
-        yield from _with_member(case, form, member, values)
-    if registers:
-        yield from _without_each_member(case, form)
-    if names_a_key:
-        yield replace(own, where="pixKey", what="a synthetic key")
-        yield from _with_member(
-            own, form, [MARK, *_texts_of(form)][-1], STRINGS if registers else {_QUOTES: STRINGS[_QUOTES]}
-        )
-    else:  # no whole transfer: a service that ignores the Content-Type finds no amount
-        case = replace(case, body=as_bytes({**form, "value": _TEXT["text"]}))
-    yield from _with_each(
-        case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES if names_a_key else {}
-    )
+        yield from _with_each_body(case, _odd_transfers(members))
+    yield from _with_each_body(case, _odd_objects(members))
+    yield from _with_observed_members(case, members)
+    # No whole transfer, so that a service which ignores the Content-Type finds no amount.
+    case = replace(case, body=as_bytes({**members, AMOUNT: _TEXT["text"]}))
+    yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES)
 
 
-def _texts_of(form: Form) -> list[str]:
-    """The names of the members that are texts."""
-    return [name for name, valid in form.items() if isinstance(valid, str)]
+def _for_own_account(case: Case, profile: Profile) -> Case:
+    """A deletion for an account of the profile; the same case if there is none, or the body has no synthetic key."""
+    body_in_profile = profile.requests.get(case.operation)
+    names_a_key = body_in_profile is None or "{key}" in str(body_in_profile.json)
+    if not profile.accounts or not names_a_key:
+        return case
+    return replace(case, path_parameter=profile.accounts[0])
 
 
-def _without_each_member(case: Case, form: Form) -> Iterator[Case]:
-    for name in form:
-        rest = {other: item for other, item in form.items() if other != name}
-        yield replace(case, where=name, what="missing", body=as_bytes(rest))
+def _member_of_key(members: Members) -> str:
+    """The member that has the key, as a rule: the last one that is a text. If none is, one that is not documented."""
+    texts = [name for name, value in members.items() if isinstance(value, str)]
+    return texts[-1] if texts else MARK
 
 
-def _at_home(case: Case, profile: Profile) -> Case:
-    """The case; a deletion that names a synthetic key for an account of the profile."""
-    given = profile.requests.get(case.operation)
-    names_a_key = given is None or "{key}" in str(given.json)
-    deletes = case.operation == "deletePixKey" and profile.accounts and names_a_key
-    return replace(case, path_parameter=profile.accounts[0]) if deletes else case
-
-
-def _shapes(form: Form) -> Values:
-    """Bodies with members that stand twice, or with a large one that is not documented."""
-    text = as_bytes(form)
+def _odd_objects(members: Members) -> Values:
+    """Bodies with each member twice, and with a large member that is not documented."""
+    text = as_bytes(members)
     return {
         "members that stand twice": text[:-1] + b", " + text[1:],
-        "a large member beside it": as_bytes({**form, MARK: "x" * 2 * LONGEST}),
+        "a large member beside it": as_bytes({**members, MARK: "x" * 2 * _LONGEST}),
     }
 
 
-def _odd_transfers(form: Form) -> Values:
-    """Bodies like some of TEXTS that name an account first, so that a lenient reader looks it up.
+def _odd_transfers(members: Members) -> Values:
+    """Bodies like some of TEXTS that name an account first, so that a lenient reader looks it up. None has an amount.
 
-    None has an amount.
+    Their classes have the names of those in TEXTS.
     """
-    begun = as_bytes({name: value for name, value in form.items() if name != AMOUNT})[:-1]
-    one_more = begun + b', "' + _M + b'": '
+    without_amount = as_bytes({name: value for name, value in members.items() if name != AMOUNT})
+    cut_short = without_amount.removesuffix(b"}")
+    with_an_open_member = cut_short + b', "' + _MARK + b'": '
     return {
-        "cut short": begun,
-        "no UTF-8": one_more + b'"\xff\xfe"}',
-        "NaN": json.dumps({**form, AMOUNT: math.nan}).encode(),
-        "very deeply nested": one_more + TEXTS["very deeply nested"] + b"}",
+        "cut short": cut_short,
+        "no UTF-8": with_an_open_member + b'"\xff\xfe"}',
+        "NaN": json.dumps({**members, AMOUNT: math.nan}).encode(),
+        "very deeply nested": with_an_open_member + TEXTS["very deeply nested"] + b"}",
     }
 
 
-def _with_each(case: Case, part: str, field: str, *tables: Values) -> Iterator[Case]:
-    """The case with one part of the request replaced by each of the values."""
-    for values in tables:
-        for what, value in values.items():
+# -- one part replaced -------------------------------------------------------------------------------------------------
+
+
+def _with_each_value(case: Case, part: str, field: str, *tables: Values) -> Iterator[Case]:
+    """The case with one part of the request replaced, once by each value of the tables.
+
+    `part` is the name of the part in reports, and `field` its name in a case.
+    """
+    for table in tables:
+        for what, value in table.items():
             yield replace(case, where=part, what=what, **{field: value})
 
 
-def _with_member(case: Case, form: Form, member: str, values: Values) -> Iterator[Case]:
-    """The case with one member of its body replaced by each of the values."""
-    return _with_each(case, member, "body", {what: as_bytes({**form, member: value}) for what, value in values.items()})
+def _with_each_body(case: Case, *tables: Values) -> Iterator[Case]:
+    """The case with its body replaced, once by each body of the tables."""
+    return _with_each_value(case, "body", "body", *tables)
+
+
+def _with_member(case: Case, members: Members, name: str, values: Values) -> Iterator[Case]:
+    """The case with one member of its body replaced, once by each of the values."""
+    bodies = {what: as_bytes({**members, name: value}) for what, value in values.items()}
+    return _with_each_value(case, name, "body", bodies)
+
+
+def _with_observed_members(case: Case, members: Members) -> Iterator[Case]:
+    """The case with each member replaced that the table MEMBERS has for the operation, once by each of its values."""
+    for name, values in MEMBERS[case.operation].items():
+        yield from _with_member(case, members, name, values)

@@ -1,8 +1,12 @@
-"""Judgements that take several exchanges: whether a token is accepted, under which scheme, and what is enough."""
+"""Judgements that take several exchanges: whether a token is needed and accepted, and whether a request is enough.
+
+A rule in `spec/rules` judges one exchange. These functions compare exchanges of the log. The conformance tests ask them
+for the judgement of a requirement.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from environments.profiles.model import Prepare
@@ -24,7 +28,7 @@ from spec.answers import (
 )
 from spec.exchange import VALID, Exchange
 from spec.facts import Facts, facts_of
-from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
+from spec.findings import Conclusion, Finding, Judgement, deviates, finding, holds, inconclusive
 from spec.interface import READS
 from spec.json_text import is_number
 from spec.log import Log
@@ -33,95 +37,142 @@ from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
 from spec.rules.robustness import never_answered
 from tests.traffic.at_times import FOR_THE_TOKEN, refused_at_times
-from tests.traffic.execution import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
 from tests.traffic.keys.refused_types import documented_request_is_not_enough
+from tests.traffic.money.executions import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.money.preparing import amounts_of
-from tests.traffic.refused_credentials import MOST_CITED, credentials_of, let_in_words
+from tests.traffic.refused_credentials import MOST_CITED, credentials_in_words, let_in_words
 from tests.traffic.scenario import Traffic
 
-# -- the token ----------------------------------------------------------------------------------------------------
+CodeAndExchanges = tuple[str, list[Exchange]]
+"""The code of a finding in `findings.yaml`, and the exchanges that show it; no exchanges if nothing does."""
+
+# -- a valid token is accepted --------------------------------------------------------------------------------------
 
 
 def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
-    """The judgement that a valid token is accepted. A 401 is a failure only where other requests show that the token is
-    valid, where the same request is taken before and after it, or where it is the answer to another request."""
-    if mixed_up := traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN):
+    """The judgement that a valid token is accepted. `answers` are those to requests to the operation.
+
+    A 401 deviates only in these cases:
+
+    - It is the answer to another request: answers are mixed up.
+    - The same request is taken before and after it.
+    - Every valid request gets it, and other operations show that the token is valid.
+    """
+    mixed_up = traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN)
+    if mixed_up:
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
-    answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     at_times = refused_at_times(traffic.log, operation, FOR_THE_TOKEN)
     if at_times.refused:
-        number = len(at_times.refused)
-        breach = finding("token-refused-at-times", answer=answer_in_words(at_times.refused[0]), number=number)
+        answer = answer_in_words(at_times.refused[0])
+        breach = finding("token-refused-at-times", answer=answer, number=len(at_times.refused))
         return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.taken)
-    if granted := list(filter(succeeded, answers)):
-        return holds(granted[0])
-    statuses = {answer.response.status for answer in answers if answer.response}
+
+    valid = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
+    successes = list(filter(succeeded, valid))
+    if successes:
+        return holds(successes[0])
+    statuses = {answer.response.status for answer in valid if answer.response}
     if statuses == {401}:
-        return _why_it_is_refused(traffic, operation, answers[0])
-    seen = answers_in_words(answers) if answers else say("no answer")
-    return inconclusive(say("no valid request succeeded ({answer})", answer=seen), *answers[:1])
+        return _judgement_of_refused_token(traffic, operation, valid[0])
+    in_words = answers_in_words(valid) if valid else say("no answer")
+    return inconclusive(say("no valid request succeeded ({answer})", answer=in_words), *valid[:1])
 
 
-def _why_it_is_refused(traffic: Traffic, operation: str, shown: Exchange) -> Judgement:
-    """The judgement of a 401 to every valid request: a fault of the service only if the token is valid elsewhere, and
-    did not expire in between, as far as harmless requests show that."""
-    witness = _shows_the_token(traffic, operation)
-    if not witness or (traffic.client.door.token_monitor.witness is None and witness[0].number < shown.number):
-        return inconclusive(say("status 401, and no other operation shows that the token is valid"), shown)
-    return deviates(finding("token-refused", operation=witness[0].operation), shown, *witness)
+def _judgement_of_refused_token(traffic: Traffic, operation: str, refused: Exchange) -> Judgement:
+    """The judgement of an operation that answers 401 to every valid request; `refused` is the first one.
+
+    It deviates only if another operation shows that the token is valid. If no read succeeded, nobody can tell whether
+    the token expired in between, so the other operation must have accepted it after the refusal.
+    """
+    proof = _proof_of_the_token(traffic, operation)
+    no_read_succeeded = traffic.client.door.token_monitor.witness is None
+    if not proof or (no_read_succeeded and proof[0].number < refused.number):
+        return inconclusive(say("status 401, and no other operation shows that the token is valid"), refused)
+    return deviates(finding("token-refused", operation=proof[0].operation), refused, *proof)
 
 
-def _shows_the_token(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
-    """A request that is granted with the token and, where the interface document does not say that a token is needed,
-    one that is refused without it."""
-    for operation in [name for name in ("executePix", "registerPixKey", *READS) if name != but]:
-        sent = traffic.log.targeted(operation)
-        granted = list(filter(succeeded, sent))
-        refused = [seen for seen in sent if seen.credential == NO_HEADER and seen.response and not is_granted(seen)]
-        if granted and (refused or operation not in READS):
-            return granted[-1], *refused[:1]
+def _proof_of_the_token(traffic: Traffic, operation: str) -> tuple[Exchange, ...]:
+    """Exchanges of another operation which show that the token is valid; empty if none do.
+
+    They are a request that is granted with the token and, for a read, one that is refused without it, because the
+    interface document does not say that a read needs the token.
+    """
+    for name in ("executePix", "registerPixKey", *READS):
+        if name == operation:
+            continue
+        exchanges = traffic.log.targeted(name)
+        successes = list(filter(succeeded, exchanges))
+        without_token = [exchange for exchange in exchanges if exchange.credential == NO_HEADER and exchange.response]
+        refused = [exchange for exchange in without_token if not is_granted(exchange)]
+        if successes and (refused or name not in READS):
+            return successes[-1], *refused[:1]
     return ()
 
 
-def accepted_under_another_scheme(log: Log) -> Judgement:
-    """The judgement that a synthetic code is answered otherwise with the token in another form than as a bearer.
+def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
+    """The judgement that the token in another form than as a bearer is not accepted for a synthetic code.
 
-    No real code is spent on this: where a wrong token is answered like the right one, nothing is shown.
+    No real code is spent on this. If a wrong token is answered like the right one, the answers show nothing.
     """
-    granted = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
     unauthorized = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
-    refused = [exchange for exchange in unauthorized if exchange.credential == ANOTHER]
-    if not granted or not granted[0].response or not refused:
+    with_token = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
+    with_wrong_token = [exchange for exchange in unauthorized if exchange.credential == ANOTHER]
+    if not with_token or not with_token[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
-    if indistinguishable(granted[0], refused[0]):
+    if indistinguishable(with_token[0], with_wrong_token[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
-    others = [exchange for exchange in unauthorized if exchange.credential not in (ANOTHER, NO_HEADER)]
-    if not any(exchange.response for exchange in others):
+
+    in_other_forms = [exchange for exchange in unauthorized if exchange.credential not in (ANOTHER, NO_HEADER)]
+    if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
-    accepted = [exchange for exchange in others if indistinguishable(exchange, granted[0])]
+    accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_token[0])]
     if accepted:
-        return deviates(finding("scheme-accepted", credentials=let_in_words(accepted)), granted[0], *accepted)
-    return holds(*others)
+        return deviates(finding("scheme-accepted", credentials=let_in_words(accepted)), with_token[0], *accepted)
+    return holds(*in_other_forms)
 
 
-def none_granted(refusable: list[Exchange], code: str, *others: tuple[str, list[Exchange]]) -> Judgement:
-    """The judgement that none of these requests got the protected result; else a finding of this code, or of a refusal
-    that holds it. `others` are further findings, each with the exchanges that it is about. What cannot be read may be
-    the result."""
-    told = [exchange for exchange in refusable if grants_protected_result(exchange) or _says_done_in_a_text(exchange)]
-    granted = list(filter(is_granted, told))
-    for name, seen in ((code, granted), ("result-in-refusal", told), *others):
-        if seen:
-            return deviates(finding(name, credentials=let_in_words(seen), answer=answer_in_words(seen[0])), *seen)
-    if unread := [seen for seen in refusable if is_granted(seen) and seen.response and seen.response.broken]:
-        return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_of(unread)), *unread)
+# -- without a valid token nothing is granted -----------------------------------------------------------------------
+
+_NO_SUCCESS = say("no valid request succeeded: that answers are alike without a token shows nothing then")
+
+
+def none_granted(refusable: list[Exchange], code: str, *others: CodeAndExchanges) -> Judgement:
+    """The judgement that none of these requests, which must be refused, got what only a valid token may get.
+
+    The first of these findings counts that some exchange shows:
+
+    1. The finding of this code: a request was granted.
+    2. A refusal carries the result that it refuses.
+    3. `others`, in their order.
+
+    If there is none, a 200 that cannot be read makes the judgement inconclusive, because it may be the result.
+    """
+    with_result = []
+    for exchange in refusable:
+        if grants_protected_result(exchange) or _says_done_in_a_text(exchange):
+            with_result.append(exchange)
+    granted = list(filter(is_granted, with_result))
+    for code_of_finding, exchanges in ((code, granted), ("result-in-refusal", with_result), *others):
+        if exchanges:
+            credentials, answer = let_in_words(exchanges), answer_in_words(exchanges[0])
+            return deviates(finding(code_of_finding, credentials=credentials, answer=answer), *exchanges)
+
+    unread = []
+    for exchange in refusable:
+        is_unread = exchange.response is not None and bool(exchange.response.broken)
+        if is_unread and is_granted(exchange):
+            unread.append(exchange)
+    if unread:
+        return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_in_words(unread)), *unread)
     return holds(*refusable[:MOST_CITED])
 
 
 def _says_done_in_a_text(exchange: Exchange) -> bool:
-    """True if a text says that an execution is DONE. A refusal says so with this word alone, and a page never, because
-    scripts have it, too."""
+    """True if an answer that is no JSON says that an execution is DONE.
+
+    A refusal says so only if it is this word alone, and a page never does, because its scripts may have the word.
+    """
     response = exchange.response
     if exchange.operation != "executePix" or response is None or not says_done_in_words(response):
         return False
@@ -130,74 +181,102 @@ def _says_done_in_a_text(exchange: Exchange) -> bool:
 
 
 def token_is_required(
-    without_token: list[Exchange], valid: list[Exchange], code: str, *others: tuple[str, list[Exchange]]
+    without_token: list[Exchange], valid: list[Exchange], code: str, *others: CodeAndExchanges
 ) -> Judgement:
     """The judgement that requests without a valid token are refused. `valid` are the valid requests.
 
-    An answer grants the request if it says success or carries the result (`none_granted`, which explains `code` and
-    `others`), or if it cannot be told apart from the answer to a valid request: nothing differs, or nothing but the
-    values in what is no refusal. Without a success the answers have nothing to be compared with: that all answers are
-    equal may then mean that nobody is served.
+    A request was let in if one of these is true:
+
+    - Its answer says success or carries the result. `none_granted` judges that, and explains `code` and `others`.
+    - Its answer cannot be told apart from the answer to a valid request that succeeded.
+    - It is no refusal, and differs from such an answer in nothing but values.
+
+    If no valid request succeeded, there is nothing to compare with: equal answers may mean that nobody is served.
     """
     judgement = none_granted(without_token, code, *others)
     if judgement.deviates:
         return judgement
-    successes = [exchange for exchange in valid if is_served(exchange)]
+    successes = list(filter(is_served, valid))
     if not successes:
         return inconclusive(_NO_SUCCESS, *without_token[:1])
-    by_shape = {_shape_of(success): success for success in reversed(successes)}
-    by_shape.pop(frozenset(), None)
-    alike = {
-        exchange: next((success for success in successes if indistinguishable(exchange, success)), None)
-        or by_shape.get(_shape_of(exchange))
-        for exchange in without_token
-    }
-    let_in = [exchange for exchange, success in alike.items() if success]
-    if let_in:
-        compared = dict.fromkeys(success for success in alike.values() if success)
-        return deviates(finding("answered-alike", credentials=let_in_words(let_in)), *let_in, *compared)
-    return judgement
+
+    success_by_shape = _first_by_shape(successes)
+    successes_alike: dict[Exchange, Exchange] = {}  # by request without a valid token, the success that is alike
+    for exchange in without_token:
+        success = _indistinguishable_success(exchange, successes) or success_by_shape.get(_shape_of(exchange))
+        if success is not None:
+            successes_alike[exchange] = success
+    if not successes_alike:
+        return judgement
+    let_in = list(successes_alike)
+    compared = dict.fromkeys(successes_alike.values())
+    return deviates(finding("answered-alike", credentials=let_in_words(let_in)), *let_in, *compared)
+
+
+def _indistinguishable_success(exchange: Exchange, successes: Sequence[Exchange]) -> Exchange | None:
+    """The first success whose answer cannot be told apart from that of an exchange; None if there is none."""
+    for success in successes:
+        if indistinguishable(exchange, success):
+            return success
+    return None
+
+
+def _first_by_shape(successes: Sequence[Exchange]) -> dict[Facts, Exchange]:
+    """By shape of the answer, the first success that has it. An answer without a shape is left out."""
+    first_by_shape: dict[Facts, Exchange] = {}
+    for success in successes:
+        shape = _shape_of(success)
+        if shape:
+            first_by_shape.setdefault(shape, success)
+    return first_by_shape
 
 
 def _shape_of(exchange: Exchange) -> Facts:
     """The places and types of an answer in JSON that grants something, without its values. Empty for any other."""
     response = exchange.response
-    if response is None or not is_granted(exchange) or declines(response) or not data_of(response):
+    if response is None or not is_granted(exchange):
+        return frozenset()
+    if declines(response) or not data_of(response):
         return frozenset()
     return facts_of(response.json.value)
 
 
+# -- a refusal does nothing -----------------------------------------------------------------------------------------
+
+
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
-    """Deviates where a refused registration has registered its key."""
-    refused = (say("{type}: {answer}", type=type_sent(seen), answer=answer_in_words(seen)) for seen in effects)
-    return deviates(finding("refusal-with-effect", refused=joined(refused, ", ")), *effects) if effects else holds()
+    """The judgement that no refused registration registered its key. `effects` are those that did."""
+    if not effects:
+        return holds()
+    answers = [say("{type}: {answer}", type=type_sent(effect), answer=answer_in_words(effect)) for effect in effects]
+    return deviates(finding("refusal-with-effect", refused=joined(answers, ", ")), *effects)
 
 
 def no_refusal_was_executed(log: Log) -> Judgement:
-    """Deviates if a refusal carries the result of the execution that it refuses."""
+    """The judgement that no refusal carries the result of the execution that it refuses."""
     refused = executed_and_refused(log)
     if not refused:
         return holds()
     return deviates(finding("executed-and-refused", answer=answer_in_words(refused[0])), *refused[:MOST_CITED])
 
 
-_NO_SUCCESS = say("no valid request succeeded: that answers are alike without a token shows nothing then")
-
-
-# -- the documented request is enough -----------------------------------------------------------------------------
+# -- the documented request is enough -------------------------------------------------------------------------------
 
 _NOT_UNDERSTOOD = say(
     "no registration was understood ({answers}): perhaps the service expects another body, or the account holds as "
     "many keys as it may"
 )
-
-
 _ENOUGH_PREPARED = 3
-"""Prepared transfers that show whether an execution needs more than is documented."""
+"""Prepared transfers that show whether an execution needs more than is documented: the first and the last are executed
+as documented, the one between them with more."""
 
 
-def needs_more(log: Log, prepare: Prepare | None) -> Judgement:
-    """The judgement that codes which this run prepared are executed as documented, and not with more alone."""
+def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgement:
+    """The judgement that prepared codes are executed as documented, and not only with more than that.
+
+    More is a body, further headers and a query (`Execution.PREPARED_WITH_MORE`). `prepare` is how the profile has
+    transfers prepared; None if it has none prepared.
+    """
     answers = answers_to_real_codes(log)
     successes = list(filter(succeeded, answers))
     if successes:
@@ -206,11 +285,12 @@ def needs_more(log: Log, prepare: Prepare | None) -> Judgement:
     successes_with_more = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_MORE)))
     if successes_with_more and len(prepared) >= 2:
         return deviates(finding("needs-more"), *prepared, *successes_with_more)
+
     refused = prepared or answers
     why = say("no code was executed as documented ({answers})", answers=answers_in_words(refused))
     if prepare is None or prepare.count < _ENOUGH_PREPARED:
         why = say(
-            "no code was executed as documented ({answers}): supply more, or set transactions.prepare.count to "
+            "no code was executed as documented ({answers}): supply more codes, or set transactions.prepare.count to "
             "{count} or more",
             answers=answers_in_words(refused),
             count=_ENOUGH_PREPARED,
@@ -219,90 +299,128 @@ def needs_more(log: Log, prepare: Prepare | None) -> Judgement:
 
 
 def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
-    """The judgement that a request sent as application/json was granted, or refused for another reason."""
-    kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
-    if kinds == {RefusalKind.MEDIA_TYPE}:
+    """The judgement that requests are understood whose Content-Type is application/json.
+
+    It deviates if each is refused for its media type, and holds if one is granted. Else `otherwise` is the reason why
+    it is inconclusive.
+    """
+    refusal_kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
+    if refusal_kinds == {RefusalKind.MEDIA_TYPE}:
         return deviates(finding("json-refused"), *answers[:1])
-    return holds(*answers[:1]) if None in kinds else inconclusive(otherwise, *answers[:1])
+    one_is_granted = None in refusal_kinds  # None stands for no refusal
+    if one_is_granted:
+        return holds(*answers[:1])
+    return inconclusive(otherwise, *answers[:1])
 
 
 def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
-    """The judgement that the documented request is understood. If a changed request was accepted, the change is what
-    the service asks for in addition."""
-    needs_more = documented_request_is_not_enough(log)
-    if requirement_id in needs_more:
-        return needs_more[requirement_id]
-    understood, answers = understood_registrations(log), valid_registrations(log)
+    """The judgement that the documented registration is understood.
+
+    If a changed registration was accepted instead, the service needs the change, and the requirement about it deviates.
+    """
+    deviations = documented_request_is_not_enough(log)
+    if requirement_id in deviations:
+        return deviations[requirement_id]
+    understood = understood_registrations(log)
     if understood:
         return holds(understood[0])
-    why = _NOT_UNDERSTOOD.of(answers=answers_in_words(answers))
-    if not any(answer.response for answer in answers):
+
+    answers = valid_registrations(log)
+    if deviations:
+        why: Text = say("no registration as documented was understood")
+    elif not any(answer.response for answer in answers):
         why = say("no registration was answered ({answers})", answers=answers_in_words(answers))
-    if needs_more:
-        why = say("no registration as documented was understood")
+    else:
+        why = _NOT_UNDERSTOOD.of(answers=answers_in_words(answers))
     if requirement_id == "registerPixKey.contentType.accepted":
         return json_is_understood(answers, why)
     return inconclusive(why, *answers[:1])
 
 
-# -- values that the run itself knows ------------------------------------------------------------------------------
+# -- values that the run itself knows -------------------------------------------------------------------------------
 
 
-def of_no_other(requirement_id: str, sent: Mapping[Exchange, object]) -> Judgement:
-    """The judgement that no result has what another request named. It counts where one has what its own request named:
-    numbers of two kinds may be the same by chance."""
-    judged, field = {seen: judge(requirement_id, seen) for seen in sent}, requirement_id.split(".")[1]
-    others = sent.values() if any(each.holds for each in judged.values()) else ()
-    mixed_up = [seen for seen, each in judged.items() if each.deviates and _shown(seen, field) in others]
-    return deviates(finding("of-another", f"/data/{field}", field=field), *mixed_up) if mixed_up else holds()
+def value_is_of_no_other_request(requirement_id: str, values_sent: Mapping[Exchange, object]) -> Judgement:
+    """The judgement that no result has, in the field of the requirement, the value that another request named.
+
+    `values_sent` has by exchange the value that its request named. Numbers of two kinds may be the same by chance, so a
+    mixed-up value counts only if some result has the value of its own request.
+    """
+    field = requirement_id.split(".")[1]
+    judgements = {exchange: judge(requirement_id, exchange) for exchange in values_sent}
+    if not any(judgement.holds for judgement in judgements.values()):
+        return holds()
+    mixed_up = []
+    for exchange, judgement in judgements.items():
+        if judgement.deviates and _value_in_result(exchange, field) in values_sent.values():
+            mixed_up.append(exchange)
+    if not mixed_up:
+        return holds()
+    return deviates(finding("of-another", f"/data/{field}", field=field), *mixed_up)
 
 
-def has_the_amount(log: Log) -> Judgement:
-    """The judgement that the results of transfers which the run prepared have their amount."""
+def value_is_the_prepared_amount(log: Log) -> Judgement:
+    """The judgement that the results of transfers which the run prepared have the amount of one of them."""
     amounts = amounts_of(log.with_purpose(Preparation.TO_EXECUTE))
     executions = filter(succeeded, log.of("executePix", Execution.PREPARED))
-    values = {exchange: _shown(exchange, "value") for exchange in executions}
-    numbers = [seen for seen, value in values.items() if is_number(value)]
-    if not (amounts and numbers):
+    with_number = [exchange for exchange in executions if is_number(_value_in_result(exchange, "value"))]
+    if not amounts or not with_number:
         return inconclusive(say("no transfer was executed that the run prepared with a number as value"))
-    other = [seen for seen in numbers if values[seen] not in amounts]
-    return deviates(finding("other-amount", "/data/value"), *other) if other else holds(*numbers)
+    deviating = [exchange for exchange in with_number if _value_in_result(exchange, "value") not in amounts]
+    if deviating:
+        return deviates(finding("other-amount", "/data/value"), *deviating)
+    return holds(*with_number)
 
 
-def _shown(seen: Exchange, field: str) -> object:
-    return (data_of(seen.response) or {}).get(field)
+def _value_in_result(exchange: Exchange, field: str) -> object:
+    """The value of a field in the data of an answer; None if there is none."""
+    return (data_of(exchange.response) or {}).get(field)
 
 
-# -- one of many answers ------------------------------------------------------------------------------------------
+# -- one of many answers --------------------------------------------------------------------------------------------
 
 
-_NOTHING_TO_JUDGE = say("no answer to judge")
+def holds_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
+    """The judgement that the requirement holds in at least one answer.
 
-
-def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
-    """The judgement that one answer at least keeps the requirement: for an example that cannot hold in every answer."""
-    judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
-    ranks = (Conclusion.HOLDS, Conclusion.INCONCLUSIVE, Conclusion.DEVIATES)
-    refused = say("no code was executed: {answers}", answers=answers_in_words(answers))
-    none = inconclusive(refused if answers else say("no code was executed"))
-    return min(judged, key=lambda judgement: ranks.index(judgement.conclusion), default=none)
+    It is for an example that cannot hold in every answer. Of the judgements of the answers, the best one counts.
+    """
+    judgements = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
+    for conclusion in (Conclusion.HOLDS, Conclusion.INCONCLUSIVE, Conclusion.DEVIATES):
+        for judgement in judgements:
+            if judgement.conclusion is conclusion:
+                return judgement
+    if not answers:
+        return inconclusive(say("no code was executed"))
+    return inconclusive(say("no code was executed: {answers}", answers=answers_in_words(answers)))
 
 
 def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_sent: Text = "") -> Judgement:
-    """The judgement that no request to the operation breaks the requirement, of which the first is shown; generated
-    invalid ones are judged apart."""
+    """The judgement that no request to the operation breaks a robustness requirement.
+
+    Invalid requests that are generated are left out, because they are judged apart. `not_sent` is a sentence about
+    requests that were not sent, or tested nothing; it stands beside a requirement that holds.
+    """
     operation = requirement_id.partition(".")[0]
     attempts = log.attempts(operation)
-    seen = [each for each in attempts if each.valid or not each.part]
-    judged = [(each, reproduction.judge(requirement_id, each)) for each in seen]
-    if broken := [each for each, judgement in judged if judgement.deviates]:
-        return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
+    exchanges = [exchange for exchange in attempts if exchange.valid or not exchange.part]
+    judgements = [(exchange, reproduction.judge(requirement_id, exchange)) for exchange in exchanges]
+    breaking = [exchange for exchange, judgement in judgements if judgement.deviates]
+    if breaking:
+        findings: list[Finding] = []
+        for _, judgement in judgements:
+            findings += judgement.findings
+        return deviates(findings, *breaking)
     late = never_answered(operation, log.attempts()) if requirement_id.endswith(".connection") else []
     if late:
         return deviates(finding("not-answered", requests=len(late)), *late)
-    if not any(each.response for each in seen):
-        answers = joined(answer_in_words(each) for each in seen)
-        return inconclusive(say("no answer to judge: {answers}", answers=answers) if seen else _NOTHING_TO_JUDGE)
-    once = {each: judgement.why for each, judgement in judged if judgement.why}
-    shown = [each for each, judgement in judged if judgement.holds]
-    return holds(*once, *shown[:1], why=joined([*once.values(), not_sent]))
+
+    if not exchanges:
+        return inconclusive(say("no answer to judge"))
+    if not any(exchange.response for exchange in exchanges):
+        answers = joined(map(answer_in_words, exchanges))
+        return inconclusive(say("no answer to judge: {answers}", answers=answers))
+    # Reasons of judgements that are no deviation, such as "not seen again with nothing else in flight".
+    remarks = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
+    holding = [exchange for exchange, judgement in judgements if judgement.holds]
+    return holds(*remarks, *holding[:1], why=joined([*remarks.values(), not_sent]))

@@ -14,7 +14,7 @@ from itertools import cycle
 from environments.door.wrong_tokens import NO_HEADER
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import operations
-from tests.traffic.invalid import unauthorized
+from tests.traffic.invalid import unreadable_request
 from tests.traffic.scenario import Traffic
 from tests.traffic.together import Send
 
@@ -66,7 +66,7 @@ def neighbours_of_executions(traffic: Traffic, unknown_code: str) -> Iterator[Se
 
 
 def _send_unreadable(traffic: Traffic, credential: str, purpose: Purpose) -> Exchange:
-    return unauthorized("registerPixKey", credential).send(traffic.client.with_purpose(purpose))
+    return unreadable_request("registerPixKey", credential).send(traffic.client.with_purpose(purpose))
 
 
 def _next_of(sends: Iterator[Send]) -> list[Send]:

@@ -21,8 +21,8 @@ from spec.message import Text
 from spec.observed import ObservedValues, answer_that_stands
 from spec.requirements import requirements
 from tests.traffic import observed_values as values
-from tests.traffic.execution import Execution, Preparation
 from tests.traffic.keys.purposes import Registering
+from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.robustness import Invalid, Unreadable
 from tests.traffic.undescribed import Reading
 
@@ -39,7 +39,7 @@ class Situation:
     If the requirement is about an operation, the requests are to this operation.
     """
 
-    name: str | Callable[[Exchange, Log], Text | None]
+    phrase: str | Callable[[Exchange, Log], Text | None]
     """The phrase of the situation, or a function that gives it for a request: None if the request does not count."""
     purposes: tuple[Purpose, ...]
     """Purposes of the requests that count."""
@@ -52,9 +52,9 @@ class Situation:
     every_attempt: bool = False
     """True if answers count, too, that were replaced because the request was sent again."""
 
-    def name_of(self, exchange: Exchange, log: Log) -> Text | None:
+    def phrase_of(self, exchange: Exchange, log: Log) -> Text | None:
         """The phrase of the situation that a request is in; None if the request does not count."""
-        return self.name(exchange, log) if callable(self.name) else self.name
+        return self.phrase(exchange, log) if callable(self.phrase) else self.phrase
 
     def requests(self, requirement_id: str, log: Log) -> list[Exchange]:
         """The requests in the log that may show the requirement in this situation."""
@@ -138,17 +138,24 @@ def observed(requirement_id: str, log: Log) -> Observed:
     """What the log shows for a requirement of the table OBSERVATIONS."""
     observation = Observed()
     for situation in OBSERVATIONS[requirement_id]:
-        is_shown = False
-        for exchange in situation.requests(requirement_id, log):
-            name = situation.name_of(exchange, log)
-            if name is None:
-                continue
-            answer = exchange if situation.every_attempt else answer_that_stands(exchange, log)
-            value = situation.read(answer, log)
-            if value is not None:
-                observation.values.setdefault(name, []).append(value)
-                observation.exchanges.append(answer)
-                is_shown = True
-        if situation.otherwise and not is_shown:
+        shown = _values_shown_in(situation, requirement_id, log)
+        for phrase, value, answer in shown:
+            observation.values.setdefault(phrase, []).append(value)
+            observation.exchanges.append(answer)
+        if situation.otherwise and not shown:
             observation.values[""] = [situation.otherwise]
     return observation
+
+
+def _values_shown_in(situation: Situation, requirement_id: str, log: Log) -> list[tuple[Text, Facts | str, Exchange]]:
+    """The phrase of the situation, the value and the answer of each exchange that shows one, in order."""
+    shown = []
+    for exchange in situation.requests(requirement_id, log):
+        phrase = situation.phrase_of(exchange, log)
+        if phrase is None:
+            continue
+        answer = exchange if situation.every_attempt else answer_that_stands(exchange, log)
+        value = situation.read(answer, log)
+        if value is not None:
+            shown.append((phrase, value, answer))
+    return shown

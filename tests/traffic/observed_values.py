@@ -4,7 +4,10 @@ Each function takes an exchange and the log that it is in, and gives None if the
 kinds:
 
 - A function `by_…` gives the phrase of the situation that the exchange is in.
-- Any other one gives the value that is observed: facts of the answer, or a few words. A value names nobody.
+- Any other function gives the value that is observed: facts of the answer, or a few words. A value names nobody.
+
+An answer is evidence if the same request gets it again in a minute. An answer that stands is that of the request or, if
+it is no evidence, that of the same request sent once more.
 """
 
 from __future__ import annotations
@@ -39,10 +42,10 @@ from spec.log import Log
 from spec.message import Text, joined
 from spec.observed import answer_of, answer_that_stands, indistinguishable, is_evidence, is_refused
 from tests.harness.selection import MAY_BE_OPEN
-from tests.traffic.execution import Execution, Preparation
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import OTHER_TYPES, body_sent, type_sent
-from tests.traffic.robustness import Invalid, Unreadable, without_the_token
+from tests.traffic.money.executions import Execution, Preparation
+from tests.traffic.robustness import Invalid, Unreadable, unreadable_requests
 from tests.traffic.undescribed import Reading
 
 _REGISTER, _EXECUTE = "registerPixKey", "executePix"
@@ -111,11 +114,12 @@ def headers_of_versions(exchange: Exchange, log: Log) -> str | None:
 
 
 def _names_of_headers(exchange: Exchange, names: Iterable[str]) -> str | None:
-    """Those of the names that the answer to a granted request has as headers. No value of a header is kept."""
+    """The headers with these names that the answer to a granted request has. No value of a header is kept."""
     response = exchange.response
     if response is None or exchange.credential != VALID or not is_granted(exchange):
         return None
-    return ", ".join(filter(response.header, names)) or "none"
+    present = [name for name in names if response.header(name)]
+    return ", ".join(present) or "none"
 
 
 def by_path_parameter(exchange: Exchange, log: Log) -> Text | None:
@@ -140,7 +144,14 @@ def format_of(text: str) -> str:
 def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
     """REQUIRED or NOT_REQUIRED, by the answers to the same request without and with the token.
 
-    Empty if they do not tell: for example, if both are refused in the same way, and not because of the caller.
+    | without the token | with the token | the token is |
+    |---|---|---|
+    | refused because of the caller | | REQUIRED |
+    | not refused | | NOT_REQUIRED |
+    | refused otherwise | granted, or another answer | REQUIRED |
+    | refused otherwise | the same answer | not told: the text is empty |
+
+    Empty also if an answer that decides is no evidence.
     """
     if without_token.response is None or not is_evidence(without_token):
         return ""
@@ -167,19 +178,20 @@ def need_of_the_token_for_a_write(exchange: Exchange, log: Log) -> str | None:
     """
     if exchange.credential != NO_HEADER or not is_evidence(exchange):
         return None
-    return _need_by_unreadable_body(exchange, log) or "the body is refused first"
+    need = _need_by_unreadable_body(exchange, log)
+    return need or "the body is refused first"
 
 
 def _need_by_unreadable_body(exchange: Exchange, log: Log) -> str:
     """REQUIRED or NOT_REQUIRED, by a request with an unreadable body and the same with the token; empty if they do not
     tell."""
-    [with_token] = without_the_token(log, exchange.operation, VALID)
+    [with_token] = unreadable_requests(log, exchange.operation, VALID)
     return need_of_the_token(exchange, with_token)
 
 
 # -- invalid requests ---------------------------------------------------------------------------------------------
 
-_LARGE = frozenset({"very long", "a very long text", "long"})
+_LARGE_CLASSES = frozenset({"very long", "a very long text", "long"})
 """Classes of invalid requests that show whether a service limits the size of a request."""
 _COMPLETE = ("pixKey", "a synthetic key")
 """Class of a registration with every field. Registrations that lack a field are compared with it."""
@@ -190,8 +202,9 @@ _MISSING = "missing"
 
 
 def by_large_request(exchange: Exchange, log: Log) -> Text | None:
-    """The operation, and the part of the request that is large."""
-    if exchange.unusual[1] not in _LARGE or not _stands_for_its_class(exchange, log):
+    """The operation, the part of the request that is large, and how."""
+    _, how_it_is_unusual = exchange.unusual
+    if how_it_is_unusual not in _LARGE_CLASSES or not _stands_for_its_class(exchange, log):
         return None
     return joined((exchange.operation, *exchange.unusual), ", ")
 
@@ -206,7 +219,7 @@ def refusal_for_its_size(exchange: Exchange, log: Log) -> Facts | str | None:
 
 
 def _stands_for_its_class(exchange: Exchange, log: Log) -> bool:
-    """True if of the requests of its class this one counts. On a sandbox some deletions are sent for two accounts."""
+    """True if this request counts for its class. On a sandbox a class may have two deletions, for two accounts."""
     return _request_of_class(exchange.operation, exchange.unusual, log) == exchange
 
 
@@ -218,7 +231,8 @@ def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exc
     shows more if the account exists.
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
-    is_unreadable = unusual[1] in UNREADABLE
+    _, how_it_is_unusual = unusual
+    is_unreadable = how_it_is_unusual in UNREADABLE
     preferred = []
     for exchange in requests:
         is_for_synthetic_account = MARK in exchange.request.last_segment
@@ -239,7 +253,7 @@ def _complete_registration(log: Log) -> Exchange | None:
 
 # -- refusals -----------------------------------------------------------------------------------------------------
 
-_CREDENTIALS = {
+_PHRASES_OF_CREDENTIALS = {
     NO_HEADER: "without a token",
     ANOTHER: "with a wrong token",
     "an empty bearer": "with an empty bearer",
@@ -249,7 +263,7 @@ _CREDENTIALS = {
 
 
 def by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """The thing for which a request may be refused; None if another requirement shows how it is refused."""
+    """The part of the request for which it may be refused; None if another requirement shows how it is refused."""
     if exchange.credential != VALID:
         return _by_credential(exchange, log)
     if exchange.purpose in OTHER_TYPES:
@@ -260,32 +274,35 @@ def by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
 
 
 def by_operation_and_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """The operation, and the thing for which a request may be refused; None for an undocumented path."""
-    what = by_what_is_refused(exchange, log) if exchange.operation else None
-    return None if what is None else joined((exchange.operation, what), ", ")
+    """The operation, and the part of the request for which it may be refused; None for an undocumented path."""
+    if not exchange.operation:
+        return None
+    refused_part = by_what_is_refused(exchange, log)
+    return None if refused_part is None else joined((exchange.operation, refused_part), ", ")
 
 
 def _by_credential(exchange: Exchange, log: Log) -> Text | None:
     """The phrase of the wrong credential of a request; None if the answer may depend on something else."""
     if exchange.operation == _EXECUTE and exchange.purpose is not Execution.UNKNOWN_CODE_REFUSED:
         return None  # with a real code the answer may depend on whether it was executed before
-    if exchange.operation in MAY_BE_OPEN:
+    if exchange.operation in MAY_BE_OPEN:  # it writes, and may need no token: only its unreadable requests count
         if exchange.purpose is not Unreadable.IS_THE_TOKEN_WANTED:
             return None
         if _need_by_unreadable_body(exchange, log) != REQUIRED:
             return None  # the body is refused. Another requirement shows whether the operation wants the token
-    return _CREDENTIALS.get(exchange.credential)
+    return _PHRASES_OF_CREDENTIALS.get(exchange.credential)
 
 
 def _by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
     """The phrase of the unusual part of an invalid request; None if another requirement is about this part."""
-    what = exchange.unusual[1]
+    _, how_it_is_unusual = exchange.unusual
     is_other_account = exchange.operation == _REGISTER and exchange.unusual == _OTHER_ACCOUNT
-    if what in _LARGE or is_other_account:
+    if how_it_is_unusual in _LARGE_CLASSES or is_other_account:
         return None  # general.sizeLimit, registerPixKey.account.relation
-    if what != _MISSING:
+    if how_it_is_unusual != _MISSING:
         return joined(exchange.unusual, ": ")
-    complete, answer = _complete_registration(log), answer_that_stands(exchange, log)
+    complete = _complete_registration(log)
+    answer = answer_that_stands(exchange, log)
     if complete is None or indistinguishable(answer, complete):
         return None  # registerPixKey.body.required shows whether the field is needed
     return "a field: missing"
@@ -333,7 +350,7 @@ def code_of_refusal(exchange: Exchange, log: Log) -> str | None:
     code = code_of(exchange.response)
     if code is None:
         return None
-    return number_of(Decimal(code))
+    return number_as_shown(Decimal(code))
 
 
 # -- fields of the execution result -------------------------------------------------------------------------------
@@ -357,14 +374,19 @@ def by_code_and_account_type(exchange: Exchange, log: Log) -> Text | None:
 
 
 def status_in_result(exchange: Exchange, log: Log) -> str | None:
-    """The status of an execution result. For a supplied code only the word "seen", because its situation has the
-    status."""
+    """The status of an execution result.
+
+    For a supplied code only the word "seen", because the phrase of its situation (`by_code_and_status`) has the status.
+    """
     return _value_or_seen(exchange, _status_in_result(exchange))
 
 
 def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
-    """The account type of an execution result. For a supplied code only the word "seen", because its situation has the
-    type."""
+    """The account type of an execution result.
+
+    For a supplied code only the word "seen", because the phrase of its situation (`by_code_and_account_type`) has the
+    type.
+    """
     return _value_or_seen(exchange, _account_type_in_result(exchange))
 
 
@@ -382,7 +404,7 @@ def status_before_execution(exchange: Exchange, log: Log) -> str | None:
     if not succeeded(exchange):
         return None
     data = data_of(exchange.response) or {}
-    return word_of(data["status"]) if "status" in data else "no status"
+    return status_as_shown(data["status"]) if "status" in data else "no status"
 
 
 def _by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
@@ -399,21 +421,22 @@ def _by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
 
 def _value_or_seen(exchange: Exchange, value: str | None) -> str | None:
     """The value, if the code was prepared by the run; for a supplied code only the word "seen"."""
-    if value is None or exchange.purpose is Execution.PREPARED:
-        return value
-    return "seen"
+    is_of_supplied_code = exchange.purpose is not Execution.PREPARED
+    if value is not None and is_of_supplied_code:
+        return "seen"
+    return value
 
 
 def _status_in_result(exchange: Exchange) -> str | None:
     """The status of an execution result; None if there is none."""
     value = _in_result(exchange, "status")
-    return None if value is _ABSENT else word_of(value)
+    return None if value is _ABSENT else status_as_shown(value)
 
 
 def _account_type_in_result(exchange: Exchange) -> str | None:
     """The account type of an execution result; None if there is none."""
     value = _in_result(exchange, "accountType")
-    return None if value is _ABSENT else number_of(value)
+    return None if value is _ABSENT else number_as_shown(value)
 
 
 def _in_result(exchange: Exchange, field: str) -> object:
@@ -422,14 +445,14 @@ def _in_result(exchange: Exchange, field: str) -> object:
     return (data or {}).get(field, _ABSENT)
 
 
-def word_of(value: object) -> str:
+def status_as_shown(value: object) -> str:
     """A status as it may be shown: the word itself if it is plain, else words that say what it is."""
     if not isinstance(value, str):
         return "no text"
     return value if is_plain_value(value) else "another text"
 
 
-def number_of(value: object) -> str:
+def number_as_shown(value: object) -> str:
     """A number as it may be shown: itself if it has few digits, else its power of ten."""
     if not is_integer(value) or not isinstance(value, Decimal):
         return "no integer"
@@ -477,8 +500,9 @@ def outcome_of_registration(exchange: Exchange, log: Log) -> str | None:
 
 def by_missing_field(exchange: Exchange, log: Log) -> Text | None:
     """The field that a registration lacks."""
-    field, what = exchange.unusual
-    return field if what == _MISSING and _stands_for_its_class(exchange, log) else None
+    field, how_it_is_unusual = exchange.unusual
+    is_missing = how_it_is_unusual == _MISSING
+    return field if is_missing and _stands_for_its_class(exchange, log) else None
 
 
 def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
@@ -505,13 +529,18 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
 
 
 def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
-    """Outcome of a registration whose body names another account than its path. It is compared with the complete
-    registration, like one that lacks a field."""
+    """ACCEPTED, REFUSED or LIKE_COMPLETE for a registration whose body names another account than its path.
+
+    It is compared with the complete registration, like one that lacks a field. The field account is NOT_REQUIRED if
+    this registration is accepted and the complete one is not, and so on.
+    """
     if exchange.unusual != _OTHER_ACCOUNT:
         return None
-    outcomes = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED}
     need = need_of_the_field(exchange, log)
-    return outcomes.get(need, need) if need else None
+    if need is None:
+        return None
+    outcomes = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED, LIKE_COMPLETE: LIKE_COMPLETE}
+    return outcomes[need]
 
 
 def by_type_and_format(exchange: Exchange, log: Log) -> Text | None:

@@ -2,11 +2,11 @@
 
 1. Preflight: `check_target`.
 2. Alone and in order: the keys, then the executions, then transfers that are only prepared, then sequences of all
-   three. Within this, wrong tokens, two registrations and two executions go side by side.
+   three. Within this phase wrong tokens, two registrations and two executions go at the same moment as another request.
 3. Together: all that names nobody, or only reads.
-4. Side by side on purpose; then what may stand in for a token, together.
+4. In pairs that leave at the same moment; then stand-ins, together: what a service may take for a token.
 5. What the answers leave open, and what may have changed since; and the generated requests, together.
-6. Clean up.
+6. Clean up: keys that the run registered are deleted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TextIO
@@ -27,6 +27,7 @@ from environments.door.door import NoteAbout
 from environments.door.limits import WANT_THE_TOKEN
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
+from reports.result.verdicts import RunVerdict
 from spec.exchange import VALID
 from spec.interface import PREPARING
 from spec.message import say
@@ -36,56 +37,72 @@ from tests.harness.pen import OurLine
 from tests.harness.selection import ids_tested, in_scope, reach_of, uses
 from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
-from tests.traffic.execution import ask_in_the_end, execute
-from tests.traffic.existence import find_out
+from tests.traffic.execution import execute, send_first_code_at_the_end
+from tests.traffic.existence import ask_what_is_open
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
 from tests.traffic.property import Generation
-from tests.traffic.refused_credentials import credentials_of
-from tests.traffic.robustness import ask_for_unknown_accounts, ask_without_the_token, send_invalid
+from tests.traffic.refused_credentials import credentials_in_words
+from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable_requests
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 from tests.traffic.trust.asking import ask_at_the_start, ask_in_place_of_a_token
-from tests.traffic.undescribed import prepare_transfers, read, read_again, read_beside_refusals
+from tests.traffic.undescribed import (
+    prepare_transfers,
+    send_reads,
+    send_reads_after_changes,
+    send_reads_beside_refusals,
+)
 
 IN_ORDER: tuple[Scenario, ...] = (ask_at_the_start, register, execute, prepare_transfers)
-"""What needs the first second; the keys, then the executions, then the transfers that are only prepared."""
-AT_ONCE: tuple[Scenario, ...] = (read, send_invalid, ask_without_the_token)
-SIDE_BY_SIDE: tuple[Scenario, ...] = (read_beside_refusals,)
+"""Scenarios that are sent alone and in this order: what needs the first second of a run; the keys; the executions; the
+transfers that are only prepared."""
+AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_requests)
+"""Scenarios that are sent together, because they name nobody, or only read."""
+SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
+"""Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
 WITH_STAND_INS: tuple[Scenario, ...] = (ask_in_place_of_a_token,)
-"""Wrong tokens that name nobody: behind all that a lock would keep from being answered."""
-IN_THE_END: tuple[Scenario, ...] = (read_again, ask_in_the_end, find_out)
+"""Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
+would answer nothing else."""
+IN_THE_END: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
-LAST: tuple[Scenario, ...] = (ask_for_unknown_accounts, ask_where_answers_disagree)
-"""What other answers are compared with: it takes no place in limits.transfers from them."""
+LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
+"""What other answers are compared with. It is sent last, so that it takes no place in limits.transfers from them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *IN_THE_END, *LAST)
 
 
 @dataclass(frozen=True)
 class RunTraffic:
-    """Traffic of the selected tests; `world` is None if no sequences were sent."""
+    """The traffic of the selected tests."""
 
     traffic: Traffic
+    """The requests of the scenarios."""
     generation: Generation
+    """The generated requests."""
     world: World | None
+    """The sequences of registrations, deletions, preparations and executions; None if none were selected."""
 
 
 SENT = pytest.StashKey[RunTraffic]()
+"""Where pytest keeps the traffic for the tests."""
 
 
-def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
-    """Send everything that the tests judge; nothing where the preflight found the token refused. Whatever happens, no
-    key is left that may be deleted."""
+def send_and_clean_up(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
+    """Send everything that these tests judge, and delete the keys that the run registered and may delete.
+
+    Nothing is sent for the tests if the preflight found that the token is refused. The keys are deleted whatever
+    happens.
+    """
     client, profile = session.client, session.profile
+    items_to_send_for = [] if client.token_is_refused else items
     try:
-        asked = [] if client.token_is_refused else items
-        return send_all(config, client, profile, session.run.seed, asked, session.reproduction)
+        return send_everything(config, client, profile, session.run.seed, items_to_send_for, session.reproduction)
     finally:
         if profile.accounts and "register-keys" in profile.allow:
             Registrar(client, profile).finish()
 
 
-def send_all(
+def send_everything(
     config: pytest.Config,
     client: Client,
     profile: Profile,
@@ -93,24 +110,52 @@ def send_all(
     items: Sequence[pytest.Item],
     reproduction: Reproduction,
 ) -> RunTraffic:
-    """Send everything that the tests judge through this client."""
-    items = in_scope(items, profile)
-    traffic = Traffic(client, profile, reach_of(ids_tested(items, "traffic"), profile), reproduction)
-    preparing = [name for name in PREPARING if traffic.permitted(name)]
-    client.door.budget.share_transfers(preparing, [name for name in preparing if name in profile.requests])
-    surveyed = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
-    generation = Generation(client, profile, reproduction, surveyed)
+    """Send everything that these tests judge, through this client. The seed decides what is drawn.
+
+    A test says by its fixtures which traffic it judges: `traffic` (the scenarios), `generation` (generated requests)
+    or `world` (sequences).
+    """
+    items_in_scope = in_scope(items, profile)
+    traffic = Traffic(client, profile, reach_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
+    _share_transfers(traffic)
+    sent_by_scenarios = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
+    generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
     world = None
-    if profile.accounts and any(uses(item, "world") for item in items):
-        world = World(client, profile, reach_of(ids_tested(items, "traffic", "world"), profile), reproduction)
+    if profile.accounts and any(uses(item, "world") for item in items_in_scope):
+        reach = reach_of(ids_tested(items_in_scope, "traffic", "world"), profile)
+        world = World(client, profile, reach, reproduction)
+    run_traffic = RunTraffic(traffic, generation, world)
+    _draw(run_traffic, config, seed, items_in_scope)
+    _send_in_phases(run_traffic)
+    _note_lockouts(traffic)
+    return run_traffic
+
+
+def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
+    """Draw the sequences, and note which operations the tests want generated requests to: these are drawn later."""
+    profile = run_traffic.traffic.profile
     for item in items:
         if uses(item, "generation"):
-            generation.draw(item.callspec.params["operation"], seed, examples_of(config, profile, 0))  # type: ignore[attr-defined]
-    if world is not None:
-        world.draw(seed, examples_of(config, profile))
-    generation.begin()
+            operation = item.callspec.params["operation"]  # type: ignore[attr-defined]
+            run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
+    if run_traffic.world is not None:
+        run_traffic.world.draw(seed, examples_of(config, profile))
+
+
+def _share_transfers(traffic: Traffic) -> None:
+    """Have the door share limits.transfers among the operations that may prepare a transfer."""
+    preparing = [operation for operation in PREPARING if traffic.permitted(operation)]
+    with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
+    traffic.client.door.budget.share_transfers(preparing, with_valid_body)
+
+
+def _send_in_phases(run_traffic: RunTraffic) -> None:
+    """Send the traffic of a run, phase after phase."""
+    traffic, generation = run_traffic.traffic, run_traffic.generation
+    world = run_traffic.world
+    generation.begin()  # it draws in a thread of its own while other requests wait for their answers
     traffic.send(IN_ORDER)
-    if world is not None:  # last, as a transfer that is executed twice gets the room that is left
+    if world is not None:  # after the executions, because it executes a transfer twice if there is room left
         world.follow()
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
@@ -121,56 +166,69 @@ def send_all(
     generation.look_for_smaller_cases()
     if world is not None:
         world.look_for_shorter_sequences()
-    for name in filter(client.door.backoff.locks_out, WANT_THE_TOKEN):
-        tried = credentials_of([seen for seen in traffic.log.targeted(name) if seen.credential != VALID])
-        why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=tried)
-        client.door.note(NoteAbout.CUT, why, name)
-    return RunTraffic(traffic, generation, world)
+
+
+def _note_lockouts(traffic: Traffic) -> None:
+    """Note each operation that locks the caller out after wrong tokens, with the credentials that were tried."""
+    door = traffic.client.door
+    for operation in filter(door.backoff.locks_out, WANT_THE_TOKEN):
+        refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
+        credentials = credentials_in_words(refusable)
+        why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
+        door.note(NoteAbout.CUT, why, operation)
 
 
 # -- the run -------------------------------------------------------------------------------------------------------
 
 _NEW_LINE = "\r\x1b[K"
 """Carriage return, and a line without text (ECMA-48, EL)."""
+_SHOWN_IN_PLACE_S, _SHOWN_IN_A_LOG_S = 0.25, 15
+"""Seconds between two lines of progress: on a terminal, in the place of the line before; elsewhere below it."""
 
 
 def check_target(session: Session) -> None:
     """Check the target once. A run whose target cannot be reached ends here."""
     run, foreign = session.run, session.display.foreign
-    if unreachable := preflight(session.client):
-        run.unreachable = foreign(unreachable)
-        why = f"{run.base_url} cannot be reached: {unreachable}; this is no verdict on the service"
-        pytest.exit(foreign(why), returncode=7)
+    reason = preflight(session.client)
+    if reason:
+        run.unreachable = foreign(reason)
+        why = f"{run.base_url} cannot be reached: {reason}; this is no verdict on the service"
+        pytest.exit(foreign(why), returncode=RunVerdict.UNREACHABLE.exit_status)
 
 
 def send_showing_progress(session: Session, tests: pytest.Session) -> None:
-    """Send everything that the tests judge, and print how far it is."""
+    """Send everything that the tests judge, and print how far it is, unless pytest is quiet."""
     terminal = tests.config.pluginmanager.get_plugin("terminalreporter")
-    is_shown = terminal is not None and terminal.verbosity >= 0
-    say_line = terminal.write_line if terminal and is_shown else lambda line: None
+    if terminal is None or terminal.verbosity < 0:
+        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+        return
     progress = partial(_progress_of, session)
-    say_line(OurLine(f"sending to {session.run.base_url}: {progress()}"))
-    with _shown_again_and_again(sys.stdout, progress) if is_shown else nullcontext():
-        tests.config.stash[SENT] = send(tests.config, session, tests.items)
-    say_line(OurLine(f"judging {len(session.door.exchanges)} answers"))
+    terminal.write_line(OurLine(f"sending to {session.run.base_url}: {progress()}"))
+    with _progress_printed(sys.stdout, progress):
+        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+    terminal.write_line(OurLine(f"judging {len(session.door.exchanges)} answers"))
 
 
 def _progress_of(session: Session) -> str:
+    """The number of requests that were sent, and the most that may be sent."""
     return f"{len(session.door.exchanges)} of at most {session.profile.limits.requests} requests"
 
 
 @contextmanager
-def _shown_again_and_again(file: TextIO, line: Callable[[], str]) -> Iterator[None]:
-    """Have a thread print the line while something else goes on that prints nothing; in the end nothing of it stays on
-    a terminal."""
+def _progress_printed(file: TextIO, line: Callable[[], str]) -> Iterator[None]:
+    """Have a thread print the line of this moment again and again, while the body of `with` runs and prints nothing.
+
+    On a terminal each line takes the place of the line before, and at the end nothing of it stays.
+    """
     in_place = file.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    interval_s = _SHOWN_IN_PLACE_S if in_place else _SHOWN_IN_A_LOG_S
     stopped = threading.Event()
 
-    def show() -> None:
-        while not stopped.wait(0.25 if in_place else 15):
+    def print_until_stopped() -> None:
+        while not stopped.wait(interval_s):
             _print(file, f"{_NEW_LINE}{line()}" if in_place else f"{line()}\n")
 
-    thread = threading.Thread(target=show, daemon=True)
+    thread = threading.Thread(target=print_until_stopped, daemon=True)
     thread.start()
     try:
         yield
@@ -182,6 +240,7 @@ def _shown_again_and_again(file: TextIO, line: Callable[[], str]) -> Iterator[No
 
 
 def _print(file: TextIO, text: str) -> None:
-    with suppress(OSError):  # nobody looks any more
+    """Write a text at once. If the file is closed, such as a pipe, nobody reads it any more."""
+    with suppress(OSError):
         file.write(text)
         file.flush()

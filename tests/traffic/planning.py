@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Container, Sequence
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,7 @@ from spec.rules import Reproduction
 from tests.harness.options import PRINTING, explains, options_given
 from tests.harness.selection import group_of, ids_tested, permits, requirement_of, selection
 from tests.traffic.enough import few_exchanges
-from tests.traffic.phases import send_all
+from tests.traffic.phases import send_everything
 
 InPlaceOfTests = Callable[[pytest.Session], None]
 """Prints something about the collected tests instead of running them."""
@@ -43,21 +42,27 @@ InPlaceOfTests = Callable[[pytest.Session], None]
 def what_to_print(config: pytest.Config, profile: Profile, resend: Container[str]) -> InPlaceOfTests | None:
     """Function that prints what --plan, --explain or --list asks for; None without these options.
 
-    pytest still collects the tests, and prints nothing of its own about them. Raises UsageError if two of the options
-    are given, and for an id that is not known.
+    pytest still collects the tests, and prints nothing of its own about them. `resend` has the codes that may be sent
+    although an earlier run sent them. Raises UsageError if two of the options are given, and for an id that is not
+    known.
     """
     options = options_given(config, PRINTING)
     if not options:
         return None
-    if explains(config) and len(options) > 1:
+    if not explains(config):
+        _silence_pytest(config)
+        return partial(_print_plan, profile, resend)
+    if len(options) > 1:
         raise pytest.UsageError(f"{' and '.join(options)} each print something; name one of them")
-    printing = partial(_print_plan, profile, resend)
-    if explains(config):
-        ids = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
-        printing = partial(_print_explanation, profile, ids)
+    ids = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
+    _silence_pytest(config)
+    return partial(_print_explanation, profile, ids)
+
+
+def _silence_pytest(config: pytest.Config) -> None:
+    """Have pytest collect the tests without a line about them."""
     config.option.collectonly = False  # with --collect-only, pytest would print the tests instead
     config.option.verbose = -2  # below quiet: pytest prints not even the number of tests
-    return printing
 
 
 def _print_plan(profile: Profile, resend: Container[str], session: pytest.Session) -> None:
@@ -67,7 +72,7 @@ def _print_plan(profile: Profile, resend: Container[str], session: pytest.Sessio
     journal, trouble, _ = journal_in_words(profile)
     if config.getoption("new_journal"):
         trouble = "--new-journal starts it, and what can be read of an old one still counts"
-    about_the_journal = "; ".join(filter(None, (journal, trouble)))
+    about_the_journal = "; ".join(text for text in (journal, trouble) if text)
     print_lines(plan_lines(plan, profile, about_the_journal, selection(config)))
 
 
@@ -121,19 +126,22 @@ _SUCCESSFUL = {"status": "DONE", "Success": "true"}
 
 
 def planned(config: pytest.Config, profile: Profile, resend: Container[str], items: Sequence[pytest.Item]) -> Plan:
-    """Plan of the requests of the selected tests.
+    """Plan of the requests that a run sends for the selected tests, which are `items`.
 
     `resend` has the codes that may be sent although an earlier run sent them.
     """
-    door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend, new_journal=config.getoption("new_journal"))
+    new_journal = config.getoption("new_journal")
+    door = open_planned_door(profile, TOKEN, _PlanningWire(profile), resend=resend, new_journal=new_journal)
     client = Client(door)
     preflight(client)
     reproduction = Reproduction(door.exchanges, door.sent_again)
-    traffic = send_all(config, client, profile, config.getoption("seed") or 0, items, reproduction).traffic
+    seed = config.getoption("seed") or 0
+    traffic = send_everything(config, client, profile, seed, items, reproduction).traffic
     operations_tested = (requirements()[requirement_id].operation for requirement_id in ids_tested(items, "sent"))
+    denied = frozenset(name for name in operations_tested if name and not permits(profile, name))
     return Plan(
         door.exchanges,
-        denied=frozenset(name for name in operations_tested if name and not permits(profile, name)),
+        denied=denied,
         executes=traffic.reach.spends_codes,
         barred=list(door.guard.barred),
         cut=list(door.unsent),
@@ -142,10 +150,10 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     )
 
 
-class _Wire:
+class _PlanningWire:
     """A wire that sends nothing.
 
-    A valid request succeeds, with an answer as in the interface document. Any other is refused.
+    A valid request succeeds, with an answer as in the interface document. Any other request is refused.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -157,7 +165,7 @@ class _Wire:
         """The answer to a request, which is not sent."""
         intent = sending.intent
         if intent.valid or sending.executes:
-            return _answer(200, {"code": 0, "data": self._data(intent.operation)})
+            return _answer(200, {"code": 0, "data": self._data_of_success(intent.operation)})
         if intent.credential != VALID:
             return _answer(401, {})
         return _answer(400 if intent.operation else 404, {})
@@ -169,18 +177,23 @@ class _Wire:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _data(self, operation: str) -> object:
+    def _data_of_success(self, operation: str) -> object:
         """The value of `data` in a successful answer: a new code, an empty list of keys, or a documented result."""
         if operation in PREPARING and self._plan:
             self._count_prepared += 1
-            path_to_code = parts_of_pointer(self._plan.code_at.removeprefix("/data"))
-            return _nested(path_to_code, f"plan-{self._count_prepared}")
+            return _nested(_path_in_data(self._plan.code_at), f"plan-{self._count_prepared}")
         if operation == "listPixKeys" and self._key_at:
-            path_to_key = parts_of_pointer(self._key_at.removeprefix("/data"))
-            path_to_list = list(takewhile("*".__ne__, path_to_key))  # * stands for each key in the list
-            return _nested(path_to_list, [])
+            path_to_key = _path_in_data(self._key_at)
+            if "*" in path_to_key:  # it stands for each key in the list
+                path_to_key = path_to_key[: path_to_key.index("*")]
+            return _nested(path_to_key, [])
         fields = operations()[operation].result
         return {field.name: _SUCCESSFUL.get(field.name, _VALUES[field.types[-1]]) for field in fields}
+
+
+def _path_in_data(pointer: str) -> list[str]:
+    """The names that lead from `data` to a place, by a JSON pointer of the profile such as `/data/keys/*/key`."""
+    return parts_of_pointer(pointer.removeprefix("/data"))
 
 
 def _answer(status: int, body: dict[str, object]) -> Response:

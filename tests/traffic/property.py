@@ -26,9 +26,9 @@ from spec.findings import Finding
 from spec.interface import MONEY, READS, operations
 from spec.rules import Reproduction, judge
 from tests.harness.options import DEFAULT_EXAMPLES
-from tests.traffic.case import SMALLER, Case, bounded
+from tests.traffic.case import SMALLER, Case, safe_cases
 from tests.traffic.collecting import Findings
-from tests.traffic.invalid import in_turns, invalid_requests
+from tests.traffic.invalid import invalid_requests, with_transfers_last
 from tests.traffic.together import Together
 
 if TYPE_CHECKING:
@@ -116,14 +116,14 @@ class Generation:
             yield from _valid_reads(operation, profile, examples or _DEFAULT_READS)
         observed = False if operation in self._observed else None  # False: without those that scenarios send
         yield from invalid_requests(operation, profile, observed=observed)
-        yield from bounded(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
+        yield from safe_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
         """Send everything that was drawn, at the same time."""
         if self._drawn is None:
             self.begin()
         drawn = self._drawn.result() if self._drawn else []
-        cases = in_turns(list(self._without_reads_that_are_enough(drawn)))
+        cases = with_transfers_last(list(self._without_reads_that_are_enough(drawn)))
         sends = [partial(self._send, case, _purpose_of(case)) for case in cases]
         answers = together.send_all(sends)
         self._sent = list(zip(cases, answers, strict=True))
@@ -163,7 +163,7 @@ class Generation:
 
     def send_smaller(self, case: Case) -> Exchange | None:
         """Send a part of a drawn request; None if the profile does not permit it."""
-        permitted = next(bounded([case], self._profile), None)
+        permitted = next(safe_cases([case], self._profile), None)
         if permitted is None:
             return None
         exchange = self._send(permitted, Generated.SMALLER)

@@ -1,9 +1,12 @@
-"""Bad credentials to try, with codes that are offered before their execution, and with keys."""
+"""Wrong tokens that go with real codes and keys: which of them there is room for, and how messages name them.
+
+A row of the table in `wrong_tokens.py` is a form of credential, such as a token with another signature, and the ways in
+which the request is written. The interface document says which two operations need the token (Authentication 1).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import count
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
@@ -13,78 +16,132 @@ from spec.message import Text, joined, say
 from tests.traffic.scenario import Traffic
 
 MOST_CITED = 9
-"""Exchanges that are named where none was granted."""
+"""Exchanges that a judgement names if they all show the same. The number is a choice."""
 _MOST_NAMED = 6
-"""Forms that a finding names."""
+"""Credentials that a finding names. The number is a choice."""
 ASKED_AGAIN = 4
-"""Requests for the code that was executed first, without a token and with a wrong one: at once, and in the end. As
-many are kept on a sandbox for a wrong token with the key types that are not e-mail addresses."""
+"""Requests for the code that was executed first: without a token and with a wrong one, at once and at the end.
+
+On a sandbox, room for as many is kept for wrong tokens with the key types that are not e-mail addresses."""
 
 
-def _table(traffic: Traffic, operation: str) -> list[Row]:
-    """The whole table for the token of now."""
+# -- which rows are sent ----------------------------------------------------------------------------------------------
+
+
+def wrong_token_rows(traffic: Traffic, operation: str) -> list[Row]:
+    """The rows that go with real codes or keys, in the order of the table, as many as there is room for.
+
+    The plain request without a token is always among them, because it is not counted as a wrong token.
+    """
+    room = _room_for_rows(traffic, operation)
+    chosen: list[Row] = []
+    count = 0
+    for row in _whole_table(traffic, operation):
+        is_plain = row == Row(NO_HEADER)
+        if is_plain:
+            chosen.append(row)
+        elif count < room:
+            chosen.append(row)
+            count += 1
+    return chosen
+
+
+def _room_for_rows(traffic: Traffic, operation: str) -> int:
+    """Number of wrong tokens that limits.wrong_tokens leaves for the rows with real codes or keys.
+
+    These are taken off the limit:
+
+    1. The requests for the code that was executed first; on a sandbox as many for registrations (`ASKED_AGAIN`).
+    2. The wrong tokens that go apart: one with a synthetic code, or three with keys, and each of the other schemes.
+    3. Off a sandbox, half of what all forms would leave: it is for wrong tokens with requests that name nobody.
+
+    If 1 leaves anything, there is room for one row.
+    """
+    profile = traffic.profile
+    is_execution = operation == "executePix"
+    room = profile.limits.wrong_tokens
+    if is_execution or profile.is_sandbox:
+        room -= ASKED_AGAIN
+    room_for_one = min(room, 1)
+    room -= 1 if is_execution else 3
+    room -= len(forms(profile, among=OTHER_SCHEMES))
+    if not profile.is_sandbox:
+        all_forms = forms(profile, traffic.client.door.secrets.token())
+        room -= max(0, room - len(all_forms)) // 2
+    return max(room_for_one, room)
+
+
+def _whole_table(traffic: Traffic, operation: str) -> list[Row]:
+    """Every row of the table for an operation, with the forms that apply to the access token of this moment."""
     names = [form.name for form in forms(traffic.profile, traffic.client.door.secrets.token())]
     return rows(names, has_a_body=operation == "registerPixKey")
 
 
-def wrong_token_rows(traffic: Traffic, operation: str) -> list[Row]:
-    """The rows that go with real codes or keys, as far as limits.wrong_tokens reaches: all but the plain request
-    without a token. What goes apart, one with a synthetic code or three with keys, has its room, but for the first;
-    what is asked again, and a wrong token with each key of a sandbox, has all of it. Off a sandbox half of what the
-    forms leave is for wrong tokens that name nobody."""
-    is_reserved = operation == "executePix" or traffic.profile.is_sandbox
-    room = traffic.profile.limits.wrong_tokens
-    if is_reserved:
-        room -= ASKED_AGAIN
-    apart = (1 if operation == "executePix" else 3) + len(forms(traffic.profile, among=OTHER_SCHEMES))
-    if not traffic.profile.is_sandbox:
-        apart += max(0, room - apart - len(forms(traffic.profile, traffic.client.door.secrets.token()))) // 2
-    most = count(max(min(room, 1), room - apart), -1)
-    return [row for row in _table(traffic, operation) if row == Row(NO_HEADER) or next(most) > 0]
+def rows_for_code(table: Sequence[Row], place: int, number_of_codes: int) -> list[Row]:
+    """The rows that one code is offered with, if the table is dealt out to several codes. `place` counts them from 0.
+
+    1. A row with a wrong token, because its request leaves right behind an execution.
+    2. The rows without a header. Each code has at least one.
+    3. The other rows with wrong tokens.
+    """
+    without_header = [row for row in table if row.credential == NO_HEADER]
+    with_token = [row for row in table if row.credential != NO_HEADER]
+    tokens_of_code = with_token[place::number_of_codes]
+    bare_of_code = without_header[place::number_of_codes] or without_header[:1]
+    return [*tokens_of_code[:1], *bare_of_code, *tokens_of_code[1:]]
 
 
-def of_code(found: Sequence[Row], index: int, codes: int) -> list[Row]:
-    """The rows to try with one of so many codes that are offered, in turn. Behind the first, which leaves right behind
-    the execution before, goes no header."""
-    bare = [row for row in found if row.credential == NO_HEADER]
-    wrong = [row for row in found if row not in bare][index::codes]
-    return [*wrong[:1], *(bare[index::codes] or bare[:1]), *wrong[1:]]
+def send_first_code_again(client: Client) -> None:
+    """Send the code that was executed first without a token and with a wrong one, because a cache may answer anybody.
+
+    The door keeps them back if limits.wrong_tokens is spent.
+    """
+    code = client.door.guard.first_executed
+    if code:
+        for credential in (NO_HEADER, ANOTHER):
+            client.send("executePix", code, credential=credential)
 
 
-def ask_again(client: Client) -> None:
-    """Ask for the code that was executed first without a token and with a wrong one, as far as limits.wrong_tokens
-    reaches: a cache may answer anybody."""
-    if code := client.door.guard.first_executed:
-        for name in (NO_HEADER, ANOTHER):
-            client.send("executePix", code, credential=name)
+# -- credentials in words ---------------------------------------------------------------------------------------------
 
 
 def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
-    """The forms and ways that were tried, for people, and how many pairs of the table."""
-    pairs = _pairs(_table(traffic, operation))
-    share = say("{number} of {all} pairs of a form and a way", number=len(pairs & _pairs(exchanges)), all=len(pairs))
-    return say("credentials tried: {names} ({share})", names=credentials_of(exchanges), share=share)
+    """Sentence with the credentials that were tried, and with the share of the table that they are."""
+    pairs = _pairs_of_form_and_way(_whole_table(traffic, operation))
+    pairs_tried = pairs & _pairs_of_form_and_way(exchanges)
+    share = say("{number} of {all} pairs of a form and a way", number=len(pairs_tried), all=len(pairs))
+    return say("credentials tried: {names} ({share})", names=credentials_in_words(exchanges), share=share)
 
 
-def _pairs(found: Iterable[Row | Exchange]) -> set[tuple[str, str]]:
-    """Each form with each of the ways in which it was written; with an empty one if it was written as documented."""
+def _pairs_of_form_and_way(requests: Iterable[Row | Exchange]) -> set[tuple[str, str]]:
+    """Each form with each way in which it is written. The way is empty if the request is written as documented."""
     pairs: set[tuple[str, str]] = set()
-    for row in found:
-        pairs.update((row.credential, way) for way in row.written or ("",))
+    for request in requests:
+        for way in request.written or ("",):
+            pairs.add((request.credential, way))
     return pairs
 
 
 def let_in_words(exchanges: Sequence[Exchange]) -> Text:
-    """The forms that were let in, for people: the first few, and the number of the others. A form that is let in as it
-    is usually written has no further entry for the ways in which it was let in, too."""
-    usual = {each.credential for each in exchanges if not each.written}
-    shown = [each for each in exchanges if not each.written or each.credential not in usual]
-    names = dict.fromkeys(joined((say(each.credential), *each.written), " + ") for each in shown)
-    return joined(capped([*names], _MOST_NAMED), ", ")
+    """The credentials that were let in: the first few, and the number of the others.
+
+    If a form is let in as it is documented, the unusual ways in which it is let in, too, are left out.
+    """
+    let_in_as_documented = {exchange.credential for exchange in exchanges if not exchange.written}
+    named = []
+    for exchange in exchanges:
+        if not exchange.written or exchange.credential not in let_in_as_documented:
+            named.append(exchange)
+    names = list(dict.fromkeys(map(_credential_in_words, named)))
+    return joined(capped(names, _MOST_NAMED), ", ")
 
 
-def credentials_of(exchanges: Sequence[Exchange]) -> Text:
-    """The credentials of requests, for people: of those that are written as usual, else each with the way in which it
-    is written."""
-    shown = [each for each in exchanges if not each.written] or exchanges
-    return joined((joined((say(each.credential), *each.written), " + ") for each in shown), ", ")
+def credentials_in_words(exchanges: Sequence[Exchange]) -> Text:
+    """The credentials of the requests that are written as documented; those of all requests if none is."""
+    as_documented = [exchange for exchange in exchanges if not exchange.written]
+    return joined(map(_credential_in_words, as_documented or exchanges), ", ")
+
+
+def _credential_in_words(exchange: Exchange) -> Text:
+    """The credential of a request, with the unusual ways in which the request is written."""
+    return joined((say(exchange.credential), *exchange.written), " + ")

@@ -1,9 +1,17 @@
-"""Invalid requests, and requests without a valid token that can do nothing."""
+"""Invalid requests and unreadable ones: what is sent, and which of them tested something.
+
+An unreadable request has a body that nobody can read, so it can do nothing. It goes with the valid token and without
+it, to see if an operation needs the token.
+
+A class of invalid requests is the part that is unusual, and how (`invalid.py`). A class tested nothing if its requests
+were not sent, or if the service refused them for another reason: off a sandbox they name an account that nobody has.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import product
 from typing import Any
 
 from environments.door.permission import synthetic
@@ -19,8 +27,8 @@ from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.harness.selection import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
-from tests.traffic.case import JSON, Case, Form, bounded, form_of
-from tests.traffic.invalid import classes_in_words, in_turns, invalid_requests, unauthorized
+from tests.traffic.case import JSON, Case, Members, documented_members, safe_cases
+from tests.traffic.invalid import classes_in_words, invalid_requests, unreadable_request, with_transfers_last
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
@@ -43,176 +51,219 @@ class Reference(Purpose):
     UNKNOWN_ACCOUNT = "a request of the documented form, for an account that nobody has"
 
 
-UNAUTHORIZED = (NO_HEADER, ANOTHER)
-"""The credentials of requests that can do nothing even where an operation wants none."""
+# -- what is sent -----------------------------------------------------------------------------------------------------
+
+_INVALID_CREDENTIALS = (NO_HEADER, ANOTHER)
+"""Credentials that unreadable requests have besides the valid one."""
 
 
-@scenario(
-    serves=[*(f"*.{what}" for what in SURVEYS), *(f"registerPixKey.{what}" for what in INVALID_BODIES)],
-    needs="fuzz",
-)
+_SURVEYS_OF_ALL = [f"*.{end_of_id}" for end_of_id in SURVEYS]
+_SHOWN_BY_REGISTRATIONS = [f"registerPixKey.{end_of_id}" for end_of_id in INVALID_BODIES]
+
+
+@scenario(serves=[*_SURVEYS_OF_ALL, *_SHOWN_BY_REGISTRATIONS], needs="fuzz")
 def send_invalid(traffic: Traffic) -> None:
     """Send the invalid requests whose answers are observed."""
-    sent_to = sorted(traffic.reach.subjects)
-    cases = in_turns(case for name in sent_to for case in invalid_requests(name, traffic.profile, observed=True))
-    client = traffic.client.with_purpose(Invalid.IS_OBSERVED)
-    traffic.send_together([partial(case.send, client) for case in cases])
+    cases: list[Case] = []
+    for operation in sorted(traffic.reach.subjects):
+        cases += invalid_requests(operation, traffic.profile, observed=True)
+    _send_cases(traffic, with_transfers_last(cases), Invalid.IS_OBSERVED)
 
 
 @scenario(serves=["general.otherTokens", "*.refusal"], needs="fuzz")
-def ask_without_the_token(traffic: Traffic) -> None:
-    """Send requests that can do nothing to operations that may be open: without a token, with a wrong one, and with the
-    valid one, because a token is wanted if it makes a difference."""
-    permitted = list(filter(traffic.permitted, MAY_BE_OPEN))
-    asked = permitted if traffic.reach.wants("general.otherTokens") else traffic.is_about(*permitted)
-    client = traffic.client.with_purpose(Unreadable.IS_THE_TOKEN_WANTED)
-    sends: list[Send] = []
-    for operation in asked:
-        for credential in (*UNAUTHORIZED, VALID):
-            sends.append(partial(unauthorized(operation, credential).send, client))
+def send_unreadable_requests(traffic: Traffic) -> None:
+    """Send unreadable requests to operations that may be open: without a token, with a wrong one, with the valid one.
+
+    If an operation needs the token, the answers differ.
+    """
+    operations = list(filter(traffic.permitted, MAY_BE_OPEN))
+    if not traffic.reach.wants("general.otherTokens"):
+        operations = traffic.subjects_among(*operations)
+    cases = []
+    for operation in operations:
+        for credential in (*_INVALID_CREDENTIALS, VALID):
+            cases.append(unreadable_request(operation, credential))
+    _send_cases(traffic, cases, Unreadable.IS_THE_TOKEN_WANTED)
+
+
+_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING)
+"""Operations whose malformed requests name an account that nobody has, except on a sandbox."""
+_ROBUST_WITH_AN_ACCOUNT = [f"{name}.{end_of_id}" for name, end_of_id in product(_NAME_AN_ACCOUNT, ROBUSTNESS)]
+_TIMES_OF_A_REFERENCE = 2
+"""Requests for an unknown account to each operation. The words in which their answers differ are not compared."""
+
+
+@scenario(serves=_ROBUST_WITH_AN_ACCOUNT, needs="fuzz")
+def send_for_unknown_accounts(traffic: Traffic) -> None:
+    """Send requests of the documented form to each operation, for accounts that nobody has. On a sandbox none are sent.
+
+    A malformed request that is answered like them tested nothing, because the service looked up the account first.
+    """
+    profile = traffic.profile
+    if profile.is_sandbox:
+        return
+    cases = []
+    for operation in traffic.subjects_among(*_NAME_AN_ACCOUNT):
+        for _ in range(_TIMES_OF_A_REFERENCE):
+            cases.append(_request_for_an_unknown_account(operation, profile))
+    _send_cases(traffic, safe_cases(cases, profile), Reference.UNKNOWN_ACCOUNT)
+
+
+def _send_cases(traffic: Traffic, cases: Iterable[Case], purpose: Purpose) -> None:
+    """Send these cases together, with this purpose."""
+    client = traffic.client.with_purpose(purpose)
+    sends: list[Send] = [partial(case.send, client) for case in cases]
     traffic.send_together(sends)
 
 
-def without_the_token(log: Log, operation: str, *credentials: str) -> list[Exchange]:
-    """The requests that can do nothing to an operation that may be open, with these credentials in their order."""
-    asked = log.of(operation, Unreadable.IS_THE_TOKEN_WANTED)
-    return [
-        exchange
-        for credential in credentials or UNAUTHORIZED
-        for exchange in asked
-        if exchange.credential == credential
-    ]
+def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
+    """A request of the documented form, with a synthetic account and a synthetic key.
+
+    A deletion has the body that the profile names for it; if that names no key, one that names nobody.
+    """
+    members = documented_members(operation, profile)
+    if operation in PREPARING:
+        return Case(operation, body=as_bytes(members))
+    account = synthetic()
+    key = f"{synthetic()}@example.com"
+    body: Any = {"account": account, "pixKeyType": "EMAIL", "pixKey": key}
+    if operation == "deletePixKey":
+        body_in_profile = profile.requests.get(operation)
+        template = body_in_profile.json if body_in_profile else {"pixKey": "{key}"}
+        names_a_key = "{key}" in str(template)
+        body = fill(template, account=account, key=key, type="EMAIL") if names_a_key else members
+    return Case(operation, path_parameter=account, body=as_bytes(body))
 
 
-# -- which classes tested something -----------------------------------------------------------------------------------
+# -- questions to the log ---------------------------------------------------------------------------------------------
+
+
+def unreadable_requests(log: Log, operation: str, *credentials: str) -> list[Exchange]:
+    """The unreadable requests to an operation with these credentials, in the order of the credentials."""
+    by_credential = []
+    for credential in credentials or _INVALID_CREDENTIALS:
+        for exchange in log.of(operation, Unreadable.IS_THE_TOKEN_WANTED):
+            if exchange.credential == credential:
+                by_credential.append(exchange)
+    return by_credential
 
 
 def classes_not_sent(log: Log, operation: str) -> Text:
-    """The classes of invalid requests to an operation of which a limit kept every request, and the limit; else empty.
-    What Schemathesis draws is one class."""
-    requests = [exchange for exchange in _invalid_requests(log, operation) if not exchange.valid]
+    """Sentence with the classes of invalid requests to an operation that were not sent, and the limit that kept them.
+
+    A class counts if a limit kept each of its requests. All that Schemathesis draws is one class. Empty if there is
+    none.
+    """
+    requests = [exchange for exchange in _requests_of_classes(log, operation) if not exchange.valid]
     classes_sent = {exchange.unusual for exchange in requests if exchange.number}
-    kept = [exchange for exchange in requests if not exchange.number and exchange.unusual not in classes_sent]
-    limits = {exchange.unusual: answer_in_words(exchange) for exchange in kept}
+    limits = {}
+    for exchange in requests:
+        is_kept_back = exchange.number == 0
+        if is_kept_back and exchange.unusual not in classes_sent:
+            limits[exchange.unusual] = answer_in_words(exchange)
     if not limits:
         return ""
     return say("not sent, as {limits}: {classes}", limits=joined(limits.values()), classes=classes_in_words(limits))
 
 
-def _invalid_requests(log: Log, operation: str) -> list[Exchange]:
-    """The requests to an operation of a class of invalid ones, targeted and generated, and what Schemathesis drew."""
+def _requests_of_classes(log: Log, operation: str) -> list[Exchange]:
+    """The requests to an operation of a class of invalid ones, and those that Schemathesis drew."""
     return [*log.of(operation, Invalid.IS_OBSERVED), *log.generated(operation)]
 
 
-# -- what is not seen outside a sandbox -------------------------------------------------------------------------------
-
-_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING)
-"""Operations whose malformed requests name an account that nobody has, but on a sandbox."""
+# -- what is not tested outside a sandbox -----------------------------------------------------------------------------
 
 
-@scenario(serves=[f"{operation}.{what}" for operation in _NAME_AN_ACCOUNT for what in ROBUSTNESS], needs="fuzz")
-def ask_for_unknown_accounts(traffic: Traffic) -> None:
-    """Send two requests of the documented form to each operation, for accounts that nobody has.
+def why_only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
+    """Reason why the robustness of an operation can be tested on a sandbox only.
 
-    A malformed request that is answered alike tested nothing, because the account was looked up first. The words in
-    which the two answers differ are not compared.
+    It is that each malformed request was answered like a valid one for an unknown account. Empty if one was not.
     """
-    profile = traffic.profile
-    names = [] if profile.is_sandbox else traffic.is_about(*_NAME_AN_ACCOUNT)
-    cases = list(bounded((_for_an_unknown_account(name, profile) for name in names for _ in range(2)), profile))
-    client = traffic.client.with_purpose(Reference.UNKNOWN_ACCOUNT)
-    traffic.send_together([partial(case.send, client) for case in cases])
-
-
-def _for_an_unknown_account(operation: str, profile: Profile) -> Case:
-    """A request of the documented form, with a synthetic account and a synthetic key."""
-    form = form_of(operation, profile)
-    if operation in PREPARING:
-        return Case(operation, body=as_bytes(form))
-    account, key = synthetic(), f"{synthetic()}@example.com"
-    body: Any = {"account": account, "pixKeyType": "EMAIL", "pixKey": key}
-    if operation == "deletePixKey":
-        given = profile.requests.get(operation)
-        template = given.json if given else {"pixKey": "{key}"}
-        body = fill(template, account=account, key=key, type="EMAIL") if "{key}" in str(template) else form
-    return Case(operation, path_parameter=account, body=as_bytes(body))
-
-
-def only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
-    """Reason why the robustness of an operation can be tested on a sandbox only: each malformed request was answered
-    like a valid one for an unknown account. Empty if one of them was not."""
     references = _refused_references(log, operation)
-    form = form_of(operation, profile)
-    if not references or form is None:
+    members = documented_members(operation, profile)
+    if not references or members is None:
         return ""
     answered = [exchange for exchange in log.attempts(operation) if exchange.response]
-    malformed = [exchange for exchange in answered if _is_malformed(exchange, form)]
+    malformed = [exchange for exchange in answered if _is_malformed(exchange, members)]
     if not malformed or not all(_tested_nothing(exchange, references, profile) for exchange in malformed):
         return ""
     why = say("only on a sandbox: elsewhere malformed requests name an account that nobody has")
-    return joined([why, classes_unseen(log, profile, operation)])
+    return joined([why, classes_that_tested_nothing(log, profile, operation)])
 
 
-def with_untested_apart(results: Iterable[RequirementResult], log: Log, profile: Profile) -> list[RequirementResult]:
-    """The results, those out of scope that passed although each malformed request tested nothing."""
-    results_apart = []
+def with_untested_out_of_scope(
+    results: Iterable[RequirementResult], log: Log, profile: Profile
+) -> list[RequirementResult]:
+    """The results, in which robustness is out of scope instead of passed if each malformed request tested nothing."""
+    results_in_scope = []
     for result in results:
-        operation, _, what = result.id.partition(".")
-        is_robustness = what in ROBUSTNESS and result.verdict == Verdict.PASS
-        why = only_on_a_sandbox(log, profile, operation) if is_robustness else ""
-        results_apart.append(RequirementResult(result.id, Verdict.OUT_OF_SCOPE, why) if why else result)
-    return results_apart
+        operation, _, end_of_id = result.id.partition(".")
+        is_passed_robustness = end_of_id in ROBUSTNESS and result.verdict == Verdict.PASS
+        why = why_only_on_a_sandbox(log, profile, operation) if is_passed_robustness else ""
+        results_in_scope.append(RequirementResult(result.id, Verdict.OUT_OF_SCOPE, why) if why else result)
+    return results_in_scope
 
 
-def classes_unseen(log: Log, profile: Profile, operation: str) -> Text:
-    """The classes of malformed requests that tested nothing, because they name an account that nobody has; else
-    empty."""
+def classes_that_tested_nothing(log: Log, profile: Profile, operation: str) -> Text:
+    """Sentence with the classes of malformed requests to an operation that tested nothing; empty if there is none.
+
+    Only classes of an unusual body count. Each of their requests was answered like a valid one for an unknown account.
+    """
     references = _refused_references(log, operation)
     if not references:
         return ""
-    parts_of_the_body = ("body", "Content-Type", *(form_of(operation, profile) or {}))
-    tested_nothing: dict[tuple[str, str], bool] = {}
-    for exchange in _invalid_requests(log, operation):
-        if exchange.unusual[0] in parts_of_the_body and exchange.response:
-            is_nothing = _tested_nothing(exchange, references, profile)
-            tested_nothing[exchange.unusual] = is_nothing and tested_nothing.get(exchange.unusual, True)
-    names = [name for name, is_nothing in tested_nothing.items() if is_nothing]
-    if not names:
+    parts_of_the_body = ("body", "Content-Type", *(documented_members(operation, profile) or {}))
+    tested_nothing: dict[tuple[str, str], bool] = {}  # by class, in the order of the requests
+    for exchange in _requests_of_classes(log, operation):
+        part, _ = exchange.unusual
+        if part in parts_of_the_body and exchange.response:
+            is_like_references = _tested_nothing(exchange, references, profile)
+            tested_nothing[exchange.unusual] = is_like_references and tested_nothing.get(exchange.unusual, True)
+    classes = [unusual for unusual, is_untested in tested_nothing.items() if is_untested]
+    if not classes:
         return ""
     return say(
         "unseen outside a sandbox, as {unseen} answered as to a valid request for an unknown account: {classes}",
         unseen=operation,
-        classes=classes_in_words(names),
+        classes=classes_in_words(classes),
     )
 
 
 def _refused_references(log: Log, operation: str) -> list[Exchange]:
-    """The requests of the documented form for unknown accounts, if all were refused: a service that grants them has
-    read the malformed ones, too."""
+    """The requests of the documented form for unknown accounts; empty unless all were refused.
+
+    A service that grants them looks up no account first, so it has read the malformed requests, too.
+    """
     references = log.of(operation, Reference.UNKNOWN_ACCOUNT)
     are_refused = all(exchange.response and is_refusal(exchange.response) for exchange in references)
     return references if are_refused else []
 
 
 def _tested_nothing(exchange: Exchange, references: list[Exchange], profile: Profile) -> bool:
-    """True for an answer to a request for an unknown account that is like those to valid requests for such."""
+    """True if a request for an unknown account was answered like the references: valid requests for such accounts."""
     is_for_own_account = exchange.request.last_segment in profile.accounts
     return not is_for_own_account and indistinguishable(exchange, *references)
 
 
-def _is_malformed(exchange: Exchange, form: Form) -> bool:
-    """True for an invalid request with the token whose body is not of the documented form: no JSON object with each of
-    the members, or one with another type. What else a text holds is not documented, but for key types."""
+def _is_malformed(exchange: Exchange, members: Members) -> bool:
+    """True for an invalid request with the valid token whose body is not of the documented form.
+
+    Such a body is no JSON object, lacks one of the members, or has one of another type. What a text holds is not
+    documented, except for key types.
+    """
     if exchange.valid or exchange.credential != VALID:
         return False
-    body, content_type = read_json(exchange.request.body).value, dict(exchange.request.headers).get("Content-Type")
+    body = read_json(exchange.request.body).value
+    content_type = dict(exchange.request.headers).get("Content-Type")
     if content_type != JSON or not isinstance(body, dict):
         return True
-    is_of_a_type = body.get("pixKeyType", KEY_TYPES[0]) in KEY_TYPES
-    return not is_of_a_type or not all(_is_alike(body.get(name), value) for name, value in form.items())
+    has_documented_type = body.get("pixKeyType", KEY_TYPES[0]) in KEY_TYPES
+    has_members = all(_is_of_the_same_type(body.get(name), value) for name, value in members.items())
+    return not (has_documented_type and has_members)
 
 
-def _is_alike(value: Any, documented: Any) -> bool:
+def _is_of_the_same_type(value: Any, documented: Any) -> bool:
+    """True for two numbers, and for a value of the same type that is not empty."""
     if is_number(documented):
         return is_number(value)
     return bool(value) and isinstance(value, type(documented))

@@ -47,9 +47,14 @@ class Scenario:
 
 
 def scenario(*, serves: Sequence[str], needs: str = "") -> Callable[[Callable[[Traffic], None]], Scenario]:
-    """Decorator that makes a scenario of a function that sends requests."""
+    """Decorator that makes a scenario of a function that sends requests.
+
+    `serves` are ids of requirements, in which `*` stands for anything. `needs` is a permission of the profile beyond
+    those of the operations; empty if the scenario needs none.
+    """
 
     def declare(send: Callable[[Traffic], None]) -> Scenario:
+        """The scenario that the decorated function becomes."""
         return Scenario(send, tuple(serves), needs)
 
     return declare
@@ -78,11 +83,10 @@ class Traffic:
         return self.client.door.log
 
     def send(self, scenarios: Iterable[Scenario]) -> None:
-        """Have these scenarios send their requests, one after the other. Those that the selection does not need, or
-        that the profile does not permit, are left out.
+        """Have these scenarios send their requests, one after the other.
 
-        The requests that were handed to `send_together` go last, at the same time. Then answers that deviate are asked
-        for again.
+        Scenarios that the selection does not need, or that the profile does not permit, are left out. The requests that
+        were handed to `send_together` go last, at the same time. Then requests whose answers deviate are sent again.
         """
         for selected in filter(self.selects, scenarios):
             selected.send(self)
@@ -101,10 +105,12 @@ class Traffic:
         return is_permitted and any(map(scenario.is_for, self.reach.names))
 
     def permitted(self, operation: str) -> bool:
-        """True if the profile permits the operation, and the selection reaches it."""
+        """True if the selection reaches the operation, and the profile permits it."""
         return operation in self.reach.operations
 
-    def is_about(self, *operations: str) -> list[str]:
-        """Those of the given operations that the selection is about. Others are reached because they must come
-        first."""
+    def subjects_among(self, *operations: str) -> list[str]:
+        """Those of the operations that the selected requirements are about.
+
+        Other operations are reached only because their requests must come first.
+        """
         return [operation for operation in operations if operation in self.reach.subjects]

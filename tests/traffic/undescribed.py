@@ -1,7 +1,8 @@
-"""Reads, and orders that prepare a transfer: the interface document does not describe their answers.
+"""Reads and orders: requests whose answers the interface document does not describe.
 
-The document lists them under "Other endpoints". They are sent to observe the answers. Reads also show whether an
-account or the token is valid, and whether a service mixes up answers.
+An order is a request with a body that prepares a transfer. The document lists both under "Other endpoints". They are
+sent to observe the answers. Reads also show whether an account or the token is valid, and whether a service mixes up
+answers.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ from spec.observed import is_evidence
 from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
 from tests.traffic.at_times import MAY_MISS_A_PATH
-from tests.traffic.execution import Preparation
-from tests.traffic.invalid import unauthorized
+from tests.traffic.invalid import unreadable_request
+from tests.traffic.money.executions import Preparation
 from tests.traffic.money.preparing import filled, prepare_one
 from tests.traffic.scenario import ENOUGH, Traffic, scenario
 from tests.traffic.together import Send
 
 _MORE_READS = 4
-"""Reads beside the first one: one is sent in the end, too, and some beside registrations and executions."""
+"""Times that a read is repeated at once. It is fewer than ENOUGH, because reads are also sent in the end, and beside
+registrations and executions."""
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
 """Operations after which each read is repeated, because they may change its answer."""
 
@@ -59,14 +61,14 @@ class Order(Purpose):
 @scenario(serves=[f"{operation}.*" for operation in PREPARING])
 def prepare_transfers(traffic: Traffic) -> None:
     """Send a valid body to each operation that prepares transfers, unless executions needed one already."""
-    for operation in traffic.is_about(*PREPARING):
+    for operation in traffic.subjects_among(*PREPARING):
         if not traffic.log.of(operation, Preparation.TO_EXECUTE):
-            _order(traffic, operation)
+            _send_order(traffic, operation)
     if traffic.profile.is_sandbox:
-        _order_until_enough(traffic)
+        _send_granted_orders_again(traffic)
 
 
-def _order(traffic: Traffic, operation: str) -> None:
+def _send_order(traffic: Traffic, operation: str) -> None:
     """Send one body to an operation that prepares transfers: the first of these that exists.
 
     1. The body that the profile names for the operation.
@@ -85,10 +87,10 @@ def _order(traffic: Traffic, operation: str) -> None:
         client.send(operation, json={}, purpose=Order.ONE_OF_EACH)
 
 
-def _order_until_enough(traffic: Traffic) -> None:
-    """Send the bodies that were granted again, together."""
+def _send_granted_orders_again(traffic: Traffic) -> None:
+    """Send the bodies that were granted again, together, until there are ENOUGH answers to each."""
     sends: list[Send] = []
-    for operation in traffic.is_about(*PREPARING):
+    for operation in traffic.subjects_among(*PREPARING):
         granted = list(filter(is_granted, traffic.log.of(operation, Order.ONE_OF_EACH)))
         for answer in granted:
             body = answer.request.body
@@ -98,42 +100,43 @@ def _order_until_enough(traffic: Traffic) -> None:
 
 
 @scenario(serves=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"])
-def read(traffic: Traffic) -> None:
+def send_reads(traffic: Traffic) -> None:
     """Send each read with the token and without it, unless it needs an account and there is none.
 
-    Reads also show whether an account or the token is valid.
+    A read that one node of several may not know (MAY_MISS_A_PATH) is sent more often. Reads also show whether an
+    account or the token is valid.
     """
     sends: list[Send] = []
     for operation in filter(traffic.permitted, READS):
         if traffic.profile.accounts or not operations()[operation].path_parameter:
-            sends.append(partial(_read, traffic, operation, Reading.WITH_TOKEN))
-            sends.append(partial(_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
+            sends.append(partial(_send_read, traffic, operation, Reading.WITH_TOKEN))
+            sends.append(partial(_send_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
             if operation in MAY_MISS_A_PATH:
-                sends += [partial(_read, traffic, operation, Reading.ONCE_MORE)] * _MORE_READS
+                sends += [partial(_send_read, traffic, operation, Reading.ONCE_MORE)] * _MORE_READS
     traffic.send_together(sends)
 
 
-def _read(traffic: Traffic, operation: str, purpose: Purpose, credential: str = VALID) -> Exchange:
+def _send_read(traffic: Traffic, operation: str, purpose: Purpose, credential: str = VALID) -> Exchange:
     """Send a read, of the first account of the profile if it names an account. It is valid if the token is."""
     account = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
     return traffic.client.send(operation, account, credential=credential, valid=credential == VALID, purpose=purpose)
 
 
 def _operations_read(traffic: Traffic) -> list[str]:
-    """The operations that `read` has sent."""
+    """The operations that `send_reads` has sent a read to."""
     return [operation for operation in READS if traffic.log.of(operation, Reading.WITH_TOKEN)]
 
 
 @scenario(serves=[f"{operation}.shape" for operation in READS])
-def read_again(traffic: Traffic) -> None:
+def send_reads_after_changes(traffic: Traffic) -> None:
     """Send each read once more if requests were sent that may have changed its answer."""
     if traffic.reach.operations & CHANGE_ACCOUNTS:
         for operation in _operations_read(traffic):
-            _read(traffic, operation, Reading.AFTER_CHANGES)
+            _send_read(traffic, operation, Reading.AFTER_CHANGES)
 
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"])
-def read_beside_refusals(traffic: Traffic) -> None:
+def send_reads_beside_refusals(traffic: Traffic) -> None:
     """Send each read at the same moment as a request that must be refused: `_requests_to_refuse` says which.
 
     A service may mix up the answers to two such requests.
@@ -143,13 +146,13 @@ def read_beside_refusals(traffic: Traffic) -> None:
     sends: list[Send] = []
     for operation in _operations_read(traffic):
         for send_refused in _requests_to_refuse(traffic, operation):
-            send_read = partial(_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
+            send_read = partial(_send_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
             sends += traffic.together.meeting(send_read, send_refused)
     traffic.together.send_all(sends)
 
 
 def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
-    """Three requests that a service refuses for different reasons:
+    """Up to three requests that a service refuses for different reasons:
 
     - the same read without the token
     - the balance of an account that nobody has
@@ -157,11 +160,11 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
     """
     client, purpose = traffic.client, Refused.BESIDE_A_READ
     requests: list[Send] = [
-        partial(_read, traffic, operation, purpose, NO_HEADER),
+        partial(_send_read, traffic, operation, purpose, NO_HEADER),
         partial(client.send, "getBalance", synthetic(), purpose=purpose),
     ]
     if traffic.permitted("registerPixKey"):
-        unreadable_registration = unauthorized("registerPixKey", VALID)
+        unreadable_registration = unreadable_request("registerPixKey", VALID)
         requests.append(partial(unreadable_registration.send, client.with_purpose(purpose)))
     return requests
 
@@ -169,7 +172,7 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
 # -- questions to the log -------------------------------------------------------------------------------------------
 
 
-def visit(log: Log, operation: str) -> list[Exchange]:
+def reads_or_orders(log: Log, operation: str) -> list[Exchange]:
     """The reads or the orders that were sent to one operation. Of the reads the one with the token is first.
 
     Raises NotExercised if no account is supplied.
@@ -183,25 +186,29 @@ def visit(log: Log, operation: str) -> list[Exchange]:
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
-    """The visit, and every other valid request to the operation that is not generated."""
-    visits = visit(traffic.log, operation)
-    answers = visits + [exchange for exchange in traffic.log.valid(operation) if exchange not in visits]
+    """The reads or the orders, and every other valid request to the operation that is not generated.
+
+    Raises NotExercised if no account is supplied.
+    """
+    exchanges = reads_or_orders(traffic.log, operation)
+    answers = exchanges + [exchange for exchange in traffic.log.valid(operation) if exchange not in exchanges]
     # What was sent comes first, because its answer is the reason why later requests were kept back.
     return sorted(answers, key=lambda exchange: exchange.number == 0)
 
 
-def no_answer(log: Log, profile: Profile, operation: str) -> Text:
+def why_no_shape(log: Log, profile: Profile, operation: str) -> Text:
     """Reason why no answer of the operation shows its shape, and what the profile should say.
 
-    If all answers may be others in a minute, the reason has only the answers, because the profile is not the cause.
+    If all answers may be others in a minute (`is_evidence`), the reason has only the answers, because the profile is
+    not the cause.
     """
     valid = [exchange for exchange in log.targeted(operation) if exchange.expects_success]
     answer = answers_in_words(valid) if valid else say("no answer")
     if valid and not any(map(is_evidence, valid)):
         return say("no valid request succeeded ({answer})", answer=answer)
     needs_a_body = bool(profile.accounts) and operation not in READS
-    what = f"requests.{operation}" if needs_a_body else "accounts"
+    line_of_profile = f"requests.{operation}" if needs_a_body else "accounts"
     is_supplied = bool(profile.accounts) and operation in {*READS, *profile.requests}
     if is_supplied:
-        return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=what)
-    return say("no valid request succeeded ({answer}): supply {what}", answer=answer, what=what)
+        return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=line_of_profile)
+    return say("no valid request succeeded ({answer}): supply {what}", answer=answer, what=line_of_profile)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain, product
 
-from reports.result.document import ListedExchange, ReportedRequirement, RunDocument
+from reports.result.document import Latency, ListedExchange, ReportedRequirement, RunDocument
 from reports.result.verdicts import ON_THE_SERVICE, Coverage, RunVerdict, Verdict
 from reports.sentences.headline import known_failures_in_words
 from reports.sentences.wording import grouped
@@ -21,6 +21,7 @@ _NONE_TESTED = {
     "documented": say("No documented requirement was tested"),
     "robustness": say("No robustness requirement was tested"),
 }
+"""Text of a tile without a tested requirement, by its level."""
 
 
 def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
@@ -30,26 +31,40 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
     a sentence on the level itself, and one on each other level that has failures. A tile passes if each requirement of
     its level was tested, in a run that came to a whole verdict on the service.
     """
-    is_robustness = level == "robustness"
-    entries = [entry for entry in document.requirements if (entry.level == "robustness") == is_robustness]
-    number_of_known = len([entry for entry in entries if entry.is_known])
+    entries = _entries_of_tile(document, level)
     failures = Counter(entry.level for entry in entries if entry.fails)
-    tested = {name: coverage for name, coverage in document.coverage.items() if coverage.tested}
-    sentences = [
-        _level_in_words(name, failures[name], tested[name]) for name in tested if name == level or failures[name]
-    ]
+    sentences: list[Text] = []
+    for name, coverage in document.coverage.items():
+        is_in_tile = name == level or failures[name]
+        if coverage.tested and is_in_tile:
+            sentences.append(_level_in_words(name, failures[name], coverage))
     if not sentences:
         return Verdict.NOT_EXERCISED, _NONE_TESTED[level]
+    number_of_known = len([entry for entry in entries if entry.is_known])
     if number_of_known:
         sentences.append(known_failures_in_words(number_of_known))
-    is_tested_whole = level in tested and tested[level].tested == tested[level].testable
-    is_whole_verdict = document.verdict in ON_THE_SERVICE and document.verdict != RunVerdict.PARTIAL
     verdict = Verdict.NOT_EXERCISED
     if failures:
         verdict = Verdict.FAIL
-    elif is_tested_whole and is_whole_verdict:
+    elif _is_tested_whole(document, level):
         verdict = Verdict.PASS
     return verdict, joined(sentences)
+
+
+def _entries_of_tile(document: RunDocument, level: str) -> list[ReportedRequirement]:
+    """The requirements that a tile is about: those of robustness, or those of all other levels."""
+    if level == "robustness":
+        return [entry for entry in document.requirements if entry.level == "robustness"]
+    return [entry for entry in document.requirements if entry.level != "robustness"]
+
+
+def _is_tested_whole(document: RunDocument, level: str) -> bool:
+    """True if each requirement of a level was tested, in a run that came to a whole verdict on the service."""
+    coverage = document.coverage.get(level)
+    if coverage is None or coverage.tested == 0:
+        return False
+    is_whole_verdict = document.verdict in ON_THE_SERVICE and document.verdict != RunVerdict.PARTIAL
+    return is_whole_verdict and coverage.tested == coverage.testable
 
 
 def _level_in_words(level: str, number_of_failures: int, coverage: Coverage) -> Text:
@@ -76,7 +91,7 @@ class Chapter:
     tally: list[tuple[Verdict, Text]]  # for each verdict and level a number in words: `12 documented pass`
 
 
-def by_heading(entries: Iterable[ReportedRequirement]) -> list[Chapter]:
+def chapters(entries: Iterable[ReportedRequirement]) -> list[Chapter]:
     """The requirements by their heading in the interface document, in its order."""
     groups = grouped(entries, lambda entry: requirements()[entry.id].heading)
     return [Chapter(heading, rows, _tally(rows)) for heading, rows in groups.items()]
@@ -90,6 +105,7 @@ def _tally(entries: list[ReportedRequirement]) -> list[tuple[Verdict, Text]]:
 
 
 def _number_in_words(number: int, level: str, verdict: Verdict) -> Text:
+    """Number of requirements of a level with a verdict: `12 documented pass`."""
     verdict_in_words = say(verdict.replace("-", " "))
     return say("{number} {level} {verdict}", number=number, level=say(level), verdict=verdict_in_words)
 
@@ -103,8 +119,14 @@ on paper."""
 
 def duration(milliseconds: float) -> str:
     """A time with two digits or three: `0.4 ms`, `12 ms`, `1.5 s`."""
-    amount, unit = (milliseconds / 1000, "s") if milliseconds >= 1000 else (milliseconds, "ms")
-    return f"{amount:.{0 if amount >= 10 else 1}f}".removesuffix(".0") + f" {unit}"
+    amount = milliseconds
+    unit = "ms"
+    if milliseconds >= 1000:
+        amount = milliseconds / 1000
+        unit = "s"
+    number_of_decimals = 0 if amount >= 10 else 1
+    digits = f"{amount:.{number_of_decimals}f}".removesuffix(".0")
+    return f"{digits} {unit}"
 
 
 @dataclass(frozen=True)
@@ -137,24 +159,35 @@ class Timeline:
 def timeline(document: RunDocument) -> Timeline:
     """The requests of a run over time, in a lane for each operation."""
     failing = set(chain(*(entry.exchanges for entry in document.requirements if entry.fails)))
+    # Never 0, because moments are divided by it.
     end_ms = max((exchange.at_ms for exchange in document.exchanges), default=0) or 1
     by_operation = grouped(document.exchanges, _operation_or_nothing)
     lanes = []
     for operation in (*operations(), ""):
         exchanges = by_operation.get(operation, [])
-        if not exchanges:
-            continue
-        by_outcome = grouped(exchanges, lambda exchange: _outcome(exchange, failing))
-        latency = document.latency.get(operation)
-        lane = Lane(
-            operation=operation or UNDOCUMENTED,
-            number=len(exchanges),
-            median=duration(latency.median_ms) if latency else "",
-            p95=duration(latency.p95_ms) if latency else "",
-            strokes={outcome: _strokes(outcome, by_outcome.get(outcome, []), end_ms) for outcome in _STROKES},
-        )
-        lanes.append(lane)
+        if exchanges:
+            strokes = _strokes_by_outcome(exchanges, failing, end_ms)
+            lanes.append(_lane(operation, strokes, document.latency.get(operation)))
     return Timeline(lanes, duration(end_ms))
+
+
+def _lane(operation: str, strokes: dict[str, Strokes], latency: Latency | None) -> Lane:
+    """The lane of an operation. The empty operation stands for undocumented paths."""
+    return Lane(
+        operation=operation or UNDOCUMENTED,
+        number=sum(strokes_of_outcome.number for strokes_of_outcome in strokes.values()),
+        median=duration(latency.median_ms) if latency else "",
+        p95=duration(latency.p95_ms) if latency else "",
+        strokes=strokes,
+    )
+
+
+def _strokes_by_outcome(
+    exchanges: Sequence[ListedExchange], failing: Container[int], end_ms: float
+) -> dict[str, Strokes]:
+    """The strokes of the requests of one operation, by their outcome. `failing` has the numbers that show a failure."""
+    by_outcome = grouped(exchanges, lambda exchange: _outcome(exchange, failing))
+    return {outcome: _strokes(outcome, by_outcome.get(outcome, []), end_ms) for outcome in _STROKES}
 
 
 def _operation_or_nothing(exchange: ListedExchange) -> str:
@@ -163,9 +196,15 @@ def _operation_or_nothing(exchange: ListedExchange) -> str:
 
 
 def _strokes(outcome: str, exchanges: list[ListedExchange], end_ms: float) -> Strokes:
-    """A vertical stroke for each request, at the time when it was sent."""
+    """A vertical stroke for each request, at the time when it was sent.
+
+    In a path of SVG, `M8 5` moves the pen to x = 8 and y = 5, and `V15` draws a vertical line to y = 15.
+    """
     top, foot = _STROKES[outcome]
-    path = "".join(f"M{1000 * exchange.at_ms / end_ms:.0f} {top}V{foot}" for exchange in exchanges)
+    path = ""
+    for exchange in exchanges:
+        x = 1000 * exchange.at_ms / end_ms
+        path += f"M{x:.0f} {top}V{foot}"
     return Strokes(len(exchanges), path)
 
 

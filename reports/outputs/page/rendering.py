@@ -1,12 +1,14 @@
 """Our part of report.html, which stands before the table of pytest-html: the variables that the templates show.
 
-A QA manager reads its first screen in a minute, and an engineer acts on the findings. An exchange is shown in lines,
-and the lines that deviate are marked. Invisible characters are shown as escapes.
+A QA manager reads its first screen in a minute, and an engineer acts on the findings.
+
+An exchange has two sides, `request` and `response`, and each is shown in lines. A mark is at a line that deviates, and
+names the requirement. Invisible characters are shown as escapes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
@@ -17,9 +19,9 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from reports.observed.comparison import lists_of
-from reports.outputs.page.figures import by_heading, tile, timeline
+from reports.outputs.page.figures import chapters, tile, timeline
 from reports.outputs.page.templates import template
-from reports.result.causes import finding_of_each
+from reports.result.causes import finding_by_requirement
 from reports.result.document import ReportedFinding, ReportedRequirement, RunDocument
 from reports.result.run import NoteKind, Run
 from reports.result.verdicts import TESTED, RunVerdict, Verdict
@@ -29,13 +31,13 @@ from reports.sentences.headline import (
     exception_in_words,
     headline,
     left_out,
-    permitted,
+    permissions_in_words,
     result_line,
     run_line,
 )
 from reports.sentences.wording import grouped, level_by_level
-from reports.showing.evidence import Evidence
-from reports.showing.json_tokens import is_json_like, tokens
+from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
+from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import BYTE_ORDER_MARK, CUT, printable
 from spec.findings import Finding
 from spec.interface import operations
@@ -75,7 +77,7 @@ def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
         "notes": document.other_notes,
         "headline": headline(document),
         "run_line": run_line(document),
-        "permitted": permitted(document.environment.allow),
+        "permitted": permissions_in_words(document.environment.allow),
         "tiles": {"Conformance": tile(document, "documented"), "Robustness": tile(document, "robustness")},
         "left_out": left_out(document),
         "comparison": document.comparison,
@@ -108,13 +110,14 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
         "levels": [*document.counts],
         "missing": _by_message(failing_levels_first, Verdict.NOT_EXERCISED),
         "out_of_scope": _by_message(entries, Verdict.OUT_OF_SCOPE),
-        "sections": by_heading(entry for entry in entries if entry.level != "robustness"),
-        "robustness": by_heading(entry for entry in entries if entry.level == "robustness"),
+        "sections": chapters(entry for entry in entries if entry.level != "robustness"),
+        "robustness": chapters(entry for entry in entries if entry.level == "robustness"),
         "counted_by_level": _counted_by_level,
     }
 
 
 def _counted_by_level(entries: Iterable[ReportedRequirement]) -> Text:
+    """Number of requirements of each level, in words."""
     return level_by_level(entry.level for entry in entries)
 
 
@@ -168,8 +171,8 @@ class Line:
         return Markup(escape(self.name + self.text, quote=False))
 
 
-class Side(NamedTuple):
-    """The lines of a request or a response."""
+class MessageLines(NamedTuple):
+    """A request or a response in lines."""
 
     head: list[Line]  # the first line, and the headers
     body: list[Line]
@@ -179,19 +182,20 @@ Marks = list[tuple[str, ReportedRequirement]]
 """Places in a request or a response, each with the requirement that deviates there."""
 
 
-def places_of(requirement: ReportedRequirement, exchange: int = 0) -> list[MarkedPlace]:
-    """The places in an exchange that show the findings of a requirement, or the first line of the response.
+def places_of(requirement: ReportedRequirement, number: int = 0) -> list[MarkedPlace]:
+    """The places in the exchange with this number that show the findings of a requirement.
 
-    Findings that name other exchanges are left out. Without a number, those of all exchanges are meant.
+    If no finding has a place, it is the first line of the response. Findings that name other exchanges are left out.
+    0 stands for any exchange.
     """
-    findings = [finding for finding in requirement.found if _is_about(finding, exchange)]
+    findings = [finding for finding in requirement.found if _is_about(finding, number)]
     places = chain(*map(_places_of_finding, findings))
     return list(dict.fromkeys(places)) or [("response", "")]
 
 
-def _is_about(finding: Finding, exchange: int) -> bool:
-    """True if a finding names this exchange, or no exchange at all. 0 stands for any exchange."""
-    return not finding.exchanges or exchange in (0, *finding.exchanges)
+def _is_about(finding: Finding, number: int) -> bool:
+    """True if a finding names the exchange with this number, or no exchange at all. 0 stands for any exchange."""
+    return not finding.exchanges or number in (0, *finding.exchanges)
 
 
 def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
@@ -209,26 +213,39 @@ def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
         yield "response", ""
 
 
-def marks_of(deviating: Iterable[ReportedRequirement], side: str, exchange: int = 0) -> Marks:
-    """The marks of a request or a response, for the requirements that deviate."""
+def marks_of(deviating: Iterable[ReportedRequirement], side: str, number: int = 0) -> Marks:
+    """The marks of one side (`request` or `response`) of the exchange with this number.
+
+    `deviating` has the requirements that deviate in it. 0 stands for any exchange.
+    """
     marks: Marks = []
     for requirement in deviating:
-        marks += [
-            (place, requirement) for side_of_place, place in places_of(requirement, exchange) if side_of_place == side
-        ]
+        for side_of_place, place in places_of(requirement, number):
+            if side_of_place == side:
+                marks.append((place, requirement))
     return marks
 
 
-def message(first_line: str, content: Evidence, marks: Marks) -> Side:
-    """The request or the response of an exchange in lines. A missing header, member or body that is marked has a line,
-    too."""
-    head = [Line(first_line), *(Line(f": {value}", name) for name, value in content["headers"])]
-    body = _body(content["body"])
+def message_lines(first_line: str, content: ShownRequest | ShownResponse | None, marks: Marks) -> MessageLines:
+    """The request or the response of an exchange in lines. None stands for a missing response.
+
+    A missing header, member or body that is marked has a line, too.
+    """
+    head = [Line(first_line)]
+    body: list[Line] = []
+    if content:
+        head += [Line(f": {value}", name) for name, value in content.headers]
+        body = _body(content.body)
     for place, requirement in marks:
         is_pointer = place.startswith("/")
-        line = _line_at(place, body or head[:1]) if is_pointer else _line_of_header(place, head)
+        if not is_pointer:
+            line = _line_of_header(place, head)
+        elif body:
+            line = _line_at(place, body)
+        else:
+            line = head[0]
         line.marks.append(requirement)
-    return Side(head, body)
+    return MessageLines(head, body)
 
 
 def _line_of_header(name: str, head: list[Line]) -> Line:
@@ -259,24 +276,34 @@ def _lines_of_body(text: str) -> list[Line]:
 def _json_lines(text: str) -> list[Line]:
     """JSON with a line for each member and item. Empty objects and arrays stay in one line."""
     lines = list[Line]()
-    before = ""  # the token before this one
+    before = ""  # the token before this one; empty at the start
     for token in tokens(text):
         if token.kind == "blank":
             continue
         is_closing = token.text in ("}", "]")
         follows_opening = before in ("{", "[")
-        starts_line = not lines or before == "," or is_closing != follows_opening
-        if starts_line:
-            depth = len(token.path) - 1
-            has_pointer = not is_closing and depth <= _DEEPEST  # a mark that leads deeper is at a line around it
-            here = pointer(*token.path[1:]) if has_pointer else None
-            lines.append(Line("", indent="  " * min(depth, _DEEPEST), pointer=here))
+        is_first_of_value = follows_opening and not is_closing
+        is_end_of_value = is_closing and not follows_opening  # `{}` and `[]` stay in one line
+        is_first_or_last_of_value = is_first_of_value or is_end_of_value
+        if before in ("", ",") or is_first_or_last_of_value:
+            lines.append(_line_that_begins_with(token))
         if token.kind == "name":
             lines[-1].name = token.text
         else:
             lines[-1].text += ": " if token.text == ":" else token.text
         before = token.text
     return lines
+
+
+def _line_that_begins_with(token: Token) -> Line:
+    """An empty line, indented for its first token, with the pointer to the value that starts there.
+
+    A closing brace starts no value. A mark that leads deeper than the indentation is at a line around it.
+    """
+    depth = len(token.path) - 1
+    starts_value = token.text not in ("}", "]") and depth <= _DEEPEST
+    pointer_of_line = pointer(*token.path[1:]) if starts_value else None
+    return Line("", indent="  " * min(depth, _DEEPEST), pointer=pointer_of_line)
 
 
 def _line_at(wanted: str, body: list[Line]) -> Line:
@@ -286,32 +313,35 @@ def _line_at(wanted: str, body: list[Line]) -> Line:
     line stands for a pointer that leads nowhere.
     """
     places = {line.pointer: place for place, line in enumerate(body)}
-    holder = wanted  # the innermost value around the place that has a line
-    while holder and holder not in places:
-        holder = holder.rpartition("/")[0]
-    place = places.get(holder, 0)
-    missing = wanted.removeprefix(holder).strip("/")
-    if not missing or holder not in places:
+    enclosing = wanted  # pointer to the innermost value around the wanted one that has a line
+    while enclosing and enclosing not in places:
+        enclosing = enclosing.rpartition("/")[0]
+    place = places.get(enclosing, 0)
+    missing_name = wanted.removeprefix(enclosing).strip("/")
+    leads_nowhere = enclosing not in places
+    if not missing_name or leads_nowhere:
         return body[place]
-    line = Line("", f'"{missing}"', f"  {body[place].indent}", wanted)
+    line = Line("", f'"{missing_name}"', f"  {body[place].indent}", wanted)
     body.insert(place + 1, line)
     return line
 
 
-def excerpt(exchange: Evidence, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
+def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
     """The side that shows a deviation, and the header or the lines of its body that show it.
 
     If none does, it is the first lines of the body of the response, which may be none.
     """
-    side, place = places_of(requirement, exchange["number"])[0]
-    if side in exchange:
-        head, body = message("", exchange[side], [(place, requirement)])
+    side, place = places_of(requirement, exchange.number)[0]
+    content = exchange.request if side == "request" else exchange.response
+    if content:
+        head, body = message_lines("", content, [(place, requirement)])
         marked_headers = [line for line in head[1:] if line.marks]
         lines = marked_headers or _from_mark_on(body)
         if lines:
             return side, lines[:_MOST_LINES]
-    response = exchange.get("response", _NO_CONTENT)
-    return "response", _body(response["body"])[:_MOST_LINES]
+    if exchange.response is None:
+        return "response", []
+    return "response", _body(exchange.response.body)[:_MOST_LINES]
 
 
 def _from_mark_on(body: list[Line]) -> list[Line]:
@@ -330,28 +360,30 @@ MOST_WHOLE = 300
 """Exchanges that are shown whole: each has a few thousand characters. The others are a line each."""
 
 
-Whole = dict[str, Side]
-"""An exchange that is shown whole: its request, and its response, or why there is none."""
-_NO_CONTENT: Evidence = {"headers": [], "body": ""}
+class WholeExchange(NamedTuple):
+    """An exchange that is shown whole."""
+
+    request: MessageLines
+    response: MessageLines  # or the reason why there is none
 
 
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
     """Template variables: the exchanges that the page cites, those of findings first, and what deviates in each."""
     deviating = _deviating_by_exchange(document)
     cited = {number: run.exchanges[number] for number in _cited_numbers(document) if number in run.exchanges}
-    first_cited = dict(islice(cited.items(), MOST_WHOLE))
+    whole = {}
+    for number, exchange in islice(cited.items(), MOST_WHOLE):
+        is_outline = not exchange.lines_that_resend
+        if not is_outline:
+            whole[number] = _whole_exchange(exchange, deviating.get(number, ()))
     return {
         "exchanges": cited,
         "linked": LINKED,
         "number_of_requests": len(run.exchanges),
         "base_url": document.environment.base_url.rstrip("/"),
-        "whole": {
-            number: _whole(exchange, deviating.get(number, ()))
-            for number, exchange in first_cited.items()
-            if exchange["curl"]  # an outline has none, and no content
-        },
+        "whole": whole,
         "deviating": deviating,
-        "causes": {id: finding.cause for id, finding in finding_of_each(document.findings).items()},
+        "causes": {id: finding.cause for id, finding in finding_by_requirement(document.findings).items()},
     }
 
 
@@ -375,12 +407,17 @@ def _cited_numbers(document: RunDocument) -> Iterable[int]:
     return dict.fromkeys(chain(*(numbers[:LINKED] for numbers in cited_by)))
 
 
-def _whole(exchange: Evidence, deviating: Iterable[ReportedRequirement]) -> Whole:
-    """The request and the response of an exchange in lines. Without a response, its first line says why."""
-    request = exchange["request"]
-    result = str(exchange["response"]["status"]) if "response" in exchange else exchange["failure"]
-    first_lines = {"request": f"{request['method']} {request['url']}", "response": result}
-    return {
-        side: message(line, exchange.get(side, _NO_CONTENT), marks_of(deviating, side, exchange["number"]))
-        for side, line in first_lines.items()
-    }
+def _whole_exchange(exchange: ShownExchange, deviating: Collection[ReportedRequirement]) -> WholeExchange:
+    """The request and the response of an exchange in lines, with marks for the requirements that deviate.
+
+    Without a response, its first line says why.
+    """
+    request = exchange.request
+    response = exchange.response
+    result = str(response.status) if response else exchange.failure
+    marks_in_request = marks_of(deviating, "request", exchange.number)
+    marks_in_response = marks_of(deviating, "response", exchange.number)
+    return WholeExchange(
+        request=message_lines(f"{request.method} {request.url}", request, marks_in_request),
+        response=message_lines(result, response, marks_in_response),
+    )

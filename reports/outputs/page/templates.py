@@ -27,6 +27,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
 """Requirements whose observations are values of the service, which are not translated."""
 _COMMENT = "# "
+"""Start of a comment in lines of a shell."""
 _NOT_TRANSLATED = Markup('<span translate="no">{}</span>')
 _IN_ENGLISH = Markup('<span lang="en">{}</span>')
 
@@ -93,8 +94,11 @@ class _Filters:
         A single word, such as an operation, may be the same in both languages.
         """
         translated = self._language.text(text)
-        is_english = self._language.tag != ENGLISH and " " in translated and translated == str(text)
-        return _IN_ENGLISH.format(translated) if is_english else translated
+        is_sentence = " " in translated
+        is_still_english = self._language.tag != ENGLISH and translated == str(text)
+        if is_sentence and is_still_english:
+            return _IN_ENGLISH.format(translated)
+        return translated
 
     def observed(self, places: dict[str, list[str]], requirement_id: str) -> str:
         """The observations of a requirement in one situation: the answer as a whole, then names and types in its body.
@@ -105,14 +109,17 @@ class _Filters:
         answers = separator.join(self._answer(text, requirement_id) for text in places.get(ANSWER, ()))
         places_in_body = {place: texts for place, texts in places.items() if place != ANSWER}
         body = facts_in_words(facts_of_data(places_in_body))
-        return Markup(": ").join(filter(None, (answers, body and _NOT_TRANSLATED.format(body))))
+        parts = [answers] if answers else []
+        if body:
+            parts.append(_NOT_TRANSLATED.format(body))
+        return Markup(": ").join(parts)
 
     def _answer(self, text: str, requirement_id: str) -> str:
         """A fact about an answer as a whole: status and media type, words of ours, or a value of the service."""
         begins_with_status = text[:3].isdecimal()
         if begins_with_status:
             return _NOT_TRANSLATED.format(text)
-        is_ours = requirement_id not in OF_THE_SERVICE or text == "seen"
+        is_ours = requirement_id not in OF_THE_SERVICE or text == "seen"  # a word of `tests/traffic/observed_values.py`
         return self._language.text(text) if is_ours else text
 
     def command(self, lines: str) -> str:
@@ -120,4 +127,5 @@ class _Filters:
         return "\n".join(map(self._command_line, lines.split("\n")))
 
     def _command_line(self, line: str) -> str:
+        """A line of a shell, translated if it is a comment."""
         return self._language.text(line) if line.startswith(_COMMENT) else line

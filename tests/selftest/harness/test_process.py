@@ -30,7 +30,7 @@ def test_a_variable_that_has_secrets_written_down_is_refused(name, service, tmp_
     status = main(["check", str(write_profile(tmp_path, service.base_url))])
 
     assert (status, service.seen, log.exists()) == (4, [], False)
-    assert capsys.readouterr().err == f"error: {name} has tokens and codes written down; unset it\n"
+    assert capsys.readouterr().err == f"error: {name} makes libraries write tokens and codes down; unset it\n"
 
 
 @pytest.mark.parametrize("command", ["check", "cleanup", "journal"])

@@ -214,7 +214,7 @@ def test_what_a_library_logs_is_a_text_of_a_service():
     pen = Pen(Display(Secrets({"account": [ACCOUNT]})), quiet=True)
     made = logging.getLogRecordFactory()
     record = made("urllib3", 30, "", 1, f"Failed for {ACCOUNT}: %s, %d times", ("X-Name Maria", 3), None)
-    pen.put_down()
+    pen.restore()
 
     assert record.getMessage() == "Failed for <account>: A-Aaaa Aaaaa, 3 times"
 

@@ -199,7 +199,7 @@ def test_wrong_options_are_one_line(options, call, monkeypatch):
         ("PYTEST_ADDOPTS", "--base-url=https://bank.example", f"PYTEST_ADDOPTS {NOT_FROM_A_VARIABLE}"),
         ("PYTEST_BASE_URL", "https://bank.example", f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it"),
         ("PYTEST_BASE_URL", "", f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it"),
-        ("PYTEST_DEBUG", "1", "PYTEST_DEBUG has tokens and codes written down; unset it"),
+        ("PYTEST_DEBUG", "1", "PYTEST_DEBUG makes libraries write tokens and codes down; unset it"),
     ],
 )
 def test_variables_count_as_given(variable, value, line, call, monkeypatch):

@@ -289,11 +289,9 @@ def test_a_refused_random_key_is_open_until_a_list_shows_nothing_new(registry, n
     assert bool(perhaps) is (registry is MUTANTS or not reads)
 
 
-FULL = "; the account may hold no more keys: delete some, or name another one"
-WAITS = (
-    "; the list shows such a key: perhaps it waits to be confirmed by its owner, or the account may have no other one"
-)
-NO_CNPJ = "; where the account may have no such key, set not_for_this_account: [CNPJ]"
+FULL = "; the account may hold no more keys: delete some, or name another account"
+WAITS = "; the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
+NO_CNPJ = "; if the account may have no such key, set not_for_this_account: [CNPJ]"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from environments.door.backoff import IN_VAIN
 from environments.sandbox import Response
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.serving import Raw, as_bytes, is_real
-from tests.traffic.execution import answers_to_real_codes
+from tests.traffic.money.executions import answers_to_real_codes
 
 CODES = (CODE, OTHER, "SBX-CPF-1")
 

@@ -31,7 +31,7 @@ from tests.selftest.services.one_run import (
     whole_run,
 )
 from tests.selftest.services.serving import real_codes, served_by
-from tests.traffic.execution import Execution, answers_to_real_codes, executed_and_refused
+from tests.traffic.money.executions import Execution, answers_to_real_codes, executed_and_refused
 
 ONLY_EXECUTIONS = "executePix.document or executePix.token.required"
 THIRD = "SBX-CPF-1"
@@ -229,7 +229,7 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
 
     codes = {"codes": [CODE, OTHER]}
     own = {**codes, "prepare": PREPARE}
-    asked = "did an earlier run execute them? transactions.prepare makes new ones for each run"
+    asked = "did an earlier run execute these codes? transactions.prepare makes new codes for each run"
 
     assert asked in str(refused_codes(sandbox=ADDRESS, transactions=codes))
     assert asked not in str(refused_codes(sandbox=ADDRESS, transactions=own))

@@ -145,7 +145,7 @@ def test_refused_codes_are_told_by_the_answer(response, answer_told, sandbox, tm
         changes = {} if sandbox else {"sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
         journal_in(tmp_path)
         ended = run(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix or listAccounts")
-    question = "; did an earlier run execute them? transactions.prepare makes new ones for each run"
+    question = "; did an earlier run execute these codes? transactions.prepare makes new codes for each run"
     told = ended.rows("not-exercised")
 
     line = f"1 of 1 transaction codes were refused: {answer_told}" + question * sandbox

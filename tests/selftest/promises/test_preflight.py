@@ -21,7 +21,7 @@ from tests.selftest.services.serving import Raw, as_bytes, reset, served_by
 
 CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 NO_CERTIFICATE = Response(400, b"<html><center>No required SSL certificate was sent</center></html>")
-EXPIRED = "the token expired in the middle of the run (exchange "
+EXPIRED = "the token expired during the run (exchange "
 FORMS = {
     "401": Response(401, b"{}"),
     "login page": Response(302, b"", (("Location", "/login"),)),

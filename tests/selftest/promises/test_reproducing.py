@@ -16,7 +16,8 @@ from environments.profiles.loading import load
 from environments.profiles.model import Auth
 from environments.sandbox import Server, Service
 from environments.secret_values import Secrets, identifiers
-from reports.showing.evidence import EXECUTES, OFFERED, Resending, evidence
+from reports.showing.evidence import evidence
+from reports.showing.resending import EXECUTES, OFFERED, Resending
 from reports.showing.show import Display
 from spec.exchange import Request
 from spec.key_list import UUID
@@ -110,7 +111,7 @@ def test_every_line_of_a_run(ended):
     shells = [name for name in ("dash", "bash", "sh") if shutil.which(name)]
     sorts, wrong = Counter(), []
     for exchange in session.door.exchanges:
-        lines = evidence(exchange, session.resending)["curl"]
+        lines = evidence(exchange, session.resending).lines_that_resend
         assert session.display.foreign(lines) == lines
         assert not UUID.search(lines)  # no key that the service made
         assert all(
@@ -136,7 +137,7 @@ def test_what_moves_money_says_so(ended):
     count on behind those of the profile."""
     session = ended[1]
     executed = [seen for seen in session.door.exchanges if seen.operation == "executePix" and seen.valid]
-    lines = {evidence(seen, session.resending)["curl"] for seen in executed}
+    lines = {evidence(seen, session.resending).lines_that_resend for seen in executed}
 
     assert len(executed) == len(lines) > 5
     assert {text.splitlines()[0] for text in lines} == {EXECUTES}
@@ -158,7 +159,7 @@ def test_every_line_that_executes_says_so(code, spelling):
 
     def first_line(name, **changes):
         seen = answer("executePix", {}, path=f"/v1/execute/pix/{name}", **changes)
-        return evidence(seen, Resending(Display(secrets), SANDBOX))["curl"].splitlines()[0]
+        return evidence(seen, Resending(Display(secrets), SANDBOX)).lines_that_resend.splitlines()[0]
 
     secrets = Secrets({"code": (code,)})
     assert first_line(spelling(code)) == EXECUTES
@@ -183,7 +184,7 @@ def test_the_token_is_where_the_profile_has_it(auth, shown):
     secrets.learn_secret("token", "token-4711-abc")
     request = Request("GET", "https://host/v1/accounts", (("Authorization", "Bearer token-4711-abc"),))
     resending = Resending(Display(secrets), replace(SANDBOX, auth=auth))
-    line = resending.curl(resending.parts_of(request))
+    line = resending.curl(resending.splitter.parts_of(request))
 
     assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
 
@@ -192,7 +193,7 @@ def test_an_answer_that_is_no_json_may_be_one_that_is_compressed():
     """As the run does, curl then accepts that."""
     seen = answer("listAccounts", b"\x1f\x8b")
 
-    assert "curl --compressed " in evidence(seen, Resending(Display(Secrets()), SANDBOX))["curl"]
+    assert "curl --compressed " in evidence(seen, Resending(Display(Secrets()), SANDBOX)).lines_that_resend
 
 
 class BreaksOnOddBodies(Service):

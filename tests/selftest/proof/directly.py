@@ -42,8 +42,8 @@ from tests.harness.finishing import close_record
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SESSION, Session, session_of
 from tests.harness.watching import begin_test, record_test, take_assertions
-from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
-from tests.traffic.phases import SENT, RunTraffic, send
+from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_by_id
+from tests.traffic.phases import SENT, RunTraffic, send_and_clean_up
 
 _TODAY = time.time()
 for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (bodies, "_read")):
@@ -87,10 +87,9 @@ class SentInTrial:
         close_record(self.session)
         run.exchanges = {exchange.number: outline(exchange) for exchange in self.session.door.exchanges}
         run.close()
-        notes = tuple(str(note.text) for note in result_of_run(run).notes)
-        return Trial(
-            result_of_run(run).verdict.exit_status, results_of(run), run.requests, tuple(run.errors), notes=notes
-        )
+        result = result_of_run(run)
+        notes = tuple(str(note.text) for note in result.notes)
+        return Trial(result.verdict.exit_status, results_by_id(result), run.requests, tuple(run.errors), notes=notes)
 
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:
         """Calls one test of this run with what its fixtures give, or have given."""
@@ -359,7 +358,7 @@ def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
     session = session_of(run, door, open_client(door, run.profile))
     run.unreachable = preflight(session.client)
     config.stash[SESSION] = session
-    return SentInTrial(session, send(config, session, items), items)
+    return SentInTrial(session, send_and_clean_up(config, session, items), items)
 
 
 def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:

@@ -5,7 +5,8 @@ import os
 import pytest
 
 from reports.result.json_schemas import FOLDER, MODELS
-from tests.selftest.proof.trial import results_of, run_of, try_target
+from reports.result.run_verdict import result_of_run
+from tests.selftest.proof.trial import results_by_id, run_of, try_target
 from tests.selftest.recorded_runs import recorded
 from tests.selftest.services.running import sandbox_at
 from tests.selftest.witnesses import compile_schema, installed, lint, prism, validate
@@ -60,7 +61,7 @@ def test_a_request_that_ends_the_service_is_told(tmp_path, monkeypatch):
         monkeypatch.setenv(name, TOKEN)
     with prism(tmp_path / "prism.log") as base_url:
         status, run = run_of("--no-report", f"--environment={sandbox_at(base_url, tmp_path)}")
-    failing = {id for id, result in results_of(run).items() if result.fails}
+    failing = {id for id, result in results_by_id(result_of_run(run)).items() if result.fails}
 
     assert (status, run.unreachable != "") == (1, True)
     assert "executePix, an invalid request" in str(run.last_seen)

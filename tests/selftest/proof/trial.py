@@ -12,7 +12,7 @@ import pytest
 from environments.sandbox import Server, Service
 from reports.outputs.conformance_json import document_of
 from reports.result.run import Run
-from reports.result.run_verdict import result_of_run
+from reports.result.run_verdict import RunResult, result_of_run
 from reports.result.verdicts import RequirementResult, Verdict
 from tests.selftest.schemas import problems
 from tests.selftest.services.running import sandbox_at
@@ -101,7 +101,7 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
         raise RuntimeError(f"conformance.json is not valid: {invalid[:3]}")
     return Trial(
         status,
-        results_of(run),
+        results_by_id(result_of_run(run)),
         run.requests,
         tuple(run.errors),
         findings=document.findings,
@@ -109,6 +109,6 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     )
 
 
-def results_of(run: Run) -> dict[str, RequirementResult]:
+def results_by_id(result: RunResult) -> dict[str, RequirementResult]:
     """The result of each requirement, by its id."""
-    return {row.id: result for row, result in result_of_run(run).results if row.id not in _OF_GENERATED_TRAFFIC}
+    return {row.id: verdict for row, verdict in result.results if row.id not in _OF_GENERATED_TRAFFIC}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.result.verdicts import RequirementResult, Verdict, merged
+from reports.result.verdicts import RequirementResult, Verdict, merged_results
 from spec import findings
 from spec.findings import Finding, finding, merged_findings, templates
 from spec.message import say
@@ -32,7 +32,7 @@ def test_what_is_found_twice_is_one_finding():
     results = [RequirementResult("executePix.status", Verdict.FAIL, findings=(each,)) for each in [*found, other]]
 
     assert merged_findings(found) == (replace(STATUS, exchanges=(1, 2)),)
-    assert str(merged(results)["executePix.status"].message) == "expected status 200, got 201; digit is missing"
+    assert str(merged_results(results)["executePix.status"].message) == "expected status 200, got 201; digit is missing"
 
 
 def test_every_code_has_templates():

@@ -7,7 +7,7 @@ import pytest
 from spec.exchange import Exchange, Failure, FailureKind, Purpose
 from spec.log import Log, numbers_superseded
 from tests.selftest.exchanges import answer
-from tests.traffic.execution import Execution, executed_and_refused, perhaps_spent
+from tests.traffic.money.executions import Execution, executed_and_refused, perhaps_spent
 from tests.traffic.undescribed import Reading
 
 FIRST, SECOND = Reading.WITH_TOKEN, Reading.AFTER_CHANGES

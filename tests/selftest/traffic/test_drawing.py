@@ -15,7 +15,7 @@ import pytest
 from environments.profiles.loading import load
 from spec.interface import MARK, PREPARING, operations
 from spec.json_text import read_json
-from tests.traffic.case import JSON, Case, bounded, form_of
+from tests.traffic.case import JSON, Case, documented_members, safe_cases
 from tests.traffic.invalid import invalid_requests
 
 SANDBOX = load("sandbox")
@@ -52,7 +52,7 @@ WITH_BODIES = ["registerPixKey", "deletePixKey", *PREPARING]
 
 def share_that_holds_a_member(operation: str, bodies: list[Mapping[str, Any]]) -> float:
     """Share of the bodies that have a documented member."""
-    members = set(form_of(operation, SANDBOX))
+    members = set(documented_members(operation, SANDBOX))
     holding = [body for body in bodies if members & body.keys()]
     return len(holding) / len(bodies)
 
@@ -139,7 +139,7 @@ def texts(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize("operation", operations())
 def test_hooks_leave_nothing_for_the_last_look(operation):
     """Outside a sandbox each text is synthetic, each amount permitted, and what is drawn may be sent: but for keys that are
-    hard to delete, which name another account, `bounded` changes nothing."""
+    hard to delete, which name another account, `safe_cases` changes nothing."""
     own = set(BANK.accounts)
     cases = [*drawing("bank").coverage(operation), *drawn(operation, "bank")]
     named = [text for case in cases for text in (case.path_parameter or "", *texts(json.loads(case.body or b"null")))]
@@ -147,9 +147,9 @@ def test_hooks_leave_nothing_for_the_last_look(operation):
 
     assert strange <= {"PHONE", "EMAIL", "CNPJ", "CPF"}
     assert not own & set(named) or operation == "registerPixKey"
-    assert len(list(bounded(cases, BANK))) == len(cases)
+    assert len(list(safe_cases(cases, BANK))) == len(cases)
     if operation in PREPARING:
-        assert list(bounded(cases, BANK)) == cases
+        assert list(safe_cases(cases, BANK)) == cases
 
 
 @pytest.mark.parametrize("value", [3.01, 0, -1, True, 10**40])
@@ -159,4 +159,4 @@ def test_no_amount_is_sent_that_no_hook_filtered(value):
         Case("transferInternal", body=json.dumps({"from": MARK, "value": amount}).encode()) for amount in (value, 3)
     ]
 
-    assert list(bounded(cases, BANK)) == cases[1:]
+    assert list(safe_cases(cases, BANK)) == cases[1:]

@@ -1,24 +1,40 @@
-"""What the log says of executions: which of them repeat one that succeeded."""
+"""What is sent with each real code, by its place."""
 
-import pytest
+from tests.selftest.proof.directly import of_the_sandbox
+from tests.traffic.money.executions import Execution
 
-from spec.log import Log
-from tests.selftest.exchanges import EXECUTION, execution
-from tests.traffic.execution import repeated_executions
+OF_A_REAL_CODE = (Execution.OFFERED, Execution.SUPPLIED, Execution.PREPARED)
 
 
-@pytest.mark.parametrize(
-    ("second", "is_judged"),
-    [
-        (execution(number=2, valid=False), True),
-        (execution(number=2, valid=False, status=409, data={"message": "executed before"}), False),
-        (execution(number=2, valid=False, credential="no header"), False),
-        (execution(number=2, valid=False, path="/v1/execute/pix/TX-2"), False),
-    ],
-    ids=["says success", "is refused", "has no token", "is another code"],
-)
-def test_a_repetition_that_says_success_is_judged_as_an_execution(second, is_judged):
-    """Another answer to it is not shown by the interface document."""
-    log = Log([execution(EXECUTION, number=1), second])
+def purposes_by_code():
+    """By real code, the purposes of its requests, in the order in which they were sent to the sandbox."""
+    purposes: dict[str, list[Execution]] = {}
+    for exchange in of_the_sandbox("sandbox").session.door.log.of("executePix", *OF_A_REAL_CODE):
+        purposes.setdefault(exchange.request.last_segment, []).append(exchange.purpose)
+    return purposes
 
-    assert repeated_executions(log) == ([second] if is_judged else [])
+
+def test_the_first_real_code_is_executed_before_any_wrong_token_is_sent_with_a_code():
+    """A service that breaks after a wrong token has executed one code."""
+    first, *_ = purposes_by_code().values()
+
+    assert first == [Execution.SUPPLIED]
+
+
+def test_every_other_code_is_offered_with_wrong_tokens_and_executed_last():
+    """A wrong token must not execute it, and must not spend it."""
+    _, *others = purposes_by_code().values()
+    before_the_last = [set(purposes[:-1]) for purposes in others]
+    last = {purposes[-1] for purposes in others}
+
+    assert before_the_last == [{Execution.OFFERED}] * len(others)
+    assert last == {Execution.SUPPLIED, Execution.PREPARED}
+
+
+def test_the_first_code_is_sent_again_behind_the_first_offer():
+    """The first offer leaves right behind the first execution, when the service has just granted one."""
+    log = of_the_sandbox("sandbox").session.door.log
+    execution = log.of("executePix", Execution.SUPPLIED)[0]
+    following = [exchange.purpose for exchange in log if exchange.number > execution.number][:3]
+
+    assert following == [Execution.OFFERED, Execution.AFTER_EXECUTION, Execution.AFTER_EXECUTION]

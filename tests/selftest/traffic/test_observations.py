@@ -20,10 +20,10 @@ from tests.selftest.exchanges import EXECUTION, answer, execution, failed, regis
 from tests.selftest.proof.directly import of_the_sandbox, run_in_memory
 from tests.selftest.recorded_runs import TARGETED, record, recorded
 from tests.selftest.services.unshown import DoesOtherwise
-from tests.traffic.execution import Execution, Preparation
+from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
 from tests.traffic.observations import observed as observed_in_log
-from tests.traffic.observed_values import format_of, need_of_the_token, number_of, word_of
+from tests.traffic.observed_values import format_of, need_of_the_token, number_as_shown, status_as_shown
 from tests.traffic.robustness import Invalid
 from tests.traffic.undescribed import Reading
 
@@ -262,14 +262,14 @@ def test_the_format_of_an_identifier_is_told_by_its_characters(text, form):
 )
 def test_a_number_of_few_digits_is_told(number, told):
     """Of a larger one the power of ten: it may be that of an account."""
-    assert number_of(Decimal(number)) == told
+    assert number_as_shown(Decimal(number)) == told
 
 
 def test_a_status_that_may_name_a_person_is_another_text():
     """One word in capitals is told."""
     words = ("PENDING", "done", "ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica")
 
-    assert [word_of(word) for word in words] == [*words[:2], *["another text"] * 6]
+    assert [status_as_shown(word) for word in words] == [*words[:2], *["another text"] * 6]
 
 
 def test_published_limits_and_versions_are_seen():

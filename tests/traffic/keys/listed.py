@@ -217,18 +217,18 @@ class KeyLists:
                     yield Effect(suspect, key, self._stands_like_an_accepted_key(key, [listing]))
 
     def _shown_in(self, read: Exchange, suspects: list[Exchange]) -> list[tuple[Exchange, Listing]]:
-        """The suspects whose key a list shows, each with the list. The list is read only if it may show one."""
-        earlier = [suspect for suspect in suspects if self._is_only_refused(suspect, read.number)]
-        candidates = [suspect for suspect in earlier if _can_show(read, key_sent(suspect))]
+        """The suspects whose key a list shows, each with the list. The list is read only if it may show one.
+
+        A key that was also sent with the valid token before the list is left out.
+        """
+        keys_with_token = {key for number, key in self._sent_with_the_token if number < read.number}
+        earlier = [suspect for suspect in suspects if suspect.number < read.number]
+        only_refused = [suspect for suspect in earlier if key_sent(suspect) not in keys_with_token]
+        candidates = [suspect for suspect in only_refused if _can_show(read, key_sent(suspect))]
         listing = self._read(read) if candidates else None
         if listing is None:
             return []
         return [(suspect, listing) for suspect in candidates if listing.shows(key_sent(suspect))]
-
-    def _is_only_refused(self, suspect: Exchange, number: int) -> bool:
-        """True if a key was sent before this number, and until then never with the valid token."""
-        keys_with_token = {key for key_number, key in self._sent_with_the_token if key_number < number}
-        return suspect.number < number and key_sent(suspect) not in keys_with_token
 
     @cached_property
     def _sent_with_the_token(self) -> list[tuple[int, str]]:

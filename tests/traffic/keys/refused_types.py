@@ -52,9 +52,9 @@ _OTHER_NAMES = {
 """Other names that a service might have for the fields of the body."""
 _REMOVED = ("from", "to", "value", "date", "description")
 """Fields that the body had once: "Versioning" in the interface document, registration of a key."""
-_FULL = say("the account may hold no more keys: delete some, or name another one")
+_FULL = say("the account may hold no more keys: delete some, or name another account")
 _LISTED = say(
-    "the list shows such a key: perhaps it waits to be confirmed by its owner, or the account may have no other one"
+    "the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
 )
 _WAITS_S = (0.0, 0.2, 0.5)
 """Waits before each repetition of a refused registration, because the account may be busy for a moment. In all they are
@@ -184,7 +184,7 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
 def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[Exchange], why: Text) -> Judgement:
     """The judgement of a refused type: a deviation only if a key of another type was accepted before and after it."""
     key_type = type_sent(refused)
-    remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=key_type)
+    remedy = say("if the account may have no such key, set not_for_this_account: [{type}]", type=key_type)
     controls = _accepted_before_and_sent_after(log, sent_again)
     if controls and registered(controls[-1]):
         answer, other_type = answer_in_words(refused), type_sent(controls[0])

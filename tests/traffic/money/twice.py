@@ -33,7 +33,7 @@ class Repetition(Purpose):
 
     EXECUTED_TWICE = "a transfer that the run prepares, to execute it twice"
     AGAIN = "the same transfer again"
-    BALANCE = "a balance, before or after an execution of that transfer"
+    BALANCE = "a balance, before or after an execution of the transfer that is executed twice"
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange],
     if not names:
         return tried
     first_few = joined(capped([*names], _MOST_NAMED), ", ")
-    return joined((tried, say("tried where they name nobody: {names}", names=first_few)), "; ")
+    return joined((tried, say("tried only with synthetic codes and accounts: {names}", names=first_few)), "; ")
 
 
 def _askers(traffic: Traffic) -> list[_Asker]:

@@ -34,11 +34,11 @@ class Trust(Purpose):
     BEHIND_A_REFUSAL = "a synthetic identifier without a token, right behind a refusal"
     ANOTHER_TOKEN_BEHIND = "a synthetic identifier with a wrong token, right behind a refusal"
     WITH_THE_TOKEN = "a synthetic identifier with the token, to compare with"
-    STAND_IN = "a synthetic identifier with something in the place of the token"
-    APART = "a synthetic identifier with one part of that, because it was answered otherwise"
-    SHOWS_IT = "a synthetic identifier again with what was answered as with the token"
-    IN_BETWEEN = "a synthetic identifier without a token, between those with what was answered as with the token"
-    OF_A_READ = "a read with what was answered as with the token"
+    STAND_IN = "a synthetic identifier with a stand-in for the token"
+    APART = "a synthetic identifier with one part of a stand-in that was answered otherwise"
+    SHOWS_IT = "a synthetic identifier again, with the stand-in that was answered like the token"
+    IN_BETWEEN = "a synthetic identifier without a token, between requests with a stand-in"
+    OF_A_READ = "a read with the stand-in that was answered like the token"
 
 
 WITHOUT_THE_TOKEN = (

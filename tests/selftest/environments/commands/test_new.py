@@ -64,7 +64,7 @@ def test_a_profile_is_not_overwritten(new, path, tmp_path):
     """A symbolic link is not followed either."""
     path.symlink_to(tmp_path / "target")
 
-    refused = "error: PATH: exists already; choose another name, or --force, which keeps only its tls"
+    refused = "error: PATH: exists already; choose another name, or use --force, which replaces all of it but tls"
     assert new(*EVERYTHING) == (4, [refused])
     assert not (tmp_path / "target").exists()
 
@@ -104,7 +104,7 @@ def test_a_wrong_name_of_a_profile_is_refused(name, new, tmp_path, monkeypatch):
         (["--account=.."], "accounts.0: expected text, in quotes if it is made of digits"),
         (["--limit=rat=5"], 'limits.rat: unknown key; did you mean "rate"?'),
         (["--ca-bundle=absent"], "tls.ca_bundle: no such file; in a profile, a path is relative to its folder"),
-        (["--count=2"], "--count: add --prepare-with"),
+        (["--count=2"], "--count needs --prepare-with=OPERATION"),
     ],
 )
 def test_wrong_options_are_refused(options, problem, new, path):

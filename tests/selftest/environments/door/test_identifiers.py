@@ -226,7 +226,7 @@ def test_an_account_is_no_key(tmp_path):
         send(door, "deletePixKey", OWN, {"accountId": OWN})
 
 
-@pytest.mark.parametrize(("table", "what"), [("STRINGS", "text with NUL"), ("PATH_PARAMETERS", "unknown")])
+@pytest.mark.parametrize(("table", "what"), [("ODD_KEYS", "text with NUL"), ("PATH_PARAMETERS", "unknown")])
 def test_a_list_that_names_somebody_ends_the_run(table, what, tmp_path, monkeypatch):
     """It is a fault of the suite: the run does not go on without the request."""
     monkeypatch.setitem(getattr(invalid, table), what, "somebody@example.com")

@@ -15,7 +15,7 @@ from environments.profiles.loading import load
 from environments.profiles.model import ProfileError
 from reports.result.run_verdict import result_of_run
 from spec.exchange import FailureKind
-from tests.harness.starting import code_from, code_to_resend, start_journal
+from tests.harness.starting import code_in_file, code_to_resend, start_journal
 from tests.selftest.exchanges import EXECUTION, answer, execution, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.services import trouble_with_money as trouble
@@ -438,11 +438,14 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
 
     assert skipped.failure.message.endswith(" (refused)")
     assert service.executions == [CODE, OTHER]
-    for code, said in ((CODE, "this code was executed at 20"), ("TX-OF-NOBODY", "no such code in transactions.codes")):
+    for code, said in (
+        (CODE, "the journal says that this code was executed at 20"),
+        ("TX-OF-NOBODY", "the code is not in transactions.codes"),
+    ):
         with pytest.raises(ProfileError, match=f"^--resend-code: {said}(?!.*{code})"):
             code_to_resend(profile, code)
     with pytest.raises(ProfileError, match=r"expected a file that holds one code(?!.*TX-OF-NOBODY)"):
-        code_from("TX-OF-NOBODY")
+        code_in_file("TX-OF-NOBODY")
 
 
 @served_by(trouble.RefusesEveryExecution)

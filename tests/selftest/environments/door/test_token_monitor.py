@@ -79,7 +79,7 @@ def test_a_token_that_cannot_be_renewed_has_expired(fetched):
     watched = Watched(fetched=fetched)
 
     assert [watched.see(200), watched.see(401)] == [False, False]
-    assert "the token expired in the middle of the run (exchange 2)" in str(watched.monitor.expired)
+    assert "the token expired during the run (exchange 2)" in str(watched.monitor.expired)
     assert len(watched.monitor.notes) == (2 if fetched is None else 1)
     assert watched.monitor.excused == {2}
     watched.see(200)

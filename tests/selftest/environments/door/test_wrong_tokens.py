@@ -24,7 +24,7 @@ from spec.interface import MARK
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, Signing, decoded
-from tests.traffic.refused_credentials import of_code
+from tests.traffic.refused_credentials import rows_for_code
 
 SIGNED = Signing().token
 TEXT = "kJ8_x2Qw-Zp4Lt7VbN3mRc9Hd5Fs1Gy6TuEoXiAaBWq"
@@ -162,7 +162,7 @@ def test_a_token_that_the_suite_signs_is_right_for_whoever_has_that_key(name, ke
 def test_the_table_is_dealt_to_the_codes(codes):
     """None is left out, and each code is offered without a token, too, right behind the first row."""
     table = rows(NAMES, has_a_body=False)
-    dealt = [of_code(table, turn, codes) for turn in range(codes)]
+    dealt = [rows_for_code(table, turn, codes) for turn in range(codes)]
 
     assert {row for some in dealt for row in some} == set(table)
     assert all(some[1].credential == NO_HEADER for some in dealt)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.observed.behaviour import behaviour, drifts, in_words
+from reports.observed.behaviour import behaviour, behaviour_in_words, drifts
 from reports.outputs.conformance_json import document_of
 from reports.result.run import Observation, Run
 from reports.result.run_verdict import result_of_run
@@ -34,7 +34,7 @@ def test_a_behaviour_in_words():
         "digit 3": ACCOUNTS,
     }
 
-    assert in_words(situations) == (
+    assert behaviour_in_words(situations) == (
         "refused; digit 1: 401 application/problem+json [WWW-Authenticate: Bearer] or 404; "
         "digit 2 and digit 3: 200 application/json: /accounts/*/bank string"
     )
@@ -105,5 +105,5 @@ def test_long_observations_are_cut():
     many = frozenset({("", f"{number:03}") for number in range(200)})
     (place,) = drifts({CODES: {"": many}}, {CODES: {"": words_as_facts("404")}})
 
-    assert len(str(in_words({"": many}))) == 401
+    assert len(str(behaviour_in_words({"": many}))) == 401
     assert (len(place.was), place.now) == (301, "404")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from environments.sandbox import Server, Service
-from reports.__main__ import text
+from reports.__main__ import comparison_lines
 from reports.observed.comparison import CHANGES, compared
 from reports.observed.earlier_runs import comparison_of, run_before
 from reports.outputs import writing
@@ -125,7 +125,7 @@ def test_the_line_counts_what_changed():
     now = changed(requirements={ROW: {"verdict": "fail"}})
 
     assert str(compare(now, before).line) == "since 2026-11-20 10:00:00 UTC: 1 newly failing, 1 fixed"
-    assert list(text(EarlierRun.model_validate(RUN), EarlierRun.model_validate(now), str)) == [
+    assert list(comparison_lines(EarlierRun.model_validate(RUN), EarlierRun.model_validate(now), str)) == [
         "since 2026-11-20 10:00:00 UTC: 1 newly failing",
         "newly failing:",
         f"  {ROW}: The tax document of the counterparty is partly masked.",
@@ -161,7 +161,7 @@ def test_the_last_line_says_what_became_worse(before, after, line):
     """Failures first. A place drifts in one of the runs alone, or to something else."""
     was = earlier(**{"started": RUN["started"]} | before)
 
-    assert list(text(was, earlier(**after), str))[-1] == line
+    assert list(comparison_lines(was, earlier(**after), str))[-1] == line
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import yaml
 
 from environments.profiles.model import today
 from environments.sandbox import Service
-from reports.observed.behaviour import behaviour, behaviour_of
+from reports.observed.behaviour import behaviour, behaviour_of_data
 from reports.observed.earlier_runs import (
     MOST_BYTES_OF_RECORD,
     UnreadableError,
@@ -23,7 +23,7 @@ from reports.observed.earlier_runs import (
 from reports.result.provenance import VERSION
 from spec.facts import facts_of, words_as_facts
 from spec.requirements import requirements
-from tests.harness.reporter import consult_record
+from tests.harness.reporter import accept_behaviour
 from tests.selftest.recorded_runs import record, recorded
 
 CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
@@ -74,7 +74,7 @@ def test_it_is_read_as_it_was_written(tmp_path):
 
     assert path.read_text("utf-8") == TEXT
     assert read_record(path) == RECORD
-    assert behaviour_of(RECORD.observations, str) == SEEN
+    assert behaviour_of_data(RECORD.observations, str) == SEEN
     assert read_record(tmp_path / "other.observed.yaml") is None
 
 
@@ -194,7 +194,7 @@ def run_case(ended):
 def accepted_of(**changes):
     """What a run, with these changes, says of accepting what it observed."""
     run = replace(recorded("partial").run, finished=None, **changes)
-    consult_record(run, str, accepts=True)
+    accept_behaviour(run, str)
     return run.accepted.partition(";")[0]
 
 

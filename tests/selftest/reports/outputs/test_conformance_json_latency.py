@@ -1,12 +1,16 @@
 """Latency by operation in conformance.json."""
 
+from dataclasses import replace
+
 from reports.outputs.conformance_json import latency
+from tests.selftest.reports.outputs.page.test_rendering import exchange
 
 FIGURES = ("count", "min_ms", "p25_ms", "median_ms", "p75_ms", "p95_ms", "max_ms")
 
 
 def test_shares_of_the_answers():
     """The time that a share of them took at most, by the nearest rank."""
-    seen = [{"operation": "getBalance", "elapsed_ms": number, "response": {}} for number in range(100, 0, -1)]
+    answered = exchange(1)
+    exchanges = [replace(answered, operation="getBalance", elapsed_ms=number) for number in range(100, 0, -1)]
 
-    assert dict(latency(seen)["getBalance"]) == dict(zip(FIGURES, (100, 1, 25, 50, 75, 95, 100), strict=True))
+    assert dict(latency(exchanges)["getBalance"]) == dict(zip(FIGURES, (100, 1, 25, 50, 75, 95, 100), strict=True))

@@ -71,7 +71,7 @@ def test_a_known_failure_in_every_report(until, status, tmp_path):
     entries = [{"id": MASKED, "reason": REASON, "until": until}, {"id": PASSING, "reason": REASON}]
     ended = record(tmp_path, FailsInManyWays, "-k", "executePix.document", known_failures=entries)
     row = next(row for row in ended.document["requirements"] if row["id"] == MASKED)
-    delete = f"known_failures: {PASSING}: passes; delete the entry"
+    delete = f"known_failures: {PASSING}: passes: delete its entry"
     is_known = not status
 
     assert (ended.status, row["verdict"], row.get("known_failure")) == (status, "fail", REASON if is_known else None)
@@ -80,7 +80,9 @@ def test_a_known_failure_in_every_report(until, status, tmp_path):
     assert written(ended.folder)[MASKED][0] == ("skipped" if is_known else "failure")
     assert (REASON in ended.text(PAGE), delete in ended.text(PAGE)) == (is_known, True)
     assert delete in ended.document["notes"]
-    assert (f"known_failures: {MASKED}: its last day {until} has passed" in ended.document["notes"]) == (not is_known)
+    assert (
+        f"known_failures: {MASKED}: the last day of this known failure, {until}, has passed" in ended.document["notes"]
+    ) == (not is_known)
 
 
 def test_the_document_of_a_run_is_built_once(tmp_path):

@@ -207,7 +207,7 @@ def test_a_damaged_file_is_judged_as_far_as_it_can_be_read(damage, tmp_path):
     file.write_text(text)
     tally = tally_of(str(file), PROFILE)
 
-    assert {str(first[0].what): first[0].entry for _, first in tally.of(GAP)} == {why: number}
+    assert {str(first[0].gap): first[0].entry for _, first in tally.of(GAP)} == {why: number}
     assert tally.times["exchanges",] == number - 1
 
 
@@ -238,7 +238,7 @@ def test_three_bad_answers_of_two_thousand(tmp_path):
             [1, 2, 3],
         )
     ]
-    assert run.exchanges[1]["request"]["headers"] == [["(recorded)", f"entry 1,234 of {tmp_path}/traffic.har"]]
+    assert run.exchanges[1].request.headers == (("(recorded)", f"entry 1,234 of {tmp_path}/traffic.har"),)
 
 
 # -- services of the proof -----------------------------------------------------------------------------------------

@@ -1,14 +1,14 @@
 """The run that recorded traffic makes: which requirements one answer settles."""
 
 from reports.recorded.recorded_run import take_tally
-from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, HELD, Sighting, Tally
+from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, HELD, ShownDeviation, Sighting, Tally
 from reports.result.run import Run
 from reports.result.verdicts import Verdict
 from spec.findings import finding
 from tests.selftest.hand_made import SANDBOX
+from tests.selftest.reports.outputs.page.test_rendering import exchange
 
 EXISTS = "listAccounts.exists"
-OUTLINE = {"request": {}, "response": {}, "operation": "listAccounts", "result": 404}
 
 
 def verdict_of(requirement_id, code, *, held, broken):
@@ -17,7 +17,7 @@ def verdict_of(requirement_id, code, *, held, broken):
     tally.times.update({(EXCHANGES,): held + broken, (HELD, requirement_id): held, (BROKEN, requirement_id): broken})
     key = (ALIKE, requirement_id, code)
     tally.times[key] = broken
-    tally.first[key] = [Sighting("traffic.har", 1, (finding(code, status=404), dict(OUTLINE)))]
+    tally.first[key] = [Sighting("traffic.har", 1, deviation=ShownDeviation(finding(code, status=404), exchange(1)))]
     run = Run(SANDBOX, "http://bank.example")
     take_tally(run, tally)
     return {result.id: result.verdict for result in run.results}[requirement_id]

@@ -11,7 +11,7 @@ from reports.outputs.terminal import summary
 from reports.result import causes
 from reports.result.run import LeftKey, Note, NoteKind, Observation, outcome_unknown
 from reports.sentences.headline import headline
-from reports.showing.evidence import EXECUTES
+from reports.showing.resending import EXECUTES
 from spec.facts import words_as_facts
 from spec.findings import finding
 from spec.message import say
@@ -31,7 +31,7 @@ def row(id, *own_findings, exchanges=(1,), verdict="fail", **more):
 
 def findings(entries):
     """The findings of these requirements, without the lines that reproduce them."""
-    return causes.findings(entries, reproduce=lambda numbers: "")
+    return causes.findings_by_cause(entries, reproduce=lambda numbers: "")
 
 
 def grouped(ids, own_findings):
@@ -165,7 +165,7 @@ def run():
         executions=3, unknown_outcomes=1, requests=41,
     )  # fmt: skip
     lines = {1: f"{EXECUTES}\ncurl y", 8: "curl x"}
-    run.exchanges = {number: exchange(number) | {"curl": line} for number, line in lines.items()}
+    run.exchanges = {number: replace(exchange(number), lines_that_resend=line) for number, line in lines.items()}
     path = ENVIRONMENTS / "staging.yaml"
     run.profile = replace(run.profile, base_url=run.base_url, path=path, redirected="this run only reads")
     return run
@@ -174,7 +174,7 @@ def run():
 @pytest.mark.parametrize(
     ("why", "step"),
     [
-        ("supply pix_keys", "see to what the lines above name as missing, and run again"),
+        ("supply pix_keys", "supply or correct what the lines above name, and run again"),
         (
             say("limits.{setting} (5 s) is over", setting="duration"),
             "raise limits.duration in a b.yaml, and run again",

@@ -39,9 +39,9 @@ def test_a_selection_rests_on_its_own_operations():
     exchanges = [answer("listEntries", {}, status=403), answer("listAccounts", {"code": 0})]
     invalid = [answer("executePix", {}, status=404, valid=False), exchanges[1]]
 
-    assert str(Grants.of_exchanges(exchanges).lacking({"listEntries"})) == "no selected operation succeeded"
-    assert Grants.of_exchanges(exchanges).lacking({"listEntries", "listAccounts"}) == ""
-    assert Grants.of_exchanges(invalid).lacking({"executePix"}) == ""
+    assert str(Grants.of_exchanges(exchanges).missing_basis({"listEntries"})) == "no selected operation succeeded"
+    assert Grants.of_exchanges(exchanges).missing_basis({"listEntries", "listAccounts"}) == ""
+    assert Grants.of_exchanges(invalid).missing_basis({"executePix"}) == ""
 
 
 def notes_of(*exchanges):

@@ -19,8 +19,8 @@ from reports.result.verdicts import (
     Verdict,
     counts,
     coverage,
-    deviation,
-    merged,
+    merged_results,
+    verdict_on_deviation,
 )
 from spec.findings import finding
 from spec.message import say, texts_in_values
@@ -174,8 +174,14 @@ def test_fail_on_decides_what_a_deviation_is():
     levels = ("documented", "implied", "example", "robustness", "not-shown")
     only_robust = replace(SANDBOX, fail_on=frozenset({"robustness"}))
 
-    assert [deviation(level, SANDBOX.fail_on) for level in levels] == ["fail", "warn", "warn", "fail", "observed"]
-    assert deviation("not-shown", {"not-shown"}) == "observed"
+    assert [verdict_on_deviation(level, SANDBOX.fail_on) for level in levels] == [
+        "fail",
+        "warn",
+        "warn",
+        "fail",
+        "observed",
+    ]
+    assert verdict_on_deviation("not-shown", {"not-shown"}) == "observed"
     assert ended(results("documented not-exercised, robust pass"), profile=only_robust)[0] == "conformant"
 
 
@@ -191,15 +197,17 @@ def test_a_requirement_takes_the_first_verdict():
             RequirementResult("a", verdict, why, (number,))
             for number, (verdict, why) in enumerate(verdicts_and_reasons)
         ]
-        result = merged(results_of_tests)["a"]
+        result = merged_results(results_of_tests)["a"]
 
         assert (result.verdict, str(result.message), result.exchanges) == (strong, *message_and_exchanges)
 
 
 TODAY = date.today()
-PASSES, STRICT = (f"{strict}known_failures lists it, and it passes; delete the entry" for strict in ("", "strict: "))
+PASSES, STRICT = (
+    f"{strict}known_failures lists this requirement, and it passes: delete its entry" for strict in ("", "strict: ")
+)
 PAST = {"until": TODAY - timedelta(1)}
-DELETE, OVER = "passes; delete the entry", f"its last day {PAST['until']} has passed"
+DELETE, OVER = "passes: delete its entry", f"the last day of this known failure, {PAST['until']}, has passed"
 
 
 @pytest.mark.parametrize(

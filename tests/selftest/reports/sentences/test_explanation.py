@@ -8,7 +8,7 @@ import pytest
 from reports.outputs.conformance_json import FILE, as_json, document_of
 from reports.result.run import Run
 from reports.result.verdicts import RequirementResult, Verdict
-from reports.sentences.explanation import fits, fix_for, fixes, last_run_about
+from reports.sentences.explanation import fix_for, fixes, is_for, last_run_about
 from reports.sentences.language import catalogues, language
 from spec.interface import operations
 from spec.message import Date
@@ -27,7 +27,9 @@ def test_every_testable_requirement_has_a_fix_and_a_scenario():
     """With its placeholders filled in, and in every language: give its id to an entry of reports/sentences/fixes.yaml."""
     fix = {requirement.id: fix_for(requirement) for requirement in TESTABLE}
 
-    assert [requirement.id for requirement in TESTABLE if not any(fits(entry, requirement) for entry in fixes())] == []
+    assert [
+        requirement.id for requirement in TESTABLE if not any(is_for(entry, requirement) for entry in fixes())
+    ] == []
     assert [id for id, text in fix.items() if re.search(r"\{(field|request|type)}|  ", str(text))] == []
     assert [id for id, text in fix.items() for tag in catalogues() if language(tag).text(text) == str(text)] == []
     assert [requirement.id for requirement in TESTABLE if not is_served(requirement.id)] == []

@@ -10,7 +10,7 @@ from reports.observed.behaviour import Drift
 from reports.outputs.conformance_json import document_of
 from reports.result.document import AcceptedRecord, CutShort
 from reports.result.verdicts import Coverage, RunVerdict
-from reports.sentences.headline import drift_in_words, drift_lines, headline, permitted
+from reports.sentences.headline import drift_in_words, drift_lines, headline, permissions_in_words
 from spec.findings import finding
 from tests.selftest.hand_made import SANDBOX, document_with, hand_made, reported
 
@@ -124,7 +124,7 @@ def test_what_is_permitted_is_said_in_words():
         "everything permitted": EVERYTHING,
     }
 
-    assert {str(permitted(allow)): allow for allow in words.values()} == words
+    assert {str(permissions_in_words(allow)): allow for allow in words.values()} == words
 
 
 def test_a_run_says_how_long_a_failure_is_known():

@@ -1,5 +1,6 @@
 """Every catalogue has all that the suite can say, and the page in Portuguese leaves nothing in English."""
 
+import ast
 import json
 import re
 from dataclasses import replace
@@ -9,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+import yaml
 from babel.messages.frontend import CommandLineInterface
 from babel.messages.plurals import get_plural
 from babel.messages.pofile import read_po
@@ -26,7 +28,7 @@ from spec.interface import OPENAPI
 from spec.message import message_of, say
 from tests.selftest.hand_made import SANDBOX
 from tests.selftest.recorded_runs import RUNS, recorded
-from tests.traffic.execution import Execution
+from tests.traffic.money.executions import Execution
 
 ROOT = Path(__file__).parents[4]
 PORTUGUESE = "pt-BR"
@@ -96,6 +98,57 @@ def test_every_purpose_of_a_request_is_translated():
     assert [purpose for purpose in purposes if purpose not in entries] == []
 
 
+PRODUCT = ("spec", "environments", "reports", "tests/harness", "tests/traffic", "tests/conformance")
+FEWEST_FIXED = 5
+"""Characters of an f-string besides its values, from which on its texts can be told from any other text."""
+
+
+def python_texts():
+    """Texts and names in the code: a text may be the name of a member, such as `selection`."""
+    for path in (path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                yield node.target.id
+            elif isinstance(node, ast.keyword) and node.arg:
+                yield node.arg
+
+
+def python_patterns():
+    """A regular expression for each f-string in the code that has enough fixed characters."""
+    for path in (path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.JoinedStr):
+                continue
+            parts = [part.value if isinstance(part, ast.Constant) else None for part in node.values]
+            if sum(map(len, filter(None, parts))) >= FEWEST_FIXED:
+                yield "".join(".+" if part is None else re.escape(part) for part in parts)
+
+
+def scalars(value):
+    """Texts and names of members in a YAML value, at any depth."""
+    if isinstance(value, dict):
+        return {*value, *(text for member in value.values() for text in scalars(member))}
+    if isinstance(value, list):
+        return {text for item in value for text in scalars(item)}
+    return {value}
+
+
+def test_an_entry_by_hand_is_still_said():
+    """`make messages` keeps an entry by hand for ever. So its text stands in the code: whole, in capitals, with a hyphen, or
+    as an f-string makes it."""
+    files = [yaml.safe_load(path.read_text("utf-8")) for path in (ROOT / "spec").glob("*.yaml")]
+    texts = {*python_texts(), *(text for file in files for text in scalars(file))}
+    pattern = re.compile("|".join(python_patterns()))
+    by_hand = [entry.id for entry in CATALOGUE if "by hand" in entry.user_comments]
+    english = [entry_id[0] if isinstance(entry_id, tuple) else entry_id for entry_id in by_hand]
+    unsaid = [text for text in english if not {text, text.lower(), text.replace(" ", "-")} & texts]
+
+    assert len(by_hand) > 100
+    assert [text for text in unsaid if not pattern.fullmatch(text)] == []
+
+
 def test_the_profile_knows_every_language():
     """English and the catalogues."""
     assert ["en", PORTUGUESE] == [ENGLISH, *catalogues()] == editor_schema()["properties"]["language"]["enum"]
@@ -142,7 +195,7 @@ def page_of(run, tag=PORTUGUESE, comparison=None):
 
 def left_in_english(run, comparison=None):
     """The texts that are marked as English, but for names: of credentials, keys and transfers."""
-    named = {seen["credential"] for seen in run.exchanges.values()} | {"status 200", "status 500"}
+    named = {exchange.credential for exchange in run.exchanges.values()} | {"status 200", "status 500"}
     return [text for text in page_of(run, comparison=comparison).english if text.rstrip(":.") not in named]
 
 

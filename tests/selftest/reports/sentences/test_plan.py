@@ -95,15 +95,15 @@ def test_an_account_and_a_code_have_any_form(plan, name, sandbox):
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"transactions": {"codes": CODES}}, "executePix, an execution: 2 of 6, raised by transactions.prepare"),
+        ({"transactions": {"codes": CODES}}, "executePix, an execution: 2 of 6, more with transactions.prepare"),
         (
             {"transactions": {"codes": [*CODES, "SBX-CPF-1"]}, "limits": {"executions": 2}},
-            "executePix, an execution: 2 of 6, raised by limits.executions (2)",
+            "executePix, an execution: 2 of 6, more with limits.executions (2)",
         ),
-        ({"transactions": {"codes": CODES}}, "executePix, an execution that is repeated: 0, raised by transactions.prepare"),
+        ({"transactions": {"codes": CODES}}, "executePix, an execution that is repeated: 0, more with transactions.prepare"),
         (
             {"sandbox": None, "allow": ["read", "register-keys"]},
-            "registerPixKey, a key of the type EMAIL: 1 of 6, raised by allow: delete-keys",
+            "registerPixKey, a key of the type EMAIL: 1 of 6, more with allow: delete-keys",
         ),
     ],
 )  # fmt: skip
@@ -124,8 +124,7 @@ def test_what_is_not_permitted_is_listed_with_its_permission(plan):
     assert counts(lines).keys() == {*READS, "total"}
     assert "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow" in lines
     assert (
-        "  generated and malformed requests: need fuzz in allow, but for registrations with an empty or cut-off"
-        in lines
+        "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off" in lines
     )
     assert "  none is registered" in lines
     assert "transfers: at most 0 may succeed (limits.transfers: 2000; bodies: 0)" in lines
@@ -147,9 +146,7 @@ def test_the_plan_says_what_is_at_stake(sandbox, plan):
 
     assert f"{STAGING}, {'a' if sandbox else 'not a'} sandbox, " in lines[0]
     assert becomes == [
-        "deleted where Key or key_at tells its value"
-        if sandbox
-        else "deleted where Key and the list agree on its value",
+        "deleted if Key or key_at tells its value" if sandbox else "deleted if Key and the list agree on its value",
         "deleted each time, unless a list showed it before the run",
         "deleted each time, unless a list showed it before the run" if sandbox else "stays: it is not disposable",
     ]
@@ -158,16 +155,16 @@ def test_the_plan_says_what_is_at_stake(sandbox, plan):
 
 
 def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
-    """Those that tell the token are printed where fuzz permits them, and of a signed token those without room."""
+    """Forms from which the token can be restored are printed if fuzz permits them, and of a signed token those without room."""
     base, wanted = ["read", "register-keys", "execute"], "executePix.token or registerPixKey.token"
     with_fuzz, without = (plan(wanted, allow=allow) for allow in ([*base, "fuzz"], base))
-    told = "  the token lengthened; tells the token, so it needs fuzz"
+    told = "  the token lengthened; the token can be restored from it, so it needs fuzz"
 
     assert (
-        "wrong tokens, at most 45 to each of executePix and registerPixKey (limits.wrong_tokens), and as many that name "
-        "nobody; to others in requests that change nothing:"
+        "wrong tokens, at most 45 to each of executePix and registerPixKey (limits.wrong_tokens), and as many with "
+        "synthetic identifiers; to other operations in requests that change nothing:"
     ) in without
-    assert (told in with_fuzz, "tells the token" in "\n".join(without)) == (True, False)
+    assert (told in with_fuzz, "the token can be restored" in "\n".join(without)) == (True, False)
     assert "  executePix: 31 requests with one, and 14 without any" in without
     assert "  registerPixKey: 30 requests with one, and 18 without any" in without
     assert "no room" not in "".join(with_fuzz)
@@ -175,7 +172,7 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
     left_out = "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined"
     assert left_out in plan(wanted, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
     assert (
-        "  number 1 of transactions.codes: 41 times with no valid token first, when a lax service executes it"
+        "  number 1 of transactions.codes: 41 times without the valid token first; a service that ignores tokens executes it then"
         in without
     )
     assert "wrong tokens: none" in plan(wanted, allow=base, limits={"wrong_tokens": 0})
@@ -184,7 +181,7 @@ def test_the_plan_prints_the_forms_of_wrong_tokens(plan):
 def test_the_plan_names_what_stands_in_for_a_token(plan):
     """Beside the ways in which requests are written. None of it is sent without fuzz."""
     with_fuzz, without = (plan("executePix.token", allow=["read", "execute", *more]) for more in (["fuzz"], []))
-    [line] = [line for line in with_fuzz if line.startswith("  written, or with: ")]
+    [line] = [line for line in with_fuzz if line.startswith("  in other ways: ")]
 
     assert ", a loopback address as that of the client, " in line
     assert "a loopback address" not in "\n".join(without)

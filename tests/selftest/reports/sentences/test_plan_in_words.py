@@ -47,7 +47,7 @@ UNSEEN = "unseen outside a sandbox: answers to two executions that are mixed up,
             [execution(1, "A", credential="no header"), execution(2, "B", credential="no header"), execution(3, "A")],
             [
                 "each once: number 1 of transactions.codes",
-                "number 1 of transactions.codes: 1 times with no valid token first, when a lax service executes it",
+                "number 1 of transactions.codes: 1 times without the valid token first; a service that ignores tokens executes it then",
                 UNSEEN,
             ],
         ),
@@ -55,7 +55,7 @@ UNSEEN = "unseen outside a sandbox: answers to two executions that are mixed up,
             [execution(1, "MADE"), execution(2, "MADE", credential="no header")],
             [
                 "each once: 1 that the run prepares",
-                "one that the run prepares: 0 times with no valid token first, when a lax service executes it",
+                "a code that the run prepares: 0 times without the valid token first; a service that ignores tokens executes it then",
                 UNSEEN,
             ],
         ),
@@ -130,8 +130,8 @@ EACH_TIME = "deleted each time, unless a list showed it before the run"
 @pytest.mark.parametrize(
     ("changes", "becomes", "made"),
     [
-        ({"key_at": "/data/*"}, [EACH_TIME, "stays: it is not disposable", "deleted where Key and the list agree on its value"], "is deleted"),
-        ({"sandbox": ADDRESS}, [EACH_TIME, EACH_TIME, "deleted where Key or key_at tells its value"], "is deleted"),
+        ({"key_at": "/data/*"}, [EACH_TIME, "stays: it is not disposable", "deleted if Key and the list agree on its value"], "is deleted"),
+        ({"sandbox": ADDRESS}, [EACH_TIME, EACH_TIME, "deleted if Key or key_at tells its value"], "is deleted"),
         ({"key_at": None}, [STAYS_AT_A_BANK] * 3, STAYS_AT_A_BANK),
         ({"sandbox": ADDRESS, "requests": {}}, [STAYS_AT_A_SANDBOX] * 3, STAYS_AT_A_SANDBOX),
     ],
@@ -146,7 +146,7 @@ def test_what_becomes_of_each_key(changes, becomes, made):
     assert told[start + 1].startswith(
         "  EMAIL, number 1 of pix_keys: registered unless a list shows it, named by 2 req"
     )
-    assert told[start + 4].endswith(f"where the service registers one, it {made}")
+    assert told[start + 4].endswith(f"if the service registers one, it {made}")
     assert told[start + 5] == "  no other key is deleted"
 
 

@@ -1,171 +1,41 @@
-"""Lines that send a request again: known values become variables, and all else arrives as it was sent."""
+"""What may be shown of an exchange: an outline without its content, or the whole."""
 
-import json
-import os
-import shutil
-import subprocess
-from urllib.parse import quote
+from dataclasses import replace
 
-import pytest
-
-from environments.secret_values import Secrets
-from reports.showing.evidence import Resending, shown_parts
+from environments.secret_values import listed_secrets
+from reports.showing.evidence import UNDOCUMENTED, ShownRequest, ShownResponse, evidence, outline
+from reports.showing.resending import Resending
 from reports.showing.show import Display
-from spec.exchange import Request
+from spec.exchange import FailureKind
+from tests.selftest.exchanges import failed, registration
 from tests.selftest.hand_made import SANDBOX
 
-TOKEN = "s3cr3t-T0ken/with+odd=Chars.9xQ"
-ACCOUNT, OTHER_ACCOUNT, CODE, KEY = "ac-0001-77", "0042-9", "TX0001B", "qa@example.com"
-SHELLS = [name for name in ("bash", "dash") if shutil.which(name)]
-TYPED = (("Content-Type", "x"),)
-CURL = 'curl() { printf "%s\\0" "$@"; }; '
-"""In place of curl: its words."""
+RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
 
 
-def resending(**changes):
-    """What knows a token, a secret header, two accounts, a one-character account, a code and keys."""
-    listed = {"account": [ACCOUNT, OTHER_ACCOUNT, "1"], "code": [CODE], "key": [KEY, "+5511987654321"]}
-    secrets = Secrets(listed | changes)
-    secrets.learn_token(TOKEN)
-    secrets.learn_secret("header X-Tenant", "tenant-4711-abc")
-    return Resending(Display(secrets), SANDBOX)
+def test_an_outline_has_no_content():
+    """The address is the path template, and headers, bodies and lines of a shell are empty."""
+    shown = outline(registration())
+
+    assert shown.request == ShownRequest("POST", "/v1/pix/keys/{accountId}")
+    assert shown.response == ShownResponse(200, cut="")
+    assert (shown.failure, shown.failure_kind, shown.lines_that_resend) == ("", "", "")
 
 
-def line_of(url, headers=(), body=b"", **known):
-    """The line of a POST."""
-    return line_that_sends(Request("POST", url, tuple(headers), body), **known)
+def test_the_whole_has_content_and_lines():
+    """An outline with the address, the body of the answer, and the lines that send the request again."""
+    exchange = registration()
+    shown = evidence(exchange, RESENDING)
+
+    assert '"Success"' in shown.response.body
+    assert shown.lines_that_resend.splitlines()[-1].startswith("curl -sS -i -X POST ")
+    assert (shown.number, shown.response.status) == (outline(exchange).number, 200)
 
 
-def line_that_sends(request, **known):
-    """The line of a request."""
-    knows = resending(**known)
-    return knows.curl(knows.parts_of(request))
+def test_a_failure_stands_in_the_place_of_the_response():
+    """Its kind in an outline, and its message in the whole."""
+    shown = evidence(replace(failed(FailureKind.TIMEOUT), operation=""), RESENDING)
 
-
-def sent(line, shell="bash", **variables):
-    """The words that a shell gives to curl, and the body."""
-    environment = {"PATH": os.environ["PATH"], **variables}
-    done = subprocess.run([shell, "-c", CURL + line], env=environment, capture_output=True, check=True)
-    words = done.stdout.split(b"\0")[:-1]
-    return words, words[words.index(b"--data-raw") + 1]
-
-
-def test_known_values_become_variables():
-    """The line runs once the variables are set, personal data is a variable too."""
-    headers = (("Authorization", f"Bearer {TOKEN}"), ("Content-Type", "application/json"), ("User-Agent", "x"))
-    body = json.dumps({"pixKey": KEY, "account": OTHER_ACCOUNT, "name": "Ana", "value": 12.5}).encode()
-
-    assert line_of(f"https://host/v1/pix/keys/{ACCOUNT}", headers, body) == (
-        """curl -sS -i -X POST -H 'Authorization: Bearer '"${PIX_SANDBOX_TOKEN:?}" """
-        """-H 'Content-Type: application/json' --data-raw '{"pixKey": "'"${KEY:?}"'", """
-        """"account": "'"${ACCOUNT_2:?}"'", "name": "'"${SENT_NAME:?}"'", """
-        """"value": 12.5}' 'https://host/v1/pix/keys/'"${ACCOUNT:?}\""""
-    )
-
-
-def test_evidence_shows_placeholders_and_shapes():
-    """Of the same request: what is known by its name, what names somebody by its shape, synthetic keys as they are."""
-    body = json.dumps({"pixKey": KEY, "name": "Ana", "value": 12.5, "key": "pixconf-\0 ação"}).encode()
-    shown = resending().parts_of(Request("POST", f"https://host/{ACCOUNT}?code={CODE}", (), body))
-
-    assert shown_parts(shown.url) == "https://host/<account>?code=<code>"
-    assert json.loads(shown_parts(shown.body)) == {
-        "pixKey": "<key>", "name": "Aaa", "value": 12.5, "key": "pixconf-\0 ação",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "shown"),
-    [
-        ("Authorization", f"Bearer {TOKEN}", "Bearer <token>"),
-        ("authorization", f"bearer {TOKEN}x", "bearer <another token>"),
-        ("Authorization", TOKEN, "<token>"),
-        ("Authorization", "who knows", "<another token>"),
-        ("Authorization", "BEARER  null", "BEARER  null"),
-        ("X-Tenant", "tenant-4711-abc", "<header X-Tenant>"),
-        ("X-Request-Id", "0123456789abcdef", "0123456789abcdef"),
-    ],
-)
-def test_credentials_are_replaced_whole(name, value, shown):
-    """The scheme stays, whether it was the token, and what is made of none."""
-    header = resending().parts_of(Request("GET", "https://host/", ((name, value),))).headers[0]
-
-    assert shown_parts(header[1]) == shown
-
-
-@pytest.mark.parametrize("written", [str.upper, lambda text: f"x{text}".upper(), lambda text: f"{text}\0"])
-def test_a_known_value_that_is_written_otherwise_is_no_such_variable(written):
-    """In another letter case it is another value, and a longer one is not the variable alone."""
-    body = json.dumps({"other": written(ACCOUNT)}).encode()
-    line = line_of(f"https://host/{quote(written(ACCOUNT))}", TYPED, body)
-
-    assert ACCOUNT not in line.lower()
-    assert "${SENT_OTHER:?}" in line
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(
-    "body",
-    [
-        *(b"xy" * 2001, b'{"a": "\0"}', b"a line\n", b'{"value": NaN, "pixKey": NaN, "key": -1e400}', b"\xff\0\xfe"),
-        *(
-            b"[" * 20_000 + b"]" * 20_000,
-            b'{"a":' * 20_000 + b"2" + b"}" * 20_000,
-            b'{"key": "pixconf-' + b"x" * 110_000 + b'"}',
-        ),
-    ],
-    ids=["pairs", "zero", "line end", "NaN", "bytes", "deep array", "deep object", "long"],
-)
-def test_an_odd_body_is_literal(body, shell):
-    """The line sends every byte of it, and names no variable: NaN, bytes of zero, deep bodies, long ones."""
-    line = line_of("https://host/", TYPED, body)
-    taken = 'curl() { for given; do :; done; case $* in *--data-binary*) cat ;; *) printf %s "$8" ;; esac; }; '
-    done = subprocess.run([shell, "-c", f"{taken}{line}"], capture_output=True, check=True)
-
-    assert done.stdout == body
-    assert "${" not in line
-    assert len(line) < 1_000
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("more", ["", "\\u0000\n"], ids=["argument", "pipe"])
-def test_a_variable_that_is_not_set_stops_the_line(more, shell):
-    """Nothing is sent: not with an empty key."""
-    line = line_of("https://host/", TYPED, f'{{"pixKey": "{KEY}"}}{more}'.encode())
-
-    done = subprocess.run([shell, "-c", f"curl() {{ echo SENT; }}; {line}"], capture_output=True, text=True)
-
-    assert done.returncode
-    assert "SENT" not in done.stdout
-    assert "KEY: " in done.stderr
-
-
-MANY_WORDS = " ".join(map(str, range(2000))).encode()
-
-
-@pytest.mark.parametrize("body", [MANY_WORDS, b"value=1&name=Ana"], ids=["large", "form"])
-def test_a_body_that_no_line_can_hold_is_named_only(body):
-    """A large one that does not repeat, and a form with somebody's value: a comment."""
-    line = line_of("https://host/", TYPED, body)
-
-    assert line.startswith(f"# not the whole request, which has a body of {len(body)} bytes: curl")
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(
-    "text",
-    ["it's \x1b \\ $HOME `id` $(id) !x \n\t %s end", "é ‮ \U0001f600", "-n \n\n'", "'; touch /tmp/x; '$(id)`id`\n\\."],
-)
-def test_nothing_breaks_out_of_its_quotes(text, shell):
-    """A shell reads the words and the bytes that were meant, in one line of ASCII."""
-    body = text.encode() + bytes(range(1, 256)) + b"."
-    request = Request("POST", "https://host/" + text, (("X-A", text),), body)
-    line = line_that_sends(request, account=[], key=[])
-    words, said = sent(line, shell)
-
-    assert line.isprintable()
-    assert line.isascii()
-    assert said == body
-    assert len(words) - len({b"--globoff", b"--path-as-is"} & set(words)) == 11
-    assert words[-1].decode() == request.url
-    assert f"X-A: {text}".encode() in words
+    assert shown.response is None
+    assert shown.failure.startswith(f"{shown.failure_kind}: ")
+    assert shown.operation == UNDOCUMENTED

@@ -9,7 +9,7 @@ from spec.rules.table import first_names
     ("names", "shown"),
     [
         (["traceId", "ZULEICA", "conta-da-zuleica"], "traceId and 2 more"),
-        (["Zuleica Teodolinda", "52998224725"], "2 whose names may be data"),
+        (["Zuleica Teodolinda", "52998224725"], "2 members whose names may be data"),
         (["traceId"], "traceId"),
     ],
 )

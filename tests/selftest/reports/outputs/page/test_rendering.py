@@ -16,6 +16,7 @@ from reports.outputs.page.rendering import page_title, summary_html
 from reports.outputs.page.templates import frame
 from reports.result.run import Note, NoteKind, Observation, Run
 from reports.result.verdicts import RequirementResult, Verdict
+from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
 from spec.requirements import interface_document, requirements
 from tests.harness.reporter import HtmlPage
 from tests.selftest.hand_made import SANDBOX
@@ -61,11 +62,13 @@ def add(run, row_id, verdict, message="", exchanges=(), *found):
 
 def exchange(number, said=lambda place: f"<{place}>"):
     """An exchange as reports/showing/evidence.py gives it."""
-    headers = {side: [[said(f"{side} header"), said(f"{side} value")]] for side in ("request", "response")}
-    sent = {"method": "GET", "url": said("url"), "headers": headers["request"], "body": said("request body")}
-    came = {"status": 200, "headers": headers["response"], "body": said("response body"), "cut": True}
-    shown = {"number": number, "started": 0.0, "elapsed_ms": 1.5, "beside": 0, "request": sent, "response": came}
-    return shown | {field: said(field) for field in ("operation", "credential", "curl", "part", "purpose")}
+    headers = {side: ((said(f"{side} header"), said(f"{side} value")),) for side in ("request", "response")}
+    texts = {field: said(field) for field in ("operation", "credential", "lines_that_resend", "part", "purpose")}
+    return ShownExchange(
+        number=number, started=0.0, elapsed_ms=1.5, beside=0, **texts,
+        request=ShownRequest("GET", said("url"), headers["request"], said("request body")),
+        response=ShownResponse(200, "the limit", headers["response"], said("response body")),
+    )  # fmt: skip
 
 
 def page(run):
@@ -80,7 +83,8 @@ def hostile(place):
 PLACES = [
     "name", "base url", "selection", "unreachable", "note", "not executed", "error", "observation",
     "failure of a row", "what is missing", "passing message", "no answer", "operation", "credential", "url",
-    "request header", "request value", "request body", "response header", "response value", "response body", "curl",
+    "request header", "request value", "request body", "response header", "response value", "response body",
+    "lines_that_resend",
 ]  # fmt: skip
 
 
@@ -96,8 +100,8 @@ class TestWhatIsShownIsText:
         add(run, DIGIT, Verdict.FAIL, hostile("failure of a row"), [1, 2])
         add(run, MASKED, Verdict.NOT_EXERCISED, hostile("what is missing"))
         add(run, CRASH, Verdict.PASS, hostile("passing message"))
-        silent = exchange(2) | dict.fromkeys(("failure", "kind"), hostile("no answer"))
-        del silent["response"]
+        no_answer = dict.fromkeys(("failure", "failure_kind"), hostile("no answer"))
+        silent = replace(exchange(2), response=None, **no_answer)
         run.exchanges = {1: exchange(1, hostile), 2: silent}
 
         unreachable = page(run)

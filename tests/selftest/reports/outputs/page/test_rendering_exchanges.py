@@ -7,8 +7,9 @@ import pytest
 from environments.secret_values import listed_secrets
 from reports.outputs.conformance_json import document_of
 from reports.outputs.page import rendering
-from reports.outputs.page.rendering import LINKED, marks_of, message, summary_html
-from reports.showing.evidence import Resending, evidence
+from reports.outputs.page.rendering import LINKED, marks_of, message_lines, summary_html
+from reports.showing.evidence import ShownResponse, evidence
+from reports.showing.resending import Resending
 from reports.showing.show import Display
 from spec.rules import judge
 from tests.selftest.hand_made import SANDBOX, reported
@@ -23,9 +24,9 @@ def marked(finding_or_rule, exchange, side="response"):
     is_rule = isinstance(finding_or_rule, str)
     findings = judge(finding_or_rule, exchange).findings if is_rule else [finding_or_rule]
     shown_exchange = evidence(exchange, RESENDING)
-    content = shown_exchange.get(side, {"headers": [], "body": ""})
-    first = str(content["status"]) if "status" in content else shown_exchange.get("failure", "")
-    shown = message(first, content, marks_of([reported("executePix.json", found=findings)], side))
+    content = getattr(shown_exchange, side)
+    first = str(content.status) if isinstance(content, ShownResponse) else shown_exchange.failure
+    shown = message_lines(first, content, marks_of([reported("executePix.json", found=findings)], side))
     return " + ".join((line.name + line.text).strip(" ,") for line in (*shown.head, *shown.body) if line.marks)
 
 
@@ -40,7 +41,7 @@ class TestTheMark:
 
 
 def lines_of(body):
-    return message("200", {"headers": [], "body": body}, []).body
+    return message_lines("200", ShownResponse(200, cut="", body=body), []).body
 
 
 def shown(body):
@@ -83,7 +84,7 @@ def test_what_a_run_keeps_whole():
     """What a result cites; most of the rest is an outline."""
     ended = recorded("clean").run
     cited = {number for result in ended.results for number in result.exchanges}
-    whole = {number for number, one in ended.exchanges.items() if one["curl"]}
+    whole = {number for number, exchange in ended.exchanges.items() if exchange.lines_that_resend}
 
     assert cited <= whole < ended.exchanges.keys()
 

@@ -1,0 +1,53 @@
+"""An answer of its own proves an endpoint, unless it is the 404 of a gateway for everything."""
+
+import pytest
+
+from environments.sandbox import Response, Service
+from reports.result.verdicts import Verdict
+from tests.selftest.proof.directly import sent_in_memory
+
+EXISTS = "transferP2p.exists"
+
+
+class NobodyIsBehindTheGateway(Service):
+    """The gateway asks for the token, knows the path, and answers 404 with a page, because nothing runs behind it."""
+
+    OPERATION = "transferP2p"
+
+    def finish(self, request, operation, response):
+        is_without_upstream = operation == self.OPERATION and response.status not in (401, 403)
+        return (
+            Response(404, b"<h1>No upstream</h1>", (("Content-Type", "text/html"),))
+            if is_without_upstream
+            else response
+        )
+
+
+class BalanceIsNotBehindTheGateway(NobodyIsBehindTheGateway):
+    """The same for an operation whose request has no body."""
+
+    OPERATION = "getBalance"
+
+
+class KnowsNoPayee(Service):
+    """Each payee is unknown, and a body that names none is invalid."""
+
+    def finish(self, request, operation, response):
+        is_valid_transfer = operation == "transferP2p" and response.status == 200
+        return Response(404, b'{"error": "unknown payee"}') if is_valid_transfer else response
+
+
+def verdict_of(service: Service, requirement_id: str) -> Verdict:
+    """The verdict on one requirement, selected alone, so that nothing else is sent."""
+    return sent_in_memory(service, ids={requirement_id}).judged().rows[requirement_id].verdict
+
+
+@pytest.mark.parametrize("make", [NobodyIsBehindTheGateway, BalanceIsNotBehindTheGateway])
+def test_a_gateway_that_answers_404_to_everything_proves_no_endpoint(make):
+    """Nothing untested is green: the answer differs from that of an unknown path, and it is the only one."""
+    assert verdict_of(make(token="t" * 40), f"{make.OPERATION}.exists") is Verdict.NOT_EXERCISED
+
+
+def test_an_endpoint_that_tells_invalid_requests_from_valid_ones_exists():
+    """The payee of the valid request is unknown: 404. An empty body is refused in another way."""
+    assert verdict_of(KnowsNoPayee(token="t" * 40), EXISTS) is Verdict.PASS
