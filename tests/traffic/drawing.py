@@ -301,9 +301,9 @@ _ATTEMPTS = 3
 _FEWEST_STEPS = 4
 _MOST_STEPS = 7
 """Steps of a sequence after its first one: enough to register, delete and register again, with reads in between."""
-_OFTEN, _VERY_OFTEN = 2, 5
+_OFTEN, _VERY_OFTEN = 2, 4
 """Bodies with all members unlike the form are drawn more often than others, because only they show faults of two
-values."""
+values. Bodies without some members are next, because only they show faults of a member that is alone, or missing."""
 _DRAWN_FOR_EACH = 10
 """Sequences that are drawn for each one that is taken, so that there is a choice."""
 
@@ -393,12 +393,13 @@ class Drawing:
         if place and form:
             at_usual_place = {"path_parameters": {operations()[operation].path_parameter: place}}
         strategies = [
-            cases(_ANY_MEMBERS, **at_usual_place),
             cases(_ALL_MEMBERS, **at_usual_place),
-            # Each is a strategy of its own, because `one_of` drops a strategy that it has already.
-            *(cases(_ALL_UNLIKE_THE_FORM, **at_usual_place) for _ in range(_VERY_OFTEN)),
             cases(_ALL_MEMBERS, GenerationMode.NEGATIVE, **at_usual_place),
         ]
+        if len(form) > 1:
+            # Each is a strategy of its own, because `one_of` drops a strategy that it has already.
+            strategies += [cases(_ANY_MEMBERS, **at_usual_place) for _ in range(_OFTEN)]
+            strategies += [cases(_ALL_UNLIKE_THE_FORM, **at_usual_place) for _ in range(_VERY_OFTEN)]
         if own := own_texts(operation, self._profile):
             payer = {name: value for name, value in form.items() if not own.isdisjoint(_texts_of(value))}
             at_home = partial(_with_members, members=payer)
