@@ -248,7 +248,7 @@ def let_through(a_run, service, paths, methods=("GET",)):
         request = requests.Request(method, service.base_url + path).prepare()
         request.url = service.base_url + path
         try:
-            a_run.door.exchange(request, Intent(""))
+            a_run.door.send(request, Intent(""))
         except ForbiddenError:
             continue
         passed.append((method, path))

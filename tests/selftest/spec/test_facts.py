@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from spec.facts import DEEP, contradictions, facts_of, merged, redacted_facts, text_of, updated
+from spec.facts import DEEP, contradictions, facts_as_text, facts_of, merged_facts, redacted_facts, updated_facts
 from spec.json_text import read_json
 
 
@@ -16,7 +16,7 @@ def facts(value):
 
 
 def text(value):
-    return text_of(facts(value))
+    return facts_as_text(facts(value))
 
 
 def differences(was, now):
@@ -80,7 +80,7 @@ def test_unknown_and_varying_places_do_not_contradict(was, now):
 )
 def test_old_facts_stay_unless_new_facts_say_something_of_their_place(was, now, expected):
     """The items of an array that is empty now are as they were. An array that is a text now has no items any more."""
-    assert text_of(updated(facts(was), facts(now))) == expected
+    assert facts_as_text(updated_facts(facts(was), facts(now))) == expected
 
 
 # -- names --------------------------------------------------------------------------------------------------------
@@ -126,9 +126,9 @@ def test_merging_depends_on_no_order():
         {"account": [{"bank": ""}, {}]},
     ]
     answers = [facts(body) for body in bodies]
-    union = merged(answers)
+    union = merged_facts(answers)
 
-    assert {merged([merged(order[:1]), *order]) for order in permutations(answers)} == {union}
+    assert {merged_facts([merged_facts(order[:1]), *order]) for order in permutations(answers)} == {union}
     assert not any(list(contradictions(union, answer)) for answer in answers)
     assert not any(list(contradictions(answer, union)) for answer in answers)
 

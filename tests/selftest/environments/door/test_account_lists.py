@@ -34,7 +34,7 @@ class Seen:
 
     def start(self):
         """A change of a key was sent."""
-        self.lists.started = True
+        self.lists.before_is_final = True
         return self
 
     def _numbered(self, exchange, account):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from environments.door.bodies import key_sent, names, texts_of
+from environments.door.bodies import key_and_type_in, names, texts_of
 from tests.selftest.mirror import ROOT
 
 
@@ -25,7 +25,7 @@ from tests.selftest.mirror import ROOT
 )
 def test_the_key_in_a_body(body, named):
     """As JSON or as a form. None if the service has to make it: a RANDOM key, or one of an unknown type."""
-    assert key_sent(body) == named
+    assert key_and_type_in(body) == named
 
 
 def test_the_texts_of_a_body_are_its_texts_and_numbers():

@@ -98,6 +98,6 @@ def test_a_request_that_was_made_before_carries_the_token_of_now(service, a_run)
     waiting = a_run.client._request("GET", f"/v1/execute/pix/{CODE}")
     service.service.token = LATER
     a_run.secrets.learn_token(LATER)
-    executed = a_run.door.exchange(waiting, Intent("executePix", valid=True))
+    executed = a_run.door.send(waiting, Intent("executePix", valid=True))
 
     assert (executed.response.status, service.executions, a_run.events[0]) == (200, [CODE], "sent")

@@ -82,7 +82,7 @@ def test_what_is_on_the_wire_is_cut(tmp_path):
         assert len(service.seen) == len(exchanges) == 4
         assert a_run.door.liveness.unreachable == ""
         assert (a_run.events, a_run.door.guard.unknown) == (["sent", "unknown"], [executed.number])
-        assert later.open([CODE]) == []
+        assert later.open_journal([CODE]) == []
         assert [key.state for key in a_run.door.keys.not_cleaned_up()] == [KeyState.MAYBE]
         [(listed, _)] = a_run.door.guard.prepared.not_executed(exchanges)
         assert listed.operation == "createPix"
@@ -97,7 +97,7 @@ def test_nothing_is_sent_after_that(service, a_run):
 
     assert [(seen.number, seen.failure.message) for seen in found] == [(0, STOPPED)] * 3
     assert service.seen == []
-    assert a_run.door.guard.open([CODE]) == [CODE]
+    assert a_run.door.guard.open_journal([CODE]) == [CODE]
 
 
 HELD = {
@@ -122,7 +122,7 @@ def test_who_waits_wakes_up(waits_in, service, tmp_path, monkeypatch):
 
     assert (found.number, found.failure.message, service.seen) == (0, STOPPED, [])
     assert (a_run.door.budget.executions_left, a_run.door.guard.unknown) == (5, [])
-    assert Run(service, tmp_path, name="two").door.guard.open([CODE]) == [CODE]
+    assert Run(service, tmp_path, name="two").door.guard.open_journal([CODE]) == [CODE]
 
 
 # -- a run that winds down ---------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def test_no_code_of_the_profile_is_sent_after_an_accident(accident, said, servic
     accident(first.journal)
     later = Run(service, tmp_path, name="two")
     later.secrets.learn("code", THIRD)
-    fault, usable = log_in(tmp_path).fault(), later.door.guard.open([THIRD])
+    fault, usable = log_in(tmp_path).fault(), later.door.guard.open_journal([THIRD])
     log_in(tmp_path).write("TX-PREPARED", "sent")
     refused = [later.execute(THIRD), later.execute(), later.execute(THIRD, credential="no header")]
 
@@ -160,7 +160,7 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
     Run(service, tmp_path).execute(OTHER)
     tmp_path.chmod(0o770)
     later = Run(service, tmp_path, name="two")
-    usable = later.door.guard.open([CODE])
+    usable = later.door.guard.open_journal([CODE])
     said = f"transactions.codes are not sent: others can write to {tmp_path}, which holds the journal: chmod go-w it"
     with pytest.raises(JournalError, match=re.escape(said)):
         log_in(tmp_path).start()
@@ -168,7 +168,7 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
     tmp_path.chmod(0o700)
 
     assert (usable, refused.failure.message) == ([], said)
-    assert Run(service, tmp_path, name="three").door.guard.open([CODE]) == [CODE]
+    assert Run(service, tmp_path, name="three").door.guard.open_journal([CODE]) == [CODE]
 
 
 @pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
@@ -276,7 +276,7 @@ def test_a_code_of_a_run_that_was_killed_is_barred_where_it_was_sent(
     with pytest.raises(_KilledError):
         first.execute(credential=credential)
     later = Run(service, tmp_path, name="two")
-    usable = later.door.guard.open([CODE])
+    usable = later.door.guard.open_journal([CODE])
     later.execute(credential="no header")
     later.execute()
 
@@ -392,7 +392,7 @@ def test_a_prepared_code_bars_nothing(service, tmp_path):
     log.write(THIRD, "prepared")
     log.write(THIRD, "offered")
     later = Run(service, tmp_path, name="two")
-    usable = later.door.guard.open([CODE, OTHER, THIRD])
+    usable = later.door.guard.open_journal([CODE, OTHER, THIRD])
     outcomes = [entry.outcome for entry in log.entries()]
     log.path.unlink()
     log.path.mkdir()

@@ -6,13 +6,13 @@ import pytest
 
 from environments.door.key_states import (
     KeyState,
+    Presence,
     RunKey,
-    Sight,
     can_be_named,
-    is_closed_by,
+    is_gone_after,
     may_have_become,
     own_key_may_be_deleted,
-    sight_of,
+    presence_of,
     state_after_deletion,
     state_after_list,
     state_after_registration,
@@ -157,7 +157,7 @@ def test_a_refused_key_that_nobody_can_name_is_gone(value, account, status, is_s
 )
 def test_a_deletion_closes_the_key_that_it_names_at_its_account(run_key, exchange, is_closed):
     """If it succeeded; or if there is no such key, and the key was not sure."""
-    assert is_closed_by(run_key, exchange) is is_closed
+    assert is_gone_after(run_key, exchange) is is_closed
 
 
 def test_a_deletion_without_an_answer_closes_no_key():
@@ -165,7 +165,7 @@ def test_a_deletion_without_an_answer_closes_no_key():
     request = deletion({"pixKey": EMAIL}).request
     lost = Exchange(1, "deletePixKey", request, failure=Failure(FailureKind.TIMEOUT, "no answer"))
 
-    assert not is_closed_by(key(S.REGISTERED), lost)
+    assert not is_gone_after(key(S.REGISTERED), lost)
 
 
 @pytest.mark.parametrize(
@@ -187,10 +187,10 @@ def test_a_key_that_no_list_showed_may_come_after_its_deletion(run_key, status, 
 
 # -- lists -----------------------------------------------------------------------------------------------------------
 
-SHOWN = Sight(is_shown=True, is_absent=False, may_be_shown=True)
-ABSENT = Sight(is_shown=False, is_absent=True, may_be_shown=False)
-UNKNOWN = Sight(is_shown=False, is_absent=False, may_be_shown=False)
-SIMILAR = Sight(is_shown=False, is_absent=True, may_be_shown=True)
+SHOWN = Presence(is_shown=True, is_absent=False, may_be_shown=True)
+ABSENT = Presence(is_shown=False, is_absent=True, may_be_shown=False)
+UNKNOWN = Presence(is_shown=False, is_absent=False, may_be_shown=False)
+SIMILAR = Presence(is_shown=False, is_absent=True, may_be_shown=True)
 AFTER = {
     S.NOT_SENT: (S.BEFORE, S.NOT_SENT),
     S.BEFORE: (S.BEFORE, S.BEFORE),
@@ -209,7 +209,7 @@ AFTER = {
 @pytest.mark.parametrize("state", STATES)
 def test_the_state_after_a_list(state, is_sandbox):
     """A list that can tell neither changes nothing."""
-    after = [state_after_list(key(state), sight, is_sandbox=is_sandbox) for sight in (SHOWN, ABSENT, UNKNOWN)]
+    after = [state_after_list(key(state), presence, is_sandbox=is_sandbox) for presence in (SHOWN, ABSENT, UNKNOWN)]
 
     assert after == [*AFTER[state], state]
 
@@ -224,7 +224,7 @@ def test_what_may_be_the_key_was_there_before_it_was_sent(state, is_sandbox, aft
 
 
 @pytest.mark.parametrize(
-    ("owned", "keys", "before", "sight"),
+    ("owned", "keys", "before", "presence"),
     [
         (True, [EMAIL], None, SHOWN),
         (True, [], None, ABSENT),
@@ -235,11 +235,11 @@ def test_what_may_be_the_key_was_there_before_it_was_sent(state, is_sandbox, aft
     ],
     ids=["shown", "absent", "similar", "similar, made up", "masked", "masked before"],
 )
-def test_what_a_list_says_of_a_key(owned, keys, before, sight):
+def test_what_a_list_says_of_a_key(owned, keys, before, presence):
     """A masked text may be the key, unless it was there before."""
     of_before = None if before is None else listing(*before)
 
-    assert sight_of(key(owned=owned), EMAIL, listing(*keys), of_before) == sight
+    assert presence_of(key(owned=owned), EMAIL, listing(*keys), of_before) == presence
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------

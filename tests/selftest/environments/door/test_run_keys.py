@@ -29,7 +29,7 @@ def test_a_registration_without_a_connection_is_closed():
         sending = SimpleNamespace(
             sent=request, request=request, intent=SimpleNamespace(operation="registerPixKey"), exchange=exchange
         )
-        with keys.watching(sending):
+        with keys.recording(sending):
             pass
         return [key.state for key in keys.not_cleaned_up()]
 
@@ -64,7 +64,7 @@ def test_a_list_beside_another_request_or_of_another_account_says_nothing(accoun
         ).prepare()
         sending = Sending(request, Intent(operation, valid=True))
         sending.exchange = replace(seen, request=sending.sent)
-        with keys.watching(sending):
+        with keys.recording(sending):
             pass
 
     assert keys.was_there_before(OLD_RANDOM)
@@ -109,7 +109,7 @@ class Seen:
         sending = Sending(requests.Request(method, url, json=sent).prepare(), Intent(operation, valid=True))
         seen = answer(operation, told, status=status)
         sending.exchange = replace(seen, request=sending.sent, number=self._number)
-        with self.keys.watching(sending):
+        with self.keys.recording(sending):
             pass
         return self
 
@@ -192,7 +192,7 @@ def test_what_is_left_of_a_key(seen, states):
 def test_a_granted_key_is_left_as_perhaps_later_if_no_list_shows_it():
     """It was granted, and is not there at the end."""
     seen = Seen().list(listed()).register().list(listed())
-    seen.keys.close()
+    seen.keys.set_last_states()
 
     assert [key.state for key in seen.keys.not_cleaned_up()] == [KeyState.LATER]
 
@@ -256,13 +256,13 @@ class Recorded:
         sending = Sending(requests.Request(method, url, json=sent).prepare(), Intent(operation, valid=True))
         exchange = answer(operation, answered, status=status)
         sending.exchange = replace(exchange, request=sending.sent, number=self.last, **changes)
-        with self.keys.watching(sending):
+        with self.keys.recording(sending):
             self.written_before.append(self.events)
         return self
 
     def start(self):
         """The door has read the lists before the run."""
-        self.keys.lists.started = True
+        self.keys.lists.before_is_final = True
         return self
 
     @property
@@ -322,7 +322,7 @@ def test_without_a_record_nothing_is_kept():
 
     assert run.states == {MADE_UP: KeyState.REGISTERED}
     assert not run.keys.holds_an_unknown_key()
-    assert [key.key for key in run.keys.of_runs()] == [OF_THE_PROFILE, CPF, MADE_UP]
+    assert [key.key for key in run.keys.keys_of_runs()] == [OF_THE_PROFILE, CPF, MADE_UP]
 
 
 def test_keys_of_unknown_value_share_an_entry_that_is_closed_with_the_last(run):
@@ -352,7 +352,7 @@ def test_a_key_of_the_profile_is_named_wherever_it_stands_in_a_body(body, run):
     run.list().register(None, body=body)
 
     assert run.states == {OF_THE_PROFILE: KeyState.REGISTERED}
-    assert run.keys.lists.started
+    assert run.keys.lists.before_is_final
 
 
 def test_a_number_that_is_a_key_of_the_profile_is_named(run):
@@ -427,10 +427,10 @@ def test_what_cleans_up(run):
     deletion, other = (asks("deletePixKey", "DELETE", sent={"pixKey": key}) for key in (MADE_UP, OLD))
     registration = asks("registerPixKey", "POST", sent={"pixKey": MADE_UP})
     everything = (own_list, list_of_nobody, deletion, other, registration)
-    assert not any(map(run.keys.are_cleaned_up_by, everything))
+    assert not any(map(run.keys.may_be_cleaned_up_by, everything))
 
     run.list().register("", key_type="RANDOM").register(MADE_UP)
-    assert [run.keys.are_cleaned_up_by(sending) for sending in everything] == [True, False, True, False, False]
+    assert [run.keys.may_be_cleaned_up_by(sending) for sending in everything] == [True, False, True, False, False]
 
 
 def test_what_was_there_before(run):
@@ -451,7 +451,7 @@ def test_a_key_of_the_run_was_not_there_before():
     """Although a list of before shows it: without a key of the profile that list is read after the registration."""
     run = Recorded(None, owned=()).register(MADE_UP).list(MADE_UP)
 
-    assert run.keys.before is not None
+    assert run.keys.list_before_run is not None
     assert not run.keys.was_there_before(MADE_UP)
     assert run.keys.may_be_deleted(MADE_UP)
 
@@ -476,8 +476,8 @@ def test_the_values_of_keys_that_are_the_runs_own(status, is_value, run):
     """What was refused may be somebody else's."""
     run.list().register(MADE_UP, status=status)
 
-    assert (MADE_UP in run.keys.values) is is_value
-    assert OF_THE_PROFILE not in run.keys.values
+    assert (MADE_UP in run.keys.values_sent) is is_value
+    assert OF_THE_PROFILE not in run.keys.values_sent
 
 
 def test_the_keys_of_runs_are_those_of_this_one_and_of_earlier_ones(run):
@@ -485,8 +485,8 @@ def test_the_keys_of_runs_are_those_of_this_one_and_of_earlier_ones(run):
     run.list().register(MADE_UP).register("", key_type="RANDOM")
     later = Recorded(run.record, owned=()).list(MADE_UP).register("pixconf-2@example.com", status=400)
 
-    assert {key.key for key in later.keys.of_runs()} == {MADE_UP, "pixconf-2@example.com"}
-    assert {key.type for key in later.keys.of_runs()} == {"EMAIL"}
+    assert {key.key for key in later.keys.keys_of_runs()} == {MADE_UP, "pixconf-2@example.com"}
+    assert {key.type for key in later.keys.keys_of_runs()} == {"EMAIL"}
 
 
 def test_a_deletion_whose_key_is_still_listed_was_not_kept_to(run):
@@ -761,33 +761,33 @@ def test_a_key_that_a_list_did_not_show_is_missed_only_once_it_was_granted(run):
 
 def test_a_granted_key_that_no_list_showed_is_recorded_as_registered_later(run):
     """A refused one of a synthetic account is looked for in the lists."""
-    run.list().register(MADE_UP).list().keys.close()
+    run.list().register(MADE_UP).list().keys.set_last_states()
     assert run.events == [LATER]
 
     without_a_list = Recorded(None, owned=()).register(MADE_UP, account=NOBODY, status=400)
-    without_a_list.keys.close()
+    without_a_list.keys.set_last_states()
     assert without_a_list.states == {}
 
 
 def test_a_synthetic_key_that_the_service_cut_is_found(run):
     """It is counted as perhaps registered at the account whose list shows it, with the registrations that name it."""
     run.list().list(account=OTHER_ACCOUNT).start().register(MADE_UP, status=504).list("pixconf-1a2b3c4d")
-    run.keys.find_changed(ACCOUNT)
+    run.keys.add_changed_keys(ACCOUNT)
     [_, found] = run.keys.not_cleaned_up()
 
     assert (found.value, found.account, found.state) == ("pixconf-1a2b3c4d", ACCOUNT, KeyState.MAYBE)
     assert (found.type, found.exchanges, found.was_listed) == ("EMAIL", [3], True)
-    run.keys.find_changed(ACCOUNT)
-    run.keys.find_changed(OTHER_ACCOUNT)
-    run.keys.find_changed("ac-0009")
+    run.keys.add_changed_keys(ACCOUNT)
+    run.keys.add_changed_keys(OTHER_ACCOUNT)
+    run.keys.add_changed_keys("ac-0009")
     assert len(run.states) == 2
 
 
 def test_what_was_there_before_is_no_key_that_the_service_cut(run):
     """Nor is a text that has nothing to do with a key of the run."""
     run.list("pixconf-1a2b3c4d").start().register(MADE_UP).list("pixconf-1a2b3c4d", MADE_UP, OLD)
-    run.keys.find_changed(ACCOUNT)
-    run.list(MADE_UP).keys.find_changed(ACCOUNT)
+    run.keys.add_changed_keys(ACCOUNT)
+    run.list(MADE_UP).keys.add_changed_keys(ACCOUNT)
 
     assert [*run.states] == [MADE_UP]
 
@@ -795,7 +795,7 @@ def test_what_was_there_before_is_no_key_that_the_service_cut(run):
 def test_a_deletion_begins_the_run_for_the_lists(run):
     """So does a registration of a key of the profile; one of a synthetic key does not."""
     run.register(MADE_UP)
-    assert not run.keys.lists.started
+    assert not run.keys.lists.before_is_final
 
-    assert run.delete(OLD).keys.lists.started
-    assert Recorded(None).register(OF_THE_PROFILE).keys.lists.started
+    assert run.delete(OLD).keys.lists.before_is_final
+    assert Recorded(None).register(OF_THE_PROFILE).keys.lists.before_is_final

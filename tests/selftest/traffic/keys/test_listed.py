@@ -10,14 +10,14 @@ from spec.key_list import Listing
 from spec.log import Log
 from tests.selftest.exchanges import answer, registration
 from tests.traffic.keys.listed import (
-    let_in_with_effect,
     lost_registrations,
     refused_and_listed,
     refused_with_effect,
     types_left_alone,
+    without_token_with_effect,
 )
 from tests.traffic.keys.purposes import KeyListing, Registering
-from tests.traffic.keys.refused_types import documented_request_is_not_enough, type_is_accepted
+from tests.traffic.keys.refused_types import deviations_if_more_is_needed, type_is_accepted
 
 ACCOUNT, PHONE, EMAIL = "ac-0001", "+5511955500777", "qa@pix-conformance.example"
 KEY_AT = "/data/keys/*/pixKey"
@@ -98,7 +98,7 @@ def test_a_key_of_a_refused_token_that_is_listed_was_let_in():
     refused = registered(key, "EMAIL", Registering.WITHOUT_A_TOKEN, **without_a_token)
     log = log_of(listed(), registered(PHONE, "PHONE"), listed(accepted), refused, listed(accepted, item(key)))
 
-    assert [exchange.number for exchange in let_in_with_effect(log, profile_with())] == [4]
+    assert [exchange.number for exchange in without_token_with_effect(log, profile_with())] == [4]
 
 
 def test_an_accepted_key_that_no_list_shows_is_lost():
@@ -137,10 +137,10 @@ def test_a_service_needs_more_if_the_documented_registration_stays_refused():
     different = registered(EMAIL, "EMAIL", Registering.WITH_A_DIFFERENCE, valid=False)
     again = registered(EMAIL, "EMAIL", Registering.WITHOUT_THE_DIFFERENCE, **REFUSED)
 
-    assert [*documented_request_is_not_enough(log_of(refused, different, again, again, again))] == [
+    assert [*deviations_if_more_is_needed(log_of(refused, different, again, again, again))] == [
         "registerPixKey.body.sufficient"
     ]
-    assert documented_request_is_not_enough(log_of(refused, different, again)) == {}
+    assert deviations_if_more_is_needed(log_of(refused, different, again)) == {}
 
 
 @pytest.mark.parametrize(

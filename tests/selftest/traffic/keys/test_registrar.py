@@ -42,7 +42,7 @@ def deletions_at_the_end(folder, profile, keys):
 
 
 def synthetic_keys(registrar):
-    return [registrar.key_of_nobody() for _ in range(2)]
+    return [registrar.synthetic_key() for _ in range(2)]
 
 
 def keys_of_the_profile(registrar):
