@@ -223,7 +223,8 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
         yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
     yield from map(str, plan.cut)
     if in_sequences:
-        yield f"{len(in_sequences)} more, of a transfer that is executed twice, to see if the balance changes twice"
+        steps = "as steps of sequences; some of them are executed a second time"
+        yield f"{len(in_sequences)} more that the run prepares, {steps}"
     if valid and not profile.is_sandbox:
         yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
     if not valid and not plan.barred:
