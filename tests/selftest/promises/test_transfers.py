@@ -158,6 +158,26 @@ def test_on_a_sandbox_there_is_room_for_every_class(tmp_path):
     assert all(sent[name] > 60 for name in PREPARING)
 
 
+@pytest.mark.parametrize(
+    ("body", "is_sent"),
+    [
+        (b"[]", True),
+        (b'"text"', True),
+        (b"{}", True),
+        (b'{"value": null}', True),
+        (b'{"value": {}}', True),
+        (b'{"value": 1, "to": "pixconf-to"}', False),
+    ],
+)
+@pytest.mark.parametrize("sandbox", [True, False])
+def test_on_a_sandbox_a_body_that_is_no_transfer_needs_no_place(body, is_sent, sandbox, service, tmp_path):
+    """Whatever limits.transfers says: each class of such bodies is sent there. Elsewhere every body needs a place."""
+    a_run = Run(service, tmp_path, is_sandbox=sandbox, transfers=0)
+    exchange = a_run.client.send("transferP2p", body=body)
+
+    assert bool(exchange.number) is (is_sent and sandbox)
+
+
 def test_a_limit_that_is_reached_changes_no_verdict(ended):
     """What was tested stands: every operation was exercised. It is said."""
     _, model = ended

@@ -59,7 +59,7 @@ class Run:
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
         journal = journal_in(folder, run=name, environment=environment, resend=resend) if outlives else None
         sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
-        budget = Budget(Limits(**{**sizes, **limits}))
+        budget = Budget(Limits(**{**sizes, **limits}), is_sandbox=is_sandbox)
         proxy = service.base_url if proxied else None
         budget.ending = CutsWhen()
         budget.ending.silent = getattr(service, "silent", CutsWhen.silent)
