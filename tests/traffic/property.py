@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from tests.traffic.drawing import Drawing
 
 _DEFAULT_READS = 12
-"""Valid requests for each read. A fault in one answer of four is then missed once in 30 runs (0.75 to the power of 12).
-That is enough, because such a fault is a warning at most."""
+"""Valid requests for each read, with those of the scenarios. A fault in one answer of four is then missed once in 30
+runs (0.75 to the power of 12). That is enough, because such a fault is a warning at most."""
+_FEWEST_READS = 4
+"""Valid requests for each read that are generated in any case: they go beside the other generated requests."""
 MOST_SMALLER = 40
 """Requests that look for a smaller case of one finding. They are enough for each fault of the self-test
 promises/test_drawn_faults.py."""
@@ -119,10 +121,26 @@ class Generation:
         """Send everything that was drawn, at the same time."""
         if self._drawn is None:
             self.begin()
-        cases = with_transfers_last(self._drawn.result() if self._drawn else [])
+        drawn = self._drawn.result() if self._drawn else []
+        cases = with_transfers_last(self._without_surplus_reads(drawn))
         sends = [partial(self._send, case, _purpose_of(case)) for case in cases]
         answers = together.send_all(sends)
         self._sent = list(zip(cases, answers, strict=True))
+
+    def _without_surplus_reads(self, cases: list[Case]) -> list[Case]:
+        """The cases, without valid reads that scenarios have sent often enough, unless a number was asked for."""
+        log = self._client.door.log
+        room: dict[str, int] = {}
+        for operation, examples in self._examples.items():
+            reads_sent = len(log.valid(operation))
+            room[operation] = examples or max(_FEWEST_READS, _DEFAULT_READS - reads_sent)
+        kept: list[Case] = []
+        for case in cases:
+            if case.valid:
+                room[case.operation] -= 1
+            if not case.valid or room[case.operation] >= 0:
+                kept.append(case)
+        return kept
 
     def _send(self, case: Case, purpose: Generated) -> Exchange:
         """Send a case as a part of the generated traffic of its operation."""

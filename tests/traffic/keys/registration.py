@@ -51,7 +51,6 @@ _FOR_OWN_KEY = [Row(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTH
 _BEHIND = 3  # wrong tokens that go right behind each registration
 _ENOUGH_RANDOM = ENOUGH + 4  # keys of other types are registered a second time, too, which gives further answers
 _MOST_MADE = 4  # RANDOM keys that are there at once: an account may have few
-_NEIGHBOURS = 9  # requests right before registrations: three of each sort
 
 
 def nothing_to_delete(log: Log) -> Text:
@@ -236,7 +235,7 @@ def _register_until_enough(scene: _Scene) -> None:
     if not registrar.deletes:
         return
     bodies = _bodies_to_send_again(registrar)
-    neighbours = islice(neighbours_of_registrations(scene.traffic), _NEIGHBOURS)
+    neighbours = iter(neighbours_of_registrations(scene.traffic))
     made: list[Exchange] = []
     while bodies:
         sends_before = list(islice(neighbours, len(bodies)))
